@@ -1,8 +1,20 @@
-"""Writes an answer as the bytes of its stream, part by part.
+"""How a response becomes a reply: from its parts to bytes, and from bytes to the client.
 
-Nearly all parts of an answer differ from the part before them in their text alone, and so do the bytes. A part takes
-the long way once: as an event, then as JSON, then as a frame. For the parts that follow, the bytes around the text are
-kept, and only the text is written.
+A :class:`ReplyWriter` takes the outputs of one response. :class:`StreamReply` writes them as events, each as soon as
+its part comes; :class:`DocumentReply` writes one document at the end. Both decide the status before the head: a
+response that fails before its first part is an HTTP status, and an event after it. :class:`KeepAlive` does what depends
+on time alone: after a while without a part it sends the head, and then a comment in every long silence.
+
+:class:`AnswerBytes` has a fast path. Nearly all parts differ from the part before them in their text alone, and so do
+the bytes. A part takes the slow path once: as an event, then as JSON, then as a frame. For the parts that follow, the
+bytes around the text are kept, and only the text is written.
+
+A :class:`ReplySink` takes the bytes. :class:`BufferedReplySink` is a bounded buffer that one task empties. What one
+turn of the event loop wrote is one `send`; where the server takes bytes without `send`, a part is written where it is
+reported. The server's `send` waits for a slow client, so the buffer fills, and :meth:`BufferedReplySink.drain` makes
+the provider wait (docs/wires/serving.md#slow-clients). :class:`RecordingReplySink` keeps what passes through it: for
+the store, for clients that resume a stream, and for those that stop it. It sends the end of a response after the
+response is stored: a client that has the end may name the response in its next request, which another process may get.
 """
 
 from __future__ import annotations
@@ -10,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from partstream.codec.checks import as_kind
 from partstream.codec.json_codec import dumps, dumps_text, loads
@@ -21,7 +33,7 @@ from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import failure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, ResponseWriter, StreamOutput
     from partstream.lm.parts import ResponsePart
@@ -30,19 +42,271 @@ if TYPE_CHECKING:
     from partstream.server.settings import ServingSettings
 
 
-# ---- answer bytes ----
+_FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})
+_logger = logging.getLogger("partstream.serving")
+
+
+class ReplyWriter(Protocol):
+    """Takes the outputs of one response and writes a reply."""
+
+    @property
+    def events(self) -> int:
+        """The events that were written."""
+        ...
+
+    def take(self, part: ResponsePart, /) -> None:
+        """Writes a part."""
+        ...
+
+    def finish(self, finish: Finish) -> None:
+        """Writes the end, which is the last."""
+        ...
+
+    def break_off(self, error: Exception) -> None:
+        """Ends the reply as far as possible: the end could not be written because of a fault of ours."""
+        ...
+
+    def open(self) -> None:
+        """Sends the head of a stream although no part has come: a failure is an event from now on."""
+        ...
+
+    def keep_alive(self) -> None:
+        """Writes bytes that only show that the connection lives."""
+        ...
+
+    def idle(self) -> None:
+        """Writes the wire's own event for a model that still works, if it has one."""
+        ...
+
+
+class StreamReply:
+    """Writes a response as events, each as soon as its part comes.
+
+    Args:
+        writes: The response writer of the protocol.
+        asked: The request.
+        reply: What identifies the reply.
+        outlet: Where the bytes go.
+        request_id: The id of the request, which a failure holds where its wire has a place for it.
+        form: The framing of the events; None for the stream of an HTTP reply.
+    """
+
+    __slots__ = ("_begun", "_bytes", "_form", "_outlet", "_request_id", "_send", "_writer", "_writes")
+
+    def __init__(
+        self,
+        writes: ResponseWriterSpec,
+        asked: InboundRequest,
+        reply: Reply,
+        outlet: ReplySink,
+        request_id: str,
+        form: StreamForm | None = None,
+    ) -> None:
+        self._writes = writes
+        self._request_id = request_id
+        self._form = form or writes.stream_form(asked)
+        self._writer = writes.open(asked, reply)
+        self._bytes = AnswerBytes(self._writer, self._form)
+        self._outlet = outlet
+        self._send = outlet.send
+        self._begun = False
+
+    @property
+    def events(self) -> int:
+        """The events that were written."""
+        return self._bytes.events
+
+    def take(self, part: ResponsePart, /) -> None:
+        """Writes a part; the first one decides that the status is 200."""
+        data = self._bytes.write(part)
+        if not self._begun:
+            self._begin()
+        if data:
+            self._send(data)
+
+    def finish(self, finish: Finish) -> None:
+        """Writes the end: as an event, or as an HTTP status if the answer failed before its first part."""
+        if not self._begun and finish.outcome in _FAILED and finish.error is not None:
+            self._fail(finish.error)
+            return
+        data = self._bytes.write(finish)
+        if not self._begun:
+            self._begin()
+        self._outlet.end(data + self._bytes.end())
+
+    def break_off(self, error: Exception) -> None:
+        """Ends the stream without its last event, or reports the failure if nothing was sent."""
+        if self._begun:
+            self._outlet.end()
+        else:
+            self._fail(error)
+
+    def open(self) -> None:
+        """Sends the head, with a comment that carries it through proxies."""
+        if not self._begun:
+            self._begin()
+            self.keep_alive()
+
+    def keep_alive(self) -> None:
+        """Writes a comment, once the head is sent."""
+        if self._begun and self._form.keep_alive:
+            self._send(self._form.keep_alive)
+
+    def idle(self) -> None:
+        """Writes the wire's own event for a model that still works, once the head is sent."""
+        if self._begun and isinstance(self._writer, IdleWriter):
+            self._send(self._bytes.write_events(self._writer.idle()))
+
+    def _fail(self, error: Exception) -> None:
+        send_failure(self._writes, replace(failure_of(error), request_id=self._request_id), self._outlet)
+
+    def _begin(self) -> None:
+        self._begun = True
+        self._outlet.start(Head(200, stream_headers(self._form.content_type)))
+
+
+class DocumentReply:
+    """Writes a response as one document, at its end.
+
+    Args:
+        writes: The response writer of the protocol.
+        asked: The request.
+        reply: What identifies the reply.
+        outlet: Where the bytes go.
+        request_id: The id of the request, which a failure holds where its wire has a place for it.
+    """
+
+    __slots__ = ("_events", "_outlet", "_request_id", "_writer", "_writes")
+
+    def __init__(
+        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: ReplySink, request_id: str
+    ) -> None:
+        self._writes = writes
+        self._request_id = request_id
+        self._writer = writes.open(asked, reply)
+        self._events: list[WireEvent] = []
+        self._outlet = outlet
+
+    @property
+    def events(self) -> int:
+        """None: a document is no event."""
+        return 0
+
+    def take(self, part: ResponsePart, /) -> None:
+        """Keeps the events of a part."""
+        self._events += self._writer.write(part)
+
+    def finish(self, finish: Finish) -> None:
+        """Writes the document, or the failure."""
+        if finish.outcome in _FAILED and finish.error is not None:
+            self._fail(finish.error)
+            return
+        self._events += self._writer.write(finish)
+        status, document = self._writes.document(self._events)
+        body = dumps(document)
+        self._outlet.start(Head(status, json_headers(body)))
+        self._outlet.end(body)
+
+    def break_off(self, error: Exception) -> None:
+        """Reports the failure in place of the document."""
+        self._fail(error)
+
+    def open(self) -> None:
+        """Does nothing: the status of a document waits for its end."""
+
+    def keep_alive(self) -> None:
+        """Does nothing: JSON has no place for it."""
+
+    def idle(self) -> None:
+        """Does nothing: JSON has no place for it."""
+
+    def _fail(self, error: Exception) -> None:
+        send_failure(self._writes, replace(failure_of(error), request_id=self._request_id), self._outlet)
+
+
+def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
+    """The headers of a stream; without the last one nginx buffers it (docs/wires/serving.md#headers-of-a-stream)."""
+    return (("content-type", content_type), ("cache-control", "no-cache"), ("x-accel-buffering", "no"))
+
+
+def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:
+    """The headers of a JSON document."""
+    return (("content-type", "application/json"), ("content-length", str(len(body))))
+
+
+def send_failure(
+    writes: ResponseWriterSpec, failure: ServedFailure, outlet: ReplySink, *headers: tuple[str, str]
+) -> None:
+    """Writes a whole reply that reports a failure, in the wire's own words."""
+    said = writes.failed(failure)
+    body = dumps(said.body)
+    outlet.start(Head(said.status, (*json_headers(body), *said.headers, *headers)))
+    outlet.end(body)
+
+
+class KeepAlive:
+    """One timer for one response, not one for each event.
+
+    Args:
+        reply: The reply.
+        outgoing: Its bytes.
+        settings: How long silences may be.
+    """
+
+    __slots__ = ("_event_at", "_events", "_handle", "_loop", "_outgoing", "_reply", "_settings")
+
+    def __init__(self, reply: ReplyWriter, outgoing: BufferedReplySink, settings: ServingSettings) -> None:
+        self._reply = reply
+        self._outgoing = outgoing
+        self._settings = settings
+        self._loop = asyncio.get_running_loop()
+        self._event_at = self._loop.time()
+        self._events = 0
+        self._after(settings.head_seconds, self._open)
+
+    def stop(self) -> None:
+        """Ends the timer."""
+        self._handle.cancel()
+
+    def _after(self, seconds: float, what: Callable[[], None]) -> None:
+        self._handle = self._loop.call_later(seconds, what)
+
+    def _open(self) -> None:
+        if self._outgoing.is_open:
+            self._reply.open()
+            self._after(self._settings.keep_alive_seconds, self._beat)
+
+    def _beat(self) -> None:
+        """Writes something if the reply was silent; bytes that wait for a slow client already show that it lives."""
+        if not self._outgoing.is_open:
+            return
+        now = self._loop.time()
+        if self._reply.events != self._events:
+            self._events, self._event_at = self._reply.events, self._outgoing.sent_at
+        silent_since = self._outgoing.sent_at
+        if not self._outgoing.waits and now - silent_since >= self._settings.keep_alive_seconds:
+            if now - self._event_at >= self._settings.idle_event_seconds:
+                self._reply.idle()
+                self._events, self._event_at = self._reply.events, now
+            else:
+                self._reply.keep_alive()
+            silent_since = now
+        self._after(max(silent_since + self._settings.keep_alive_seconds - now, 0.001), self._beat)
+
+
+# ---- The bytes of a stream ----
 
 _TEXT: Final = "6ff1d3c19bfc45a0"
 _NUMBER: Final = 7_361_952_840_173_605
-"""A text and a number that stand in no event by chance; where one does, the answer goes the long way."""
+"""A text and a number that no event holds by chance; where one does, the response takes the slow path."""
 
 
 class AnswerBytes:
-    """The bytes of one answer's stream.
+    """The bytes of one response's stream.
 
     Args:
-        writer: Writes the answer as events.
-        form: How the events stand in the bytes.
+        writer: Writes the response as events.
+        form: The framing of the events.
 
     Attributes:
         events: How many events were written.
@@ -56,7 +320,7 @@ class AnswerBytes:
         self._form = form
         self._writes_repeated = as_kind(writer, FastPathWriter)
         self._separator = form.start
-        self._taken: type | None = None  # the class of the parts that the short way takes
+        self._taken: type | None = None  # the class of the parts that the fast path takes
         self._id: str | None = None
         self._repeat: Callable[[str], bytes] | None = None
 
@@ -68,7 +332,12 @@ class AnswerBytes:
         """
         if output.__class__ is self._taken and self._repeat is not None:
             text = output.value  # type: ignore[union-attr]
-            if text.__class__ is str and text and (self._taken is TextPart or self._is_alike(output)):
+            # Thinking goes on with the thinking before it, which has the same id and no metadata.
+            if (
+                text.__class__ is str
+                and text
+                and (self._taken is TextPart or (output.id == self._id and not output.metadata))  # type: ignore[union-attr]
+            ):
                 try:
                     written = self._repeat(text)
                 except UnicodeEncodeError:
@@ -76,27 +345,17 @@ class AnswerBytes:
                 else:
                     self.events += 1
                     return written
-        return self._write(output)
-
-    def idle(self, writer: IdleWriter) -> bytes:
-        """The bytes of the events that say that the model still works.
-
-        Args:
-            writer: The writer of the answer.
-        """
-        return self._write_events(writer.idle())
-
-    def end(self) -> bytes:
-        """The bytes behind the last event."""
-        return self._form.end if self.events else self._form.start + self._form.end
-
-    def _write(self, output: StreamOutput) -> bytes:
         self._taken = self._repeat = None
-        written = self._write_events(self._writer.write(output))
+        written = self.write_events(self._writer.write(output))
         self._learn(output)
         return written
 
-    def _write_events(self, events: Sequence[WireEvent]) -> bytes:
+    def end(self) -> bytes:
+        """The bytes after the last event."""
+        return self._form.end if self.events else self._form.start + self._form.end
+
+    def write_events(self, events: Sequence[WireEvent]) -> bytes:
+        """The bytes of events that belong to no output, such as those of a model that still works."""
         pieces: list[bytes] = []
         for event in events:
             pieces += (self._separator, self._form.frame(event))
@@ -119,10 +378,6 @@ class AnswerBytes:
             self._repeat = _repeat_of(repeated, self._form)
             self._taken = None if self._repeat is None else type(output)
 
-    def _is_alike(self, output: StreamOutput) -> bool:
-        """Whether thinking goes on with the thinking before it."""
-        return isinstance(output, ThinkingPart) and output.id == self._id and not output.metadata
-
 
 def _repeat_of(repeated: Repeated, form: StreamForm) -> Callable[[str], bytes] | None:
     """A function that writes the frame of a text; None where the place of the text in the frame is not sure."""
@@ -130,51 +385,41 @@ def _repeat_of(repeated: Repeated, form: StreamForm) -> Callable[[str], bytes] |
     before, *more = frame.split(dumps_text(_TEXT))
     if len(more) != 1 or _TEXT.encode() in before + more[0]:
         return None
-    behind, note = more[0], repeated.note
+    after, note = more[0], repeated.note
     if not repeated.is_numbered:
 
         def write(text: str) -> bytes:
             quoted = dumps_text(text)
             note(text)
-            return before + quoted + behind
+            return before + quoted + after
 
         return write
     number = b"%d" % _NUMBER
     head, *rest = before.split(number)
-    if len(rest) != 1 or number in behind:
+    if len(rest) != 1 or number in after:
         return None
     middle = rest[0]
 
     def write_numbered(text: str) -> bytes:
         quoted = dumps_text(text)
-        return b"%b%d%b%b%b" % (head, note(text), middle, quoted, behind)
+        return b"%b%d%b%b%b" % (head, note(text), middle, quoted, after)
 
     return write_numbered
 
 
-# ---- outgoing ----
-# The bytes of one reply on their way to the client: a bounded buffer, which one task hands to the server.
-#
-# Nothing is queued: what one turn of the event loop wrote is one `send`. Where the server takes bytes without `send`,
-# a part is written where it is reported. The server's `send` waits for a slow client, so the buffer fills, and
-# :meth:`Outgoing.drain` lets the provider wait (docs/wires/serving.md#slow-clients).
+# ---- The way to the client ----
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The head of a reply.
-
-    Attributes:
-        status: The HTTP status.
-        headers: The headers, names in lower case.
-    """
+    """The status and the headers of a reply, names in lower case."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
 
 
 class ClientTooSlowError(CallerError):
-    """A provider did not wait although its client was far behind.
+    """A provider did not wait although far too many bytes waited for its client.
 
     Attributes:
         size: The bytes that wait.
@@ -191,7 +436,7 @@ class ClientTooSlowError(CallerError):
 
 
 class ReplySink(Protocol):
-    """Where an answer goes: an HTTP reply, or one turn of a WebSocket."""
+    """Takes the bytes of a response: an HTTP reply, or one turn of a WebSocket."""
 
     def start(self, head: Head) -> None:
         """Sets the head; called once, before everything else. Without a meaning for a WebSocket but for its status."""
@@ -215,20 +460,20 @@ class ReplySink(Protocol):
 
 
 class BufferedReplySink:
-    """An outlet that a task of its own empties: see :meth:`pump`.
+    """A sink that a task of its own empties: see :meth:`pump`.
 
     Args:
-        deliver: Hands over what was written: the head if it was not handed over before, the bytes, and whether they are
-            the last. Waits while the client is slow.
+        deliver: Sends what was written: the head if it was not sent before, the bytes, and whether they are the last.
+            Waits while the client is slow.
         buffer_bytes: How many bytes wait before :meth:`drain` waits.
-        backlog_bytes: How many bytes wait at most.
-        write: Writes bytes behind the head at once, or returns False where only `deliver` can; None for none.
+        backlog_bytes: The most bytes that wait.
+        write: Writes bytes after the head at once, or returns False where only `deliver` can; None for none.
 
     Attributes:
         head: The head, once it is set.
-        is_closed: Whether the client has left: whatever is written goes nowhere.
-        sent_at: When bytes were handed over last, in the time of the event loop.
-        bytes: The bytes that were handed over.
+        is_closed: Whether the client has left: later bytes are ignored.
+        sent_at: When bytes were sent last, in the time of the event loop.
+        bytes: The bytes that were sent.
     """
 
     __slots__ = (
@@ -302,11 +547,8 @@ class BufferedReplySink:
             raise ClientTooSlowError(size, self._backlog_bytes)
         self._pieces.append(data)
         self._size = size + len(data)
-        wake = self._wake
-        if wake is not None:
-            self._wake = None
-            if not wake.done():
-                wake.set_result(None)
+        if self._wake is not None:
+            self._wake_up()
 
     def end(self, data: bytes = b"", /) -> None:
         """Takes the last bytes, however many wait."""
@@ -336,11 +578,6 @@ class BufferedReplySink:
         """Whether bytes wait."""
         return bool(self._pieces)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether a provider should wait."""
-        return self._size > self._buffer_bytes
-
     async def drain(self) -> None:
         """Waits while more than `buffer_bytes` wait."""
         if self._direct_writes > 1:  # the provider has several parts at once: one write for all of them costs less
@@ -354,7 +591,7 @@ class BufferedReplySink:
             await asyncio.sleep(0)  # a provider that never waits must not hold back its first part
 
     async def pump(self) -> None:
-        """Hands over what is written, until the end is handed over or the client has left."""
+        """Sends what is written, until the end is sent or the client has left."""
         pieces, create_future = self._pieces, self._loop.create_future
         while not self.is_closed:
             if not (pieces or self._ended or (self.head is not None and not self._is_head_sent)):
@@ -369,7 +606,7 @@ class BufferedReplySink:
             self.sent_at = self._loop.time()
             self.bytes += len(data)
             self._size -= len(data)
-            if self._waiting and not self.is_full:
+            if self._waiting and self._size <= self._buffer_bytes:
                 self._resume()
             if last:
                 return
@@ -383,239 +620,29 @@ class BufferedReplySink:
 
     def _resume(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for one in waiting:
-            if not one.done():
-                one.set_result(None)
+        _resolve(waiting)
 
 
-# ---- replies ----
-# How an answer becomes a reply: as a stream of events, or as one document. Decides the status before the head.
-
-_FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})
-_logger = logging.getLogger("partstream.serving")
-
-
-class ReplyWriter(Protocol):
-    """Takes the outputs of one answer and writes a reply."""
-
-    @property
-    def events(self) -> int:
-        """The events that were written."""
-        ...
-
-    def take(self, part: ResponsePart, /) -> None:
-        """Writes a part."""
-        ...
-
-    def finish(self, finish: Finish) -> None:
-        """Writes the end, which is the last."""
-        ...
-
-    def break_off(self, error: Exception) -> None:
-        """Ends the reply as far as possible: the end could not be written because of a fault of ours."""
-        ...
-
-    def open(self) -> None:
-        """Sends the head of a stream although no part has come: a failure is an event from now on."""
-        ...
-
-    def keep_alive(self) -> None:
-        """Writes what says nothing but that the connection lives."""
-        ...
-
-    def idle(self) -> None:
-        """Writes the wire's own event that says that the model still works, if it has one."""
-        ...
-
-
-class StreamReply:
-    """Writes an answer as events, each as soon as its part comes.
-
-    Args:
-        writes: The corner of the protocol.
-        asked: The request.
-        reply: What identifies the reply.
-        outlet: Where the bytes go.
-        request_id: The id of the request, which a failure tells where its wire has a place for it.
-        form: How the events stand in the bytes; None for the stream of an HTTP reply.
-    """
-
-    __slots__ = ("_begun", "_bytes", "_form", "_outlet", "_request_id", "_send", "_writer", "_writes")
-
-    def __init__(
-        self,
-        writes: ResponseWriterSpec,
-        asked: InboundRequest,
-        reply: Reply,
-        outlet: ReplySink,
-        request_id: str,
-        form: StreamForm | None = None,
-    ) -> None:
-        self._writes = writes
-        self._request_id = request_id
-        self._form = form or writes.stream_form(asked)
-        self._writer = writes.open(asked, reply)
-        self._bytes = AnswerBytes(self._writer, self._form)
-        self._outlet = outlet
-        self._send = outlet.send
-        self._begun = False
-
-    @property
-    def events(self) -> int:
-        """The events that were written."""
-        return self._bytes.events
-
-    def take(self, part: ResponsePart, /) -> None:
-        """Writes a part; the first one decides that the status is 200."""
-        data = self._bytes.write(part)
-        if not self._begun:
-            self._begin()
-        if data:
-            self._send(data)
-
-    def finish(self, finish: Finish) -> None:
-        """Writes the end: as an event, or as an HTTP status if the answer failed before its first part."""
-        if not self._begun and finish.outcome in _FAILED and finish.error is not None:
-            self._fail(finish.error)
-            return
-        data = self._bytes.write(finish)
-        if not self._begun:
-            self._begin()
-        self._outlet.end(data + self._bytes.end())
-
-    def break_off(self, error: Exception) -> None:
-        """Ends the stream without its last event, or tells of the failure if nothing was sent."""
-        if self._begun:
-            self._outlet.end()
-        else:
-            self._fail(error)
-
-    def open(self) -> None:
-        """Sends the head, with a comment that carries it through proxies."""
-        if not self._begun:
-            self._begin()
-            self.keep_alive()
-
-    def keep_alive(self) -> None:
-        """Writes a comment, once the head is sent."""
-        if self._begun and self._form.keep_alive:
-            self._send(self._form.keep_alive)
-
-    def idle(self) -> None:
-        """Writes the wire's own event for a model that still works, once the head is sent."""
-        if self._begun and isinstance(self._writer, IdleWriter):
-            self._send(self._bytes.idle(self._writer))
-
-    def _fail(self, error: Exception) -> None:
-        send_failure(self._writes, replace(failure_of(error), request_id=self._request_id), self._outlet)
-
-    def _begin(self) -> None:
-        self._begun = True
-        self._outlet.start(Head(200, stream_headers(self._form.content_type)))
-
-
-class DocumentReply:
-    """Writes an answer as one document, at its end.
-
-    Args:
-        writes: The corner of the protocol.
-        asked: The request.
-        reply: What identifies the reply.
-        outlet: Where the bytes go.
-        request_id: The id of the request, which a failure tells where its wire has a place for it.
-    """
-
-    __slots__ = ("_events", "_outlet", "_request_id", "_writer", "_writes")
-
-    def __init__(
-        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: ReplySink, request_id: str
-    ) -> None:
-        self._writes = writes
-        self._request_id = request_id
-        self._writer = writes.open(asked, reply)
-        self._events: list[WireEvent] = []
-        self._outlet = outlet
-
-    @property
-    def events(self) -> int:
-        """None: a document is no event."""
-        return 0
-
-    def take(self, part: ResponsePart, /) -> None:
-        """Keeps the events of a part."""
-        self._events += self._writer.write(part)
-
-    def finish(self, finish: Finish) -> None:
-        """Writes the document, or the failure."""
-        if finish.outcome in _FAILED and finish.error is not None:
-            self._fail(finish.error)
-            return
-        self._events += self._writer.write(finish)
-        status, document = self._writes.document(self._events)
-        body = dumps(document)
-        self._outlet.start(Head(status, json_headers(body)))
-        self._outlet.end(body)
-
-    def break_off(self, error: Exception) -> None:
-        """Tells of the failure in place of the document."""
-        self._fail(error)
-
-    def open(self) -> None:
-        """Does nothing: the status of a document waits for its end."""
-
-    def keep_alive(self) -> None:
-        """Does nothing: JSON has no place for it."""
-
-    def idle(self) -> None:
-        """Does nothing: JSON has no place for it."""
-
-    def _fail(self, error: Exception) -> None:
-        send_failure(self._writes, replace(failure_of(error), request_id=self._request_id), self._outlet)
-
-
-def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
-    """The headers of a stream; without the last one nginx buffers it (docs/wires/serving.md#headers-of-a-stream)."""
-    return (("content-type", content_type), ("cache-control", "no-cache"), ("x-accel-buffering", "no"))
-
-
-def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:
-    """The headers of a JSON document."""
-    return (("content-type", "application/json"), ("content-length", str(len(body))))
-
-
-def send_failure(
-    writes: ResponseWriterSpec, failure: ServedFailure, outlet: ReplySink, *headers: tuple[str, str]
-) -> None:
-    """Writes a whole reply that tells of a failure, in the wire's own words."""
-    said = writes.failed(failure)
-    body = dumps(said.body)
-    outlet.start(Head(said.status, (*json_headers(body), *said.headers, *headers)))
-    outlet.end(body)
-
-
-# ---- recorded outlet ----
-# An outlet that keeps what is sent: for the store, for those who resume a stream, and for those who stop it.
-#
-# The end of an answer is sent when it is kept: who reads the end may name the answer in the next request, which
-# another process may get.
-
-_GOOD: range = range(200, 300)
+def _resolve(waiting: Iterable[asyncio.Future[None]]) -> None:
+    for one in waiting:
+        if not one.done():
+            one.set_result(None)
 
 
 class RecordingReplySink:
-    """See :class:`partstream.server.replies.Outlet`.
+    """A sink that keeps what passes through it.
 
     Args:
         outlet: Where the bytes go.
         record: Reads them.
-        own: The request as it is kept.
+        own: The request as it is stored.
         is_stream: Whether the bytes are frames; otherwise they are one document.
-        on_begin: Told the id of the answer as soon as it is known.
-        on_end: Keeps the answer; None for an answer of which nothing was said.
+        on_begin: Called with the id of the response as soon as it is known.
+        on_end: Stores the response; called with None where none has begun.
 
     Attributes:
-        stored: The answer as it is kept; None before its end.
-        stop: Ends the answer on behalf of its client; set by whoever runs it.
+        stored: The response as it is stored; None before its end.
+        stop: Ends the response on behalf of its client; set by the handler that runs it.
     """
 
     def __init__(
@@ -629,7 +656,7 @@ class RecordingReplySink:
         on_end: Callable[[StoredAnswer | None], Awaitable[None]],
     ) -> None:
         self.stored: StoredAnswer | None = None
-        self.stop: Callable[[], object] = _nothing
+        self.stop: Callable[[], object] = lambda: None
         self._outlet = outlet
         self._record = record
         self._own = own
@@ -641,23 +668,19 @@ class RecordingReplySink:
         self._ending: asyncio.Task[None] | None = None
         self._waiting: list[asyncio.Future[None]] = []
 
-    # ---- the answer ----
-
     def start(self, head: Head) -> None:
-        """Hands on the head; a reply that tells of a failure is not kept."""
-        self._is_good = head.status in _GOOD
+        """Passes on the head; a reply that reports a failure is not kept."""
+        self._is_good = 200 <= head.status < 300
         self._outlet.start(head)
 
     def send(self, data: bytes, /) -> None:
-        """Hands on bytes, and reads those of an answer."""
-        if not self._is_good:
-            self._outlet.send(data)
-            return
-        self._note(data)
+        """Passes on bytes, and reads those of a response."""
+        if self._is_good:
+            self._note(data)
         self._outlet.send(data)
 
     def end(self, data: bytes = b"", /) -> None:
-        """Keeps the answer, and hands on its last bytes then."""
+        """Stores the response, and passes on its last bytes then."""
         if self._ending is None:
             if self._is_good and data:
                 self._note(data)
@@ -665,7 +688,8 @@ class RecordingReplySink:
 
     def _note(self, data: bytes) -> None:
         if not self._is_stream:
-            self._record.take_document(_object(data))
+            document = loads(data)
+            self._record.take_document(document if isinstance(document, dict) else {})
             return
         self._record.add(data)
         if not self._has_begun and self._record.answer_id is not None:
@@ -687,10 +711,8 @@ class RecordingReplySink:
             self._outlet.end(data)
             self._wake()
 
-    # ---- for others ----
-
     async def stop_and_keep(self) -> StoredAnswer | None:
-        """Ends the answer on behalf of its client; returns it as it is kept."""
+        """Ends the response on behalf of its client; returns it as it is stored."""
         self.cancel()
         self.stop()
         return await self.ended()
@@ -700,7 +722,7 @@ class RecordingReplySink:
         self._record.cancel()
 
     async def ended(self) -> StoredAnswer | None:
-        """Waits until the answer is over; returns it as it is kept."""
+        """Waits until the response is over; returns it as it is stored."""
         while self._ending is None:
             await self.changed()
         await asyncio.wait({self._ending})
@@ -718,7 +740,7 @@ class RecordingReplySink:
         return self._ending is not None and self._ending.done()
 
     def now(self) -> StoredAnswer | None:
-        """The answer as far as it is; None while nothing was said."""
+        """The response so far; None before it has begun."""
         if self.stored is not None:
             return self.stored
         response, answer_id = self._record.response, self._record.answer_id
@@ -735,69 +757,4 @@ class RecordingReplySink:
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for one in waiting:
-            if not one.done():
-                one.set_result(None)
-
-
-def _nothing() -> None:
-    """Nobody runs the answer yet."""
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    said = loads(data)
-    return said if isinstance(said, dict) else {}
-
-
-# ---- pulse ----
-# What happens to a reply by time alone: its head goes out, and comments keep it alive while the model is silent.
-
-
-class KeepAlive:
-    """One timer for one answer, not one for each event.
-
-    Args:
-        reply: The reply.
-        outgoing: Its bytes.
-        settings: How long silences may be.
-    """
-
-    __slots__ = ("_event_at", "_events", "_handle", "_loop", "_outgoing", "_reply", "_settings")
-
-    def __init__(self, reply: ReplyWriter, outgoing: BufferedReplySink, settings: ServingSettings) -> None:
-        self._reply = reply
-        self._outgoing = outgoing
-        self._settings = settings
-        self._loop = asyncio.get_running_loop()
-        self._event_at = self._loop.time()
-        self._events = 0
-        self._handle = self._loop.call_later(settings.head_seconds, self._open)
-
-    def stop(self) -> None:
-        """Ends the timer."""
-        self._handle.cancel()
-
-    def _after(self, seconds: float, what: Callable[[], None]) -> None:
-        self._handle = self._loop.call_later(seconds, what)
-
-    def _open(self) -> None:
-        if self._outgoing.is_open:
-            self._reply.open()
-            self._after(self._settings.keep_alive_seconds, self._beat)
-
-    def _beat(self) -> None:
-        """Writes something if the reply was silent; what waits for a slow client already says that it lives."""
-        if not self._outgoing.is_open:
-            return
-        now = self._loop.time()
-        if self._reply.events != self._events:
-            self._events, self._event_at = self._reply.events, self._outgoing.sent_at
-        silent_since = self._outgoing.sent_at
-        if not self._outgoing.waits and now - silent_since >= self._settings.keep_alive_seconds:
-            if now - self._event_at >= self._settings.idle_event_seconds:
-                self._reply.idle()
-                self._events, self._event_at = self._reply.events, now
-            else:
-                self._reply.keep_alive()
-            silent_since = now
-        self._after(max(silent_since + self._settings.keep_alive_seconds - now, 0.001), self._beat)
+        _resolve(waiting)
