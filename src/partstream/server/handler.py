@@ -1,8 +1,17 @@
 """One HTTP request, from its head to the last byte of its reply.
 
-Everything that can refuse it is decided before the head of the reply: route, room, key, size, form, model
-(docs/wires/serving.md#status-before-the-head). Beside every answer one task reads `receive()`, and cancels the provider
-when the client leaves: servers give no other signal (docs/wires/serving.md#clients-that-leave).
+:class:`RequestHandler` decides everything that can refuse a request before the head of the reply: path, room, key,
+size, form, model (docs/wires/serving.md#status-before-the-head). In this order it
+
+1. finds the route, be it the owner's or of a protocol;
+2. checks that there is room for one more response, and who asks;
+3. reads the body within its bounds (:class:`RequestBody`), or discards it before a refusal;
+4. answers: with a document, with a stored response (:func:`stored_reply`), or with a response of a model.
+
+:class:`ResponseRun` is the last of these, over HTTP and as one turn of a WebSocket: it reads the request, finds the
+model, asks the admission, calls the provider, hands the bytes to the client, and reports what is known of the response
+once it is over. Next to every response one task waits until the client leaves, and then cancels the provider: servers
+give no other signal (docs/wires/serving.md#clients-that-leave).
 """
 
 from __future__ import annotations
@@ -35,9 +44,12 @@ from partstream.server.replies import (
     stream_headers,
 )
 from partstream.server.requests import (
+    CLOSE,
+    FAULT,
     ClientLeftError,
     NoRouteError,
     RequestFailedError,
+    encoded_headers,
     failure_of,
     json_object,
     leaving,
@@ -48,19 +60,15 @@ from partstream.server.state import OwnerRequest, asked_of_store
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.conversation.provider_state import CallersMemory
-    from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import (
         RequestReferences,
         ResolvedReferences,
         ResponseWriterSpec,
-        ServedState,
         StoredAnswer,
         StoredRoute,
         WireRequest,
     )
-    from partstream.server.answer import AnswerEnd
     from partstream.server.clients import Caller, RequestClient
     from partstream.server.models import CataloguedModel
     from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
@@ -68,20 +76,171 @@ if TYPE_CHECKING:
     from partstream.server.settings import AnswerTrace, Permit, ServingSettings
     from partstream.server.state import AnswerMemory, OwnerRoute, Remembered, ServerState
 
+_logger = logging.getLogger("partstream.serving")
 
-# ---- request body ----
-# The body of one HTTP request, within bounds of size and time.
+Deliver: TypeAlias = Callable[[Head | None, bytes, bool], Awaitable[None]]
+"""Sends the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
+
+
+class RequestHandler:
+    """One HTTP request and its reply.
+
+    Args:
+        state: What all requests share.
+        request: The request without its body, with the path that it means.
+        receive: ASGI's own, read here alone.
+        send: ASGI's own.
+    """
+
+    def __init__(self, state: ServerState, request: RequestHead, receive: Receive, send: Send) -> None:
+        self._state = state
+        self._request = request
+        self._receive = receive
+        self._send = leaving(send)
+        self._body = RequestBody(request, receive, state.settings)
+        self._endpoint = state.routes.nearest(request.path)
+        self._run = ResponseRun(state, self._endpoint, request)
+        self._is_answer = False
+        self._is_head_sent = False
+
+    async def serve(self) -> None:
+        """Answers the request; raises nothing that the server would have to report to the client."""
+        try:
+            try:
+                await self._dispatch()
+            except ClientLeftError:
+                raise
+            except Exception as error:
+                if self._is_head_sent:
+                    raise
+                await self._refuse(error)
+        except ClientLeftError:
+            if self._is_answer:
+                self._run.observe_left()
+
+    async def _dispatch(self) -> None:
+        """Finds the route and the caller, then answers."""
+        request = self._request
+        own = self._state.owner_routes.find(request.method, request.path)
+        if own is not None:
+            await self._answer_for_owner(own)
+            return
+        route = self._state.routes.find(request.method, request.path, request.headers)
+        self._endpoint = self._run.endpoint = route.endpoint
+        self._is_answer = route.is_answer
+        if self._is_answer:
+            self._run.begin_trace(route.path)
+            self._state.check_room()
+        caller = self._run.caller = self._state.authenticated(request.headers)
+        if self._is_answer:
+            body = json_object(await self._body.read())
+            wire = self._endpoint.request(request.path, body, request.headers, request.query)
+            await self._run.serve(wire, self._deliver, self._client_leaves)
+        elif route.stored is not None:
+            await self._stored(route.stored, caller)
+        else:
+            await self._document(route, caller)
+
+    async def _refuse(self, error: Exception) -> None:
+        """Reports an error before the head, in the words of the wire, once the client can read it."""
+        headers: tuple[tuple[str, str], ...] = ()
+        match error:
+            case NoRouteError(allowed=allowed):
+                kind = FailureKind.METHOD_NOT_ALLOWED if allowed else FailureKind.NOT_FOUND
+                failure = ServedFailure(kind, str(error))
+                headers = (("allow", ", ".join(allowed)),) if allowed else ()
+            case RequestFailedError():
+                failure, headers = error.failure, error.headers
+            case PartstreamError():
+                failure = failure_of(error)
+            case _:
+                failure = FAULT
+                _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
+        await self._body.discard()
+        said = self._endpoint.writes.failed(replace(failure, request_id=self._request.request_id))
+        await self._reply(said.status, dumps(said.body), *said.headers, *headers)
+        if self._is_answer:
+            self._run.observe_refused(said.status, error)
+
+    async def _answer_for_owner(self, route: OwnerRoute) -> None:
+        request = self._request
+        caller = NOBODY if route.is_open else self._state.authenticated(request.headers)
+        body = await self._body.read(route.most_bytes)
+        asked = OwnerRequest(request.method, request.path, request.query, request.headers, body, request.request_id)
+        said = await route.handler(asked, caller)
+        described = (("content-type", said.content_type), ("content-length", str(len(said.body))))
+        await self._start(said.status, (*described, *said.headers))
+        await self._send({"type": "http.response.body", "body": said.body})
+
+    async def _document(self, route: Route, caller: Caller) -> None:
+        """Sends a document of the protocol, such as its list of models or a count of tokens."""
+        document, request = route.document, self._request
+        assert document is not None  # noqa: S101 - the caller has looked
+        body = await self._body.read()
+        wire = self._endpoint.request(
+            request.path, json_object(body) if body else {}, request.headers, request.query, request.method
+        )
+        tokens = 0
+        if document.counts is not None:
+            memory, state = self._state.memory, self._state.remembering(self._endpoint)
+            asked = document.counts((await memory.remembered(state, wire, caller.name)).asks)
+            tokens = await self._run.count(asked)
+        models = tuple(map(served_model, (await self._state.models_of(caller)).values()))
+        status, said = document.answer(wire, models, tokens)
+        await self._reply(status, dumps(said))
+
+    async def _stored(self, stored: StoredRoute, caller: Caller) -> None:
+        """Reads or changes a stored response."""
+        request, endpoint = self._request, self._endpoint
+        await self._body.read()
+        wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
+        found = await stored_reply(self._state.memory, endpoint.writes, stored, wire, caller.name)
+        if not isinstance(found, FrameReplay):
+            await self._reply(200, dumps(found))
+            return
+        await self._start(200, stream_headers(found.content_type))
+        await found.send(self._deliver, self._client_leaves)
+
+    async def _client_leaves(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    def _deliver(self, head: Head | None, data: bytes, last: bool) -> Awaitable[None]:
+        if head is None:  # nearly always: the server's own awaitable is awaited, without a coroutine of ours around it
+            return self._send({"type": "http.response.body", "body": data, "more_body": not last})
+        return self._begin(head, data, last)
+
+    async def _begin(self, head: Head, data: bytes, last: bool) -> None:
+        await self._start(head.status, (*head.headers, *self._run.upstream_headers))
+        if data or last:
+            await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+
+    async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
+        self._is_head_sent = True
+        said = (*headers, *self._state.request_id_headers(self._request.request_id))
+        if self._state.is_draining and CLOSE not in said:
+            said = (*said, CLOSE)
+        if not self._request.has_connection:
+            said = tuple(one for one in said if one != CLOSE)
+        await self._send({"type": "http.response.start", "status": status, "headers": encoded_headers(said)})
+
+    async def _reply(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
+        await self._start(status, (*json_headers(body), *headers))
+        await self._send({"type": "http.response.body", "body": body})
+
+
+# ---- The body ----
 
 _DISCARDED: Final = 4
-"""How many times the largest body is thrown away before a client that still sends is cut off."""
+"""How many times the largest body is discarded before a client that still sends is cut off."""
 _LONGEST_NUMBER: Final = 18
 """The most digits of a declared size that are read; the bytes themselves are counted in any case."""
 _PAUSE_SECONDS: Final = 1.0
-"""How long a client may pause in a body that is thrown away."""
+"""How long a client may pause in a body that is discarded."""
 
 
 class RequestBody:
-    """The body of one request, read once by one task.
+    """The body of one request, within bounds of size and time; read once by one task.
 
     Args:
         request: The request.
@@ -102,7 +261,7 @@ class RequestBody:
         """The whole body.
 
         Args:
-            most: The most bytes that it may have, if that is less than the settings say.
+            most: The most bytes that it may have, if that is less than the settings allow.
 
         Raises:
             RequestFailedError: It is too large, or takes too long.
@@ -119,19 +278,19 @@ class RequestBody:
                     body += await self._next()
                     self._check_size(self._size, limit)
         except TimeoutError as error:
-            self._is_whole = True  # nobody waits for the rest
+            self._is_whole = True  # the rest is not read
             said = f"got {self._size:,} bytes within {self._settings.body_seconds:g} seconds, expected the whole body"
-            raise RequestFailedError(ServedFailure(FailureKind.TIMEOUT, said), _CLOSE) from error
+            raise RequestFailedError(ServedFailure(FailureKind.TIMEOUT, said), CLOSE) from error
         return bytes(body)
 
     async def discard(self) -> None:
-        """Throws away what was not read, before a refusal: a client that still sends reads no reply otherwise, because
+        """Discards what was not read, before a refusal: a client that still sends reads no reply otherwise, because
         the server closes the connection on it.
 
         Raises:
             ClientLeftError: The client has left.
         """
-        # RFC 9110 section 10.1.1: it sends nothing before it is told to.
+        # RFC 9110 section 10.1.1: the client waits for `100 Continue` and has sent nothing.
         if self._size == 0 and self._request.headers.get("expect", "").lower() == "100-continue":
             return
         try:
@@ -155,40 +314,33 @@ class RequestBody:
     def _check_size(size: int, most: int) -> None:
         if size > most:
             said = f"got a body of {size:,} bytes or more, expected at most {most:,}"
-            raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), _CLOSE)
+            raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), CLOSE)
 
 
-# ---- answer run ----
-# One answer from a request to the last byte of its reply, be it over HTTP or as a turn of a WebSocket.
-#
-# Beside every answer one task waits for the client to leave, and then cancels the provider: servers give no other
-# signal (docs/wires/serving.md#clients-that-leave).
+# ---- A response of a model ----
 
 _CLIENT_LEFT: Final = 499
-"""What observations say of a reply that nobody waited for; never sent. The number is nginx' own."""
+"""The status in observations of a reply whose client left; never sent. The number is nginx' own."""
 
 _MOST_NAMES: Final = 20
 _LONGEST_NAME: Final = 80
-"""Names that the log shows of what has no place here, and their characters: a client has made some of them up."""
-
-Deliver: TypeAlias = Callable[[Head | None, bytes, bool], Awaitable[None]]
-"""Hands over the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
+"""The fields of a request without a place here that the log names, and their characters: a client may invent them."""
 
 
 class ResponseRun:
-    """One request for an answer.
+    """One request for a response, over HTTP or as a turn of a WebSocket.
 
     Args:
         state: What all requests share.
-        endpoint: Where it was asked.
+        endpoint: Where the request came.
         request: The request without its body; that of the handshake for a turn of a WebSocket.
         recall: What a socket itself remembers; None for HTTP.
 
     Attributes:
-        endpoint: Where it was asked.
-        caller: Who asks; nobody in particular before that is known.
-        earlier: What of earlier answers the request refers to; None before it is found.
-        stored: The answer as it is remembered; None if nobody remembers it, or before its end.
+        endpoint: Where the request came.
+        caller: Who asks; :data:`~partstream.server.clients.NOBODY` before the key is checked.
+        earlier: The earlier responses to which the request refers; None before they are found.
+        stored: The response as it is remembered; None for one that is not, and before its end.
     """
 
     def __init__(
@@ -216,7 +368,7 @@ class ResponseRun:
         self._observed: AnswerObservation | None = None
 
     def begin_trace(self, route: str) -> None:
-        """Begins the trace of the answer, if the owner of the server wants one.
+        """Begins the trace of the response, if the owner of the server wants one.
 
         Args:
             route: The pattern of the path.
@@ -238,19 +390,25 @@ class ResponseRun:
             wire: The request.
             deliver: Takes the reply.
             client_leaves: Returns when the client has left.
-            generates: Whether a model answers; otherwise the answer is empty.
+            generates: Whether a model answers; otherwise the response is empty.
 
         Raises:
             PartstreamError: The request is refused; nothing was delivered.
         """
-        endpoint, memory, rules = self.endpoint, self._state.memory, self._state.rules
-        remembered = await memory.remembered(self._state.remembering(endpoint), wire, self.caller.name, self._recall)
+        endpoint, state = self.endpoint, self._state
+        remembered = await state.memory.remembered(state.remembering(endpoint), wire, self.caller.name, self._recall)
         self.earlier = remembered.earlier
-        self._asked = asked = self._read(remembered)
-        _say_unmapped(asked, self._state.remembering(endpoint), self._request.request_id)
-        if rules.admit is not None:
-            rules.admit(endpoint, wire, asked)
-        model = await self._state.find_model(asked.model, self.caller)
+        try:
+            asked = endpoint.reads.read(remembered.asks)
+        except PartstreamError:
+            if remembered.earlier.chain:  # the error names a place in the request as it came, without what it continues
+                endpoint.reads.read(remembered.own)
+            raise
+        self._asked = asked
+        self._log_unmapped(asked)
+        if state.rules.admit is not None:
+            state.rules.admit(endpoint, wire, asked)
+        model = await state.find_model(asked.model, self.caller)
         if self._settings.admission is None or not generates:
             await self._answer(wire, remembered, asked, model, deliver, client_leaves, generates=generates)
             return
@@ -263,7 +421,7 @@ class ResponseRun:
             self._settle()
 
     async def count(self, asked: InboundRequest) -> int:
-        """Counts the tokens of a request, of which no answer is wanted.
+        """Counts the tokens of a request, without a response.
 
         Args:
             asked: The request.
@@ -283,6 +441,17 @@ class ResponseRun:
         finally:
             self._settle()
 
+    def _log_unmapped(self, asked: InboundRequest) -> None:
+        """Names in the log the fields that have no place here, and how often each came; never a value."""
+        state = self._state.remembering(self.endpoint)
+        understood = frozenset() if state is None else state.fields
+        names = [name for name in asked.unmapped if name not in understood]
+        if names:
+            values = {name[:_LONGEST_NAME]: asked.unmapped[name] for name in names[:_MOST_NAMES]}
+            counts = {name: value if type(value) is int else 1 for name, value in values.items()}
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            _logger.info("request %s holds what has no place here: %s%s", self._request.request_id, counts, more)
+
     async def _answer(
         self,
         wire: WireRequest,
@@ -294,66 +463,56 @@ class ResponseRun:
         *,
         generates: bool = True,
     ) -> None:
-        """Answers a request that is admitted, if anybody has to."""
-        endpoint, memory, rules, settings = self.endpoint, self._state.memory, self._state.rules, self._settings
+        """Answers a request that is admitted."""
+        endpoint, settings, request_id = self.endpoint, self._settings, self._request.request_id
+        memory, rules, served_state = self._state.memory, self._state.rules, self._state.remembering(self.endpoint)
         outgoing = BufferedReplySink(deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write)
-        recorded = self._recorded(remembered, outgoing, asked)
+        recorded: RecordingReplySink | None = None
+        if served_state is not None and (remembered.is_kept or self._recall is not None):
+            recorded = memory.recorded(served_state, remembered, self.caller.name, outgoing, is_stream=asked.stream)
         outlet: ReplySink = recorded or outgoing
-        usual = Reply(self._request.request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
+        usual = Reply(request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = StreamReply if asked.stream else DocumentReply
-        reply: ReplyWriter = kind(endpoint.writes, asked, identity, outlet, self._request.request_id)
-        capture = self._capture(model.id) if generates else None
-        answer = ProviderCall(
+        reply: ReplyWriter = kind(endpoint.writes, asked, identity, outlet, request_id)
+        capture = None
+        if generates and self._state.last_answers is not None:
+            client = self._client()
+            capture = self._state.last_answers.begin(f"serve, for {client.name}" if client.name else "serve", model.id)
+        # The wire in whose words the options are, for servers that speak another one.
+        options = {**asked.options.model_options, ASKED_IN: endpoint.protocol.name}
+        answer = self._running = ProviderCall(
             model,
-            _in_words_of(endpoint.protocol.name, asked),
+            replace(asked, options=replace(asked.options, model_options=options)),
             reply,
             outlet,
             settings,
             endpoint.writes.stopped,
             self._trace,
             is_kept=recorded is not None,
-            has_own_ids=self._state.remembering(endpoint) is not None,
-            thinking=self._thinking_memory(),
+            has_own_ids=served_state is not None,
+            # What the caller may miss, on a wire that cannot return it; on others, it comes back by itself.
+            thinking=self._state.thinking.of(self.caller.name) if endpoint.writes.drops_thinking_state else None,
             capture=capture,
             current=self._current or self._begin_current(),
             reported=None if self._permit is None else self._permit.reported,
         )
-        self._running = answer
         if recorded is not None:
             recorded.stop = answer.stop_for_client
         self._state.admit(answer)
         try:
-            await self._run(answer, reply, outgoing, model, client_leaves, recorded, generates=generates)
-        except BaseException:  # nobody would cancel the provider any more
+            await self._transfer(answer, reply, outgoing, model, client_leaves, recorded, generates=generates)
+        except BaseException:  # nothing else would cancel the provider
             answer.kill()
             raise
         finally:
             self._state.dismiss(answer)
             if capture is not None:
                 end = answer.end()
-                capture.end(_outcome(end), end.error)
+                finish = None if end.is_cancelled else end.finish
+                capture.end("cancelled" if finish is None else finish.outcome.value, end.error)
 
-    def _read(self, remembered: Remembered) -> InboundRequest:
-        """What is asked. An error names a place in the request as it came, not behind what it continues."""
-        reads = self.endpoint.reads
-        try:
-            return reads.read(remembered.asks)
-        except PartstreamError:
-            if remembered.earlier.chain:
-                reads.read(remembered.own)
-            raise
-
-    def _recorded(
-        self, remembered: Remembered, outgoing: BufferedReplySink, asked: InboundRequest
-    ) -> RecordingReplySink | None:
-        """The outlet of an answer that the store or a socket remembers."""
-        state = self._state.remembering(self.endpoint)
-        if state is None or not (remembered.is_kept or self._recall is not None):
-            return None
-        return self._state.memory.recorded(state, remembered, self.caller.name, outgoing, is_stream=asked.stream)
-
-    async def _run(
+    async def _transfer(
         self,
         answer: ProviderCall,
         reply: ReplyWriter,
@@ -364,31 +523,42 @@ class ResponseRun:
         *,
         generates: bool,
     ) -> None:
+        """Hands the bytes to the client until the reply is over, reports it, and waits for the provider."""
+
+        def leave() -> None:
+            if recorded is not None:
+                recorded.cancel()
+            answer.cancel()
+            outgoing.close()
+
+        async def watch() -> None:
+            await client_leaves()
+            leave()
+
         loop = asyncio.get_running_loop()
-        watcher = loop.create_task(_watch(client_leaves, answer, outgoing, recorded))
-        pulse = KeepAlive(reply, outgoing, self._settings)
+        watcher = loop.create_task(watch())
+        keep_alive = KeepAlive(reply, outgoing, self._settings)
         limit = loop.call_later(self._settings.answer_seconds, answer.time_out)
         if generates:
             answer.start()
         else:
             answer.end_empty()
-        seconds = self._settings.answer_seconds + self._settings.stop_seconds
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._settings.answer_seconds + self._settings.stop_seconds):
                 await outgoing.pump()
         except (ClientLeftError, TimeoutError):  # or it did not take the end in time
-            _leave(answer, outgoing, recorded)
+            leave()
         finally:
             watcher.cancel()
-            pulse.stop()
+            keep_alive.stop()
             limit.cancel()
-        self._observe(answer.end(), reply, outgoing, model)
+        self._observe(answer, reply, outgoing, model)
         await answer.wind_down()
         self._settle()
         if recorded is not None:
             self.stored = await recorded.ended()
 
-    # ---- its admission ----
+    # ---- Its admission ----
 
     def _answer_request(
         self, model: CataloguedModel, asked: InboundRequest, *, is_count: bool = False
@@ -398,80 +568,58 @@ class ResponseRun:
         return AnswerRequest(self.caller, model, asked, wire, client, request.request_id, request.headers, is_count)
 
     def _settle(self) -> None:
-        """Gives the permit its end, once."""
+        """Settles the permit, once."""
         permit, asked = self._permit, self._asked
         if permit is None or asked is None:
             return
         self._permit = None
         observation = self._observed or replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True)
-        settled(permit, _ended(observation, asked, None if self._running is None else self._running.end()))
+        if self._running is None:
+            ended = EndedAnswer(observation, asked, False, None, (), KeptAnswer().message, 1.0)
+        else:
+            end = self._running.end()
+            ended = EndedAnswer(observation, asked, end.was_asked, end.usage, end.kept, end.answer, end.length)
+        settled(permit, ended)
 
-    # ---- what is known of it ----
+    # ---- What is known of it ----
 
-    def _observe(self, end: AnswerEnd, reply: ReplyWriter, outgoing: BufferedReplySink, model: CataloguedModel) -> None:
+    def _observe(
+        self, answer: ProviderCall, reply: ReplyWriter, outgoing: BufferedReplySink, model: CataloguedModel
+    ) -> None:
+        end = answer.end()
         finish, first = end.finish, end.first_part_at
-        observation = replace(
-            self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, end.error),
-            model=model.id,
-            provider=self._upstream or model.provider_name,
-            outcome=None if finish is None else finish.outcome,
-            reason=None if finish is None else finish.reason,
-            usage=None if finish is None else finish.usage,
-            is_usage_counted=end.is_usage_counted,
-            first_part_after=None if first is None else first - self._started,
-            bytes=outgoing.bytes,
-            events=reply.events,
-            is_cancelled=end.is_cancelled,
-            cost=_cost(end),
-            is_usage_kept=bool(end.kept),
-            response_id=None if finish is None else finish.response_id,
-            violations=end.violations.total(),
+        costs = [row.cost for row in end.kept if row.cost is not None]  # what the upstreams cost, where it is known
+        self._report(
+            replace(
+                self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, end.error),
+                model=model.id,
+                provider=self._upstream or model.provider_name,
+                outcome=None if finish is None else finish.outcome,
+                reason=None if finish is None else finish.reason,
+                usage=None if finish is None else finish.usage,
+                is_usage_counted=end.is_usage_counted,
+                first_part_after=None if first is None else first - self._started,
+                bytes=outgoing.bytes,
+                events=reply.events,
+                is_cancelled=end.is_cancelled,
+                cost=sum(costs) if costs else end.cost,
+                is_usage_kept=bool(end.kept),
+                response_id=None if finish is None else finish.response_id,
+                violations=end.violations.total(),
+            )
         )
-        self._tell(observation)
 
     def observe_refused(self, status: int, error: Exception) -> None:
-        """Tells everybody who counts answers of a request that was refused."""
-        self._tell(replace(self._observation(status, error), error=failure_of(error).kind.name.lower()))
+        """Reports a request that was refused to all who count responses."""
+        self._report(replace(self._observation(status, error), error=failure_of(error).kind.name.lower()))
 
     def observe_left(self) -> None:
-        """Tells them of a request whose client left before it was whole."""
-        self._tell(replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True))
+        """Reports a request whose client left before it was whole."""
+        self._report(replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True))
 
-    def _tell(self, observation: AnswerObservation) -> None:
+    def _report(self, observation: AnswerObservation) -> None:
         self._observed = observation
         self._state.observe(observation, self._trace)
-
-    def _capture(self, model_id: str) -> AnswerCapture | None:
-        """Keeps what goes by of the answer, if the owner of the server wants that."""
-        answers = self._state.last_answers
-        if answers is None:
-            return None
-        client = self._client()
-        return answers.begin(f"serve, for {client.name}" if client.name else "serve", model_id)
-
-    def _begin_current(self) -> CurrentAnswer:
-        """What the provider may know of who asks."""
-        self._current = CurrentAnswer(self.caller, self._client())
-        return self._current
-
-    def _client(self) -> RequestClient:
-        """The client, by its headers."""
-        return client_of(self._request.headers, self._asked) if self._current is None else self._current.client
-
-    @property
-    def _upstream(self) -> str:
-        """The upstream that the provider named last, or nothing."""
-        return "" if self._current is None else self._current.upstream
-
-    @property
-    def upstream_headers(self) -> tuple[tuple[str, str], ...]:
-        """The header that names the upstream, where the provider told of one."""
-        return ((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()
-
-    def _thinking_memory(self) -> CallersMemory | None:
-        """What the caller may miss, on a wire that cannot give it back; on others, it comes back by itself."""
-        drops = self.endpoint.writes.drops_thinking_state
-        return self._state.thinking.of(self.caller.name) if drops else None
 
     def _observation(self, status: int, error: BaseException | None) -> AnswerObservation:
         asked = self._asked
@@ -489,70 +637,36 @@ class ResponseRun:
             error=None if error is None else type(error).__name__,
         )
 
+    def _begin_current(self) -> CurrentAnswer:
+        """What the provider may know of its caller."""
+        self._current = CurrentAnswer(self.caller, self._client())
+        return self._current
 
-async def _watch(
-    client_leaves: Callable[[], Awaitable[None]],
-    answer: ProviderCall,
-    outgoing: BufferedReplySink,
-    recorded: RecordingReplySink | None,
-) -> None:
-    """Cancels the provider as soon as the client leaves."""
-    await client_leaves()
-    _leave(answer, outgoing, recorded)
+    def _client(self) -> RequestClient:
+        return client_of(self._request.headers, self._asked) if self._current is None else self._current.client
 
+    @property
+    def _upstream(self) -> str:
+        """The upstream that the provider named last, or nothing."""
+        return "" if self._current is None else self._current.upstream
 
-def _leave(answer: ProviderCall, outgoing: BufferedReplySink, recorded: RecordingReplySink | None) -> None:
-    if recorded is not None:
-        recorded.cancel()
-    answer.cancel()
-    outgoing.close()
-
-
-def _in_words_of(wire: str, asked: InboundRequest) -> InboundRequest:
-    """The request with the name of the wire whose words its options are in, for servers that speak another one."""
-    options = asked.options
-    return replace(asked, options=replace(options, model_options={**options.model_options, ASKED_IN: wire}))
+    @property
+    def upstream_headers(self) -> tuple[tuple[str, str], ...]:
+        """The header that names the upstream, where the provider has named one."""
+        return ((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()
 
 
-def _say_unmapped(asked: InboundRequest, state: ServedState | None, request_id: str) -> None:
-    """Says in the log what of a request has no place here: the names and how often, never a value."""
-    understood = frozenset() if state is None else state.fields
-    names = [name for name in asked.unmapped if name not in understood]
-    if names:
-        values = {name[:_LONGEST_NAME]: asked.unmapped[name] for name in names[:_MOST_NAMES]}
-        counts = {name: value if type(value) is int else 1 for name, value in values.items()}
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        _logger.info("request %s holds what has no place here: %s%s", request_id, counts, more)
-
-
-def _ended(observation: AnswerObservation, asked: InboundRequest, end: AnswerEnd | None) -> EndedAnswer:
-    if end is None:
-        return EndedAnswer(observation, asked, False, None, (), KeptAnswer().message, 1.0)
-    return EndedAnswer(observation, asked, end.was_asked, end.usage, end.kept, end.answer, end.length)
-
-
-def _outcome(end: AnswerEnd) -> str:
-    return "cancelled" if end.is_cancelled or end.finish is None else end.finish.outcome.value
-
-
-def _cost(end: AnswerEnd) -> float | None:
-    """What the upstreams that were asked cost, as far as they say."""
-    known = [row.cost for row in end.kept if row.cost is not None]
-    return sum(known) if known else end.cost
-
-
-# ---- stored replies ----
-# The replies of the routes that read or change kept answers: a document, or the frames of a stream once more.
+# ---- Stored responses ----
 
 
 class FrameReplay:
-    """The frames of a stream from one number on: those that are kept, or those of an answer that still runs.
+    """The frames of a stream from one number on: those that are stored, or those of a response that still runs.
 
     Args:
-        frames: All frames of an answer that is over.
-        running: The answer that runs, or None.
+        frames: All frames of a response that is over.
+        running: The response that runs, or None.
         first: The number of the first frame that is sent.
-        writes: The corner of the protocol.
+        writes: The response writer of the protocol.
     """
 
     def __init__(
@@ -590,12 +704,12 @@ class FrameReplay:
 async def stored_reply(
     memory: AnswerMemory, writes: ResponseWriterSpec, route: StoredRoute, wire: WireRequest, owner: str
 ) -> Mapping[str, Any] | FrameReplay:
-    """The reply to a request for a kept answer.
+    """The reply to a request for a stored response: a document, or the frames of its stream once more.
 
     Raises:
         PartstreamError: There is none, none of this owner, or the request is wrong.
     """
-    state = writes.state
+    state, store = writes.state, memory.store
     answer_id = id_in_path(route.path, wire.path) or ""
     assert state is not None  # noqa: S101 - the route is one of the state's
     first = None if route.resumes is None else route.resumes(wire)
@@ -603,200 +717,21 @@ async def stored_reply(
     if running is not None and route.effect is not Effect.READ:
         await running.stop_and_keep()
         running = None
-    chain = await _chain(memory, owner, answer_id, running)
+    chain: Sequence[StoredAnswer] = ()
+    if running is not None:
+        now = running.now()
+        chain = () if now is None else (now,)
+    elif store is not None:
+        chain = await asked_of_store(store.chain(owner, answer_id))
     if not chain:
         raise state.unknown(answer_id)
     if first is not None:
-        frames = running.frames if running is not None else await _frames(memory, owner, answer_id)
+        frames = None if running is None else running.frames
+        if running is None and store is not None:
+            frames = await asked_of_store(store.frames(owner, answer_id))
         if frames is None:
             raise state.unstreamed(answer_id)
         return FrameReplay(frames, running, first, writes)
-    if route.effect is Effect.DELETE and memory.store is not None:
-        await asked_of_store(memory.store.delete(owner, answer_id))
+    if route.effect is Effect.DELETE and store is not None:
+        await asked_of_store(store.delete(owner, answer_id))
     return route.document(wire, chain)
-
-
-async def _chain(
-    memory: AnswerMemory, owner: str, answer_id: str, running: RecordingReplySink | None
-) -> Sequence[StoredAnswer]:
-    if running is not None:
-        now = running.now()
-        return () if now is None else (now,)
-    return () if memory.store is None else await asked_of_store(memory.store.chain(owner, answer_id))
-
-
-async def _frames(memory: AnswerMemory, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
-    return None if memory.store is None else await asked_of_store(memory.store.frames(owner, answer_id))
-
-
-# ---- exchange ----
-
-_logger = logging.getLogger("partstream.serving")
-
-_CLOSE: Final = ("connection", "close")
-
-
-class RequestHandler:
-    """One HTTP request and its reply.
-
-    Args:
-        state: What all requests share.
-        request: The request without its body, with the path that it means.
-        receive: ASGI's own; nobody else reads it.
-        send: ASGI's own.
-    """
-
-    def __init__(self, state: ServerState, request: RequestHead, receive: Receive, send: Send) -> None:
-        self._state = state
-        self._request = request
-        self._receive = receive
-        self._send = leaving(send)
-        self._body = RequestBody(request, receive, state.settings)
-        self._endpoint = state.routes.nearest(request.path)
-        self._run = ResponseRun(state, self._endpoint, request)
-        self._is_answer = False
-        self._is_head_sent = False
-
-    async def serve(self) -> None:
-        """Answers the request; raises nothing that the server would have to tell the client."""
-        try:
-            try:
-                await self._dispatch()
-            except ClientLeftError:
-                raise
-            except Exception as error:
-                if self._is_head_sent:
-                    raise
-                await self._tell_refusal(error)
-        except ClientLeftError:
-            if self._is_answer:
-                self._run.observe_left()
-
-    async def _tell_refusal(self, error: Exception) -> None:
-        if not isinstance(error, PartstreamError):
-            _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
-        await self._body.discard()
-        status = await self._refuse(*_refusal(error))
-        if self._is_answer:
-            self._run.observe_refused(status, error)
-
-    async def _dispatch(self) -> None:
-        """Finds what is asked for and who asks, then answers."""
-        request = self._request
-        own = self._state.owner_routes.find(request.method, request.path)
-        if own is not None:
-            await self._answer_for_owner(own)
-            return
-        route = self._state.routes.find(request.method, request.path, request.headers)
-        self._endpoint = self._run.endpoint = route.endpoint
-        self._is_answer = route.is_answer
-        if self._is_answer:
-            self._run.begin_trace(route.path)
-            self._state.check_room()
-        caller = self._run.caller = self._state.authenticated(request.headers)
-        if self._is_answer:
-            await self._answer()
-        elif route.stored is not None:
-            await self._stored(route.stored, caller)
-        else:
-            await self._document(route, caller)
-
-    # ---- before the answer ----
-
-    async def _answer_for_owner(self, route: OwnerRoute) -> None:
-        """Answers at a path of the owner's."""
-        request = self._request
-        caller = NOBODY if route.is_open else self._state.authenticated(request.headers)
-        body = await self._body.read(route.most_bytes)
-        asked = OwnerRequest(request.method, request.path, request.query, request.headers, body, request.request_id)
-        said = await route.handler(asked, caller)
-        described = (("content-type", said.content_type), ("content-length", str(len(said.body))))
-        await self._start(said.status, (*described, *said.headers))
-        await self._send({"type": "http.response.body", "body": said.body})
-
-    async def _document(self, route: Route, caller: Caller) -> None:
-        """Sends a document that stands beside the answers."""
-        document, request = route.document, self._request
-        assert document is not None  # noqa: S101 - the caller has looked
-        body = await self._body.read()
-        wire = self._endpoint.request(
-            request.path, json_object(body) if body else {}, request.headers, request.query, request.method
-        )
-        tokens = 0
-        if document.counts is not None:
-            memory, state = self._state.memory, self._state.remembering(self._endpoint)
-            asked = document.counts((await memory.remembered(state, wire, caller.name)).asks)
-            tokens = await self._run.count(asked)
-        models = tuple(map(served_model, (await self._state.models_of(caller)).values()))
-        status, said = document.answer(wire, models, tokens)
-        await self._reply(status, dumps(said))
-
-    async def _stored(self, stored: StoredRoute, caller: Caller) -> None:
-        """Reads or changes an answer that is kept."""
-        request, endpoint = self._request, self._endpoint
-        await self._body.read()
-        wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
-        found = await stored_reply(self._state.memory, endpoint.writes, stored, wire, caller.name)
-        if not isinstance(found, FrameReplay):
-            await self._reply(200, dumps(found))
-            return
-        await self._start(200, stream_headers(found.content_type))
-        await found.send(self._deliver, self._client_leaves)
-
-    # ---- the answer ----
-
-    async def _answer(self) -> None:
-        request = self._request
-        body = json_object(await self._body.read())
-        wire = self._endpoint.request(request.path, body, request.headers, request.query)
-        await self._run.serve(wire, self._deliver, self._client_leaves)
-
-    async def _client_leaves(self) -> None:
-        """Waits until the client has left."""
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-
-    def _deliver(self, head: Head | None, data: bytes, last: bool) -> Awaitable[None]:
-        if head is None:  # nearly always: what the server itself returns is awaited, and no coroutine of ours around it
-            return self._send({"type": "http.response.body", "body": data, "more_body": not last})
-        return self._begin(head, data, last)
-
-    async def _begin(self, head: Head, data: bytes, last: bool) -> None:
-        await self._start(head.status, (*head.headers, *self._run.upstream_headers))
-        if data or last:
-            await self._send({"type": "http.response.body", "body": data, "more_body": not last})
-
-    # ---- replies ----
-
-    async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
-        self._is_head_sent = True
-        said = (*headers, *self._state.request_id_headers(self._request.request_id))
-        if self._state.is_draining and _CLOSE not in said:
-            said = (*said, _CLOSE)
-        if not self._request.has_connection:
-            said = tuple(one for one in said if one != _CLOSE)
-        encoded = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in said]
-        await self._send({"type": "http.response.start", "status": status, "headers": encoded})
-
-    async def _reply(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
-        await self._start(status, (*json_headers(body), *headers))
-        await self._send({"type": "http.response.body", "body": body})
-
-    async def _refuse(self, failure: ServedFailure, *headers: tuple[str, str]) -> int:
-        """Tells of a failure before the head, in the words of the wire; returns the HTTP status."""
-        said = self._endpoint.writes.failed(replace(failure, request_id=self._request.request_id))
-        await self._reply(said.status, dumps(said.body), *said.headers, *headers)
-        return said.status
-
-
-def _refusal(error: Exception) -> tuple[Any, ...]:
-    """What a client is told of an error before the head, and further headers."""
-    if isinstance(error, NoRouteError):
-        kind = FailureKind.METHOD_NOT_ALLOWED if error.allowed else FailureKind.NOT_FOUND
-        allow = (("allow", ", ".join(error.allowed)),) if error.allowed else ()
-        return ServedFailure(kind, str(error)), *allow
-    if isinstance(error, RequestFailedError):
-        return error.failure, *error.headers
-    if isinstance(error, PartstreamError):
-        return (failure_of(error),)
-    return (ServedFailure(FailureKind.INTERNAL, "the server has a fault; its log names it"),)

@@ -1,4 +1,12 @@
-"""One HTTP request of an ASGI server: where it goes, its headers, its body within bounds."""
+"""One HTTP request of an ASGI server: its head, the failures that may answer it, and the route that its path has.
+
+The head comes from a scope of ASGI 3 (asgi.readthedocs.io). Every protocol gives the server endpoints, where a model
+answers, and documents beside them, such as its list of models. :class:`Routes` knows all their paths: a path that names
+nothing (`/v1/messages`) comes before a pattern (`/v1/models/{model}`), and of several patterns the one with the most
+characters of its own counts. Two protocols may have a document at one path; the headers of a request tell which one it
+means. Clients write `/v1` once too often or not at all (docs/wires/serving.md#base-urls-with-and-without-v1), and
+:meth:`Routes.meant_path` corrects that. An unknown path is refused in the words of the protocol that is nearest to it.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +30,7 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument, StoredRoute
 
 
-# ---- asgi ----
-# The types of ASGI 3 (asgi.readthedocs.io), and the headers of a request as both of its sides want them.
+# ---- Heads ----
 
 Message: TypeAlias = MutableMapping[str, Any]
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -32,55 +39,10 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers of a request by name in lower case; several of one name are joined."""
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers
-
-
-# ---- failures ----
-# What a client of a server is told of an error; the errors of a request before its answer, and of stored answers.
-
-
-class RequestFailedError(PartstreamError):
-    """Ends a request before an answer has begun.
-
-    Attributes:
-        failure: What the client is told.
-        headers: Further headers of the reply, names in lower case.
-    """
-
-    def __init__(self, failure: ServedFailure, *headers: tuple[str, str]) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-        self.headers = headers
-
-
-class StoreFailedError(PartstreamError):
-    """A store could not keep or find an answer: it has too much to do, or its file cannot be read or written."""
-
-
-class ChainTooLargeError(PartstreamError):
-    """An answer continues more than a server takes into its memory."""
-
-
-def failure_of(error: BaseException) -> ServedFailure:
-    """What a client is told of an error."""
-    return error.failure if isinstance(error, RequestFailedError) else meaning_of(error)
-
-
-# ---- requests ----
-
 WRITE_EXTENSION: Final = "partstream.write"
 """The extension of a scope by which `partstream serve` takes the bytes of a stream without `send`: a function of bytes
 that says whether it has written them."""
-
-
-class ClientLeftError(PartstreamError):
-    """The client closed its connection before its request was read, or before its reply was whole."""
+CLOSE: Final = ("connection", "close")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +51,11 @@ class RequestHead:
 
     Attributes:
         method: The HTTP method.
-        path: The path below the place where the application is mounted, percent-encoded, without the query.
+        path: The path below the mount of the application, percent-encoded, without the query.
         query: The query without the question mark.
         headers: The headers by name in lower case.
         request_id: The id of the request.
-        has_connection: Whether `connection` may stand in the reply: in HTTP/2 and later it may not (RFC 9113, 8.2.2).
+        has_connection: Whether the reply may have `connection`: in HTTP/2 and later it may not (RFC 9113, 8.2.2).
         write: Writes bytes of a stream whose head is sent, or returns False where ASGI's `send` has to; None where the
             server has no such function.
     """
@@ -109,29 +71,32 @@ class RequestHead:
 
 def request_of(scope: Scope, request_id: str) -> RequestHead:
     """The request of a scope of ASGI."""
-    query = scope.get("query_string", b"").decode("latin-1")
-    has_connection = str(scope.get("http_version", "1.1")).startswith("1")
     return RequestHead(
         scope.get("method", "GET"),
         path_of(scope),
-        query,
+        scope.get("query_string", b"").decode("latin-1"),
         headers_of(scope),
         request_id,
-        has_connection,
+        str(scope.get("http_version", "1.1")).startswith("1"),
         (scope.get("extensions") or {}).get(WRITE_EXTENSION),
     )
 
 
-def leaving(send: Send) -> Send:
-    """The same, where a server raises OSError because the client has left (ASGI 2.4)."""
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers of a request by name in lower case; several of one name are joined."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
 
-    async def send_on(message: MutableMapping[str, Any]) -> None:
-        try:
-            await send(message)
-        except OSError as error:
-            raise ClientLeftError("the client left before its reply was whole") from error
 
-    return send_on
+def encoded_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    """The headers of a reply as ASGI takes them."""
+    return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers]
+
+
+_SAFE: Final = "/:@!$&'()*+,;=~%-._"
 
 
 def path_of(scope: Scope) -> str:
@@ -148,7 +113,52 @@ def path_of(scope: Scope) -> str:
     return path
 
 
-_SAFE: Final = "/:@!$&'()*+,;=~%-._"
+# ---- Failures ----
+
+FAULT: Final = ServedFailure(FailureKind.INTERNAL, "the server has a fault; its log names it")
+
+
+class ClientLeftError(PartstreamError):
+    """The client closed its connection before its request was read, or before its reply was whole."""
+
+
+def leaving(send: Send) -> Send:
+    """The same, where a server raises OSError because the client has left (ASGI 2.4)."""
+
+    async def send_on(message: MutableMapping[str, Any]) -> None:
+        try:
+            await send(message)
+        except OSError as error:
+            raise ClientLeftError("the client left before its reply was whole") from error
+
+    return send_on
+
+
+class RequestFailedError(PartstreamError):
+    """Ends a request before a response has begun.
+
+    Attributes:
+        failure: The reply to the client.
+        headers: Further headers of the reply, names in lower case.
+    """
+
+    def __init__(self, failure: ServedFailure, *headers: tuple[str, str]) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+        self.headers = headers
+
+
+class StoreFailedError(PartstreamError):
+    """A store could not keep or find an answer: it has too much to do, or its file cannot be read or written."""
+
+
+class ChainTooLargeError(PartstreamError):
+    """A response continues a conversation that is larger than the server reads."""
+
+
+def failure_of(error: BaseException) -> ServedFailure:
+    """The reply to a client for an error."""
+    return error.failure if isinstance(error, RequestFailedError) else meaning_of(error)
 
 
 def json_object(body: bytes) -> dict[str, Any]:
@@ -175,21 +185,20 @@ def _not_json(message: str) -> RequestFailedError:
     return RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, message))
 
 
-# ---- endpoints ----
-# The paths where models answer, each with its protocol; knows no socket and no name of a protocol.
+# ---- Routes ----
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A path that speaks a protocol.
+    """A path where models answer, with its protocol.
 
     Attributes:
         protocol: The protocol.
         base_path: The path of a client's base URL.
         pattern: The path below that, with `{model}` where it names the model.
-        asks: The corner that writes requests; it has the header for the key.
-        reads: The corner that reads requests.
-        writes: The corner that writes responses.
+        asks: The request writer, which has the header for the key.
+        reads: The request reader.
+        writes: The response writer.
     """
 
     protocol: Protocol
@@ -217,7 +226,7 @@ class Endpoint:
         query: str = "",
         method: str = "POST",
     ) -> WireRequest:
-        """A request at the whole path `path` as the corners of this protocol get it."""
+        """A request at the whole path `path` as the request reader of this protocol gets it."""
         return WireRequest(path.removeprefix(self.base_path), body, headers, query, method, self.base_path)
 
 
@@ -237,9 +246,6 @@ def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
     return endpoints
 
 
-# ---- routes ----
-# Finds what stands at a path of a server: where models answer, and the documents of the protocols.
-
 _USUAL_BASE: Final = "/v1"
 _LONGEST_PATH: Final = 200
 """The most characters of a path in a message."""
@@ -249,14 +255,14 @@ _MOST_ALIKE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What stands at a path.
+    """What a method at a path means.
 
     Attributes:
         method: The HTTP method.
         path: The pattern of the whole path, see :mod:`partstream.protocols.serve`.
         endpoint: The endpoint whose protocol is spoken here.
-        document: The document that stands here, or None.
-        stored: What of kept answers stands here, or None.
+        document: The document here, or None.
+        stored: What this route does with a stored response, or None.
     """
 
     method: str
@@ -281,7 +287,7 @@ class Route:
 
 
 class NoRouteError(CallerError):
-    """Nothing stands at a path, or nothing for this method.
+    """A path has no route, or none for this method.
 
     Attributes:
         allowed: The methods that the path takes; empty where the path is unknown.
@@ -293,7 +299,7 @@ class NoRouteError(CallerError):
 
 
 class Routes:
-    """What stands at the paths of a server.
+    """All routes of a server.
 
     Args:
         endpoints: Where models answer, by the patterns of their paths; one at least.
@@ -313,7 +319,7 @@ class Routes:
         self._patterns = tuple(one for one in self._routes if names_something(one.path))
 
     def __iter__(self) -> Iterator[Route]:
-        """Everything that stands at some path, protocol by protocol: answers first, then documents."""
+        """All routes, protocol by protocol: responses first, then documents."""
         return iter(self._routes)
 
     def find(self, method: str, path: str, headers: Mapping[str, str]) -> Route:
@@ -327,8 +333,11 @@ class Routes:
         """
         fitting = self._at(path)
         if not fitting:
+            # The paths that a client may have meant: those that look like it, or else those where models answer.
             shown = path[:_LONGEST_PATH]
-            raise NoRouteError(f"got path {shown}, expected {', '.join(self._alike(shown))}")
+            known = dict.fromkeys((*self._others, *(one.path for one in self._routes)))
+            alike = get_close_matches(shown, known, _MOST_ALIKE) or [one.path for one in self._endpoints]
+            raise NoRouteError(f"got path {shown}, expected {', '.join(alike)}")
         closest = max(literal_size(one.path) for one in fitting)
         there = [one for one in fitting if literal_size(one.path) == closest]
         answering = [one for one in there if one.method == method]
@@ -338,17 +347,12 @@ class Routes:
         meant = [one for one in answering if one.is_meant(headers)]
         return min(meant or answering, key=lambda one: one.is_for_everybody)
 
-    def _alike(self, path: str) -> list[str]:
-        """The paths that a client may have meant: those that look like it, or else those where models answer."""
-        known = dict.fromkeys((*self._others, *(one.path for one in self._routes)))
-        return get_close_matches(path, known, _MOST_ALIKE) or [one.path for one in self._endpoints]
-
     def _at(self, path: str) -> list[Route]:
-        """All that stands at a path; what stands at this very path counts before every pattern that fits it."""
+        """All routes of a path; those of this very path come before every pattern that fits it."""
         return self._fixed.get(path) or [one for one in self._patterns if fits_path(one.path, path)]
 
     def socket_at(self, path: str) -> Endpoint:
-        """The endpoint whose WebSocket stands at a path.
+        """The endpoint that takes WebSockets at a path.
 
         Raises:
             NoRouteError: None is there.
@@ -361,16 +365,14 @@ class Routes:
         return found
 
     def meant_path(self, path: str) -> str:
-        """The path that a client means, which may write `/v1` once too often, or not at all.
-
-        Some clients append `/v1` to a base URL and some do not, and a person gives the base URL with or without it
-        (docs/wires/serving.md#base-urls-with-and-without-v1). A path that has a route in none of these forms stays.
+        """The path that a client means: some append `/v1` to a base URL, some do not, and a person gives the base URL
+        with or without it. A path that has a route in none of these forms stays.
         """
         tried = (path, path.removeprefix(_USUAL_BASE), _USUAL_BASE + path)
         return next((one for one in tried if self._at(one)), path)
 
     def nearest(self, path: str) -> Endpoint:
-        """The endpoint in whose protocol an error at a path is said: the one there, one beside it, or the first."""
+        """The endpoint whose protocol words an error at a path: the one there, one beside it, or the first."""
         if path in self._answering:
             return self._answering[path]
         there = [one for one in self._endpoints if fits_path(one.path, path)]

@@ -1,4 +1,15 @@
-"""What all requests of one server share: routes, models, who may ask, and the answers that run."""
+"""What all requests of one server share: routes, models, callers, and the responses that run.
+
+:class:`ServerState` is made once for each application. It finds the caller by the headers, refuses a request while the
+server drains or is full, counts the responses that run, and reports each one to all who count responses.
+
+:class:`AnswerMemory` is what the server remembers of its responses. A request may refer to an earlier response, or to
+items of it: what a socket itself remembers comes first, then the store. A response that is stored is sent with its end
+held back until the store has it, because the next request may name it and another process may get that request. A
+response that cannot be stored reaches its client all the same.
+
+:class:`OwnerRoutes` are the paths that the owner of a server adds to those of the protocols: pages, and functions.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +28,7 @@ from partstream.server.clients import TokenAuthenticator, kept_token, key_places
 from partstream.server.models import ModelCatalogue
 from partstream.server.replies import RecordingReplySink
 from partstream.server.requests import (
+    CLOSE,
     ChainTooLargeError,
     NoRouteError,
     RequestFailedError,
@@ -37,7 +49,7 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import RequestReferences, ServedState, StoredAnswer, WireRequest
     from partstream.server.answer import ProviderCall
-    from partstream.server.clients import Authenticator, Caller
+    from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.replies import ReplySink
     from partstream.server.requests import Endpoint
@@ -45,11 +57,203 @@ if TYPE_CHECKING:
     from partstream.server.stored_answers import SQLiteAnswers
 
 
-# ---- memory ----
-# What a server remembers of its answers: finds what a request refers to, keeps answers, knows those that run.
+_logger = logging.getLogger("partstream.serving")
+
+_RETRY_SECONDS: Final = 1.0
+_CHALLENGE: Final = ("www-authenticate", "Bearer")
+
+
+class ServerState:
+    """What all requests of one server share.
+
+    Args:
+        providers: The providers by name.
+        settings: The settings.
+        protocols: The protocols that are spoken.
+        pages: The paths that the server has beside those of the protocols.
+        rules: How it differs from others.
+
+    Attributes:
+        settings: The settings.
+        rules: How it differs from others.
+        routes: All routes of the protocols.
+        base_paths: The path of a client's base URL for each protocol; the first, where it has several.
+        catalogue: The models.
+        memory: What it remembers of its responses.
+        thinking: The state of thinking that clients of some wires cannot return.
+        requests: How many requests are being read or answered.
+        is_draining: Whether new responses are refused.
+        owner_routes: The owner's own routes.
+        lifetimes: What the owner runs beside the requests.
+        start_trace: Starts the trace of a request for a response, or None.
+        last_answers: Captures the responses, or None.
+    """
+
+    def __init__(
+        self,
+        providers: Mapping[str, LanguageModelChatProvider],
+        settings: ServingSettings,
+        protocols: Iterable[Protocol],
+        pages: Iterable[str],
+        rules: ServerOverrides,
+    ) -> None:
+        endpoints = endpoints_of(protocols)
+        writers = [one.writes for one in endpoints.values()]
+        self.settings = settings
+        self.rules = rules
+        self.routes = Routes(endpoints, pages)
+        self.base_paths: dict[str, str] = {}
+        for one in endpoints.values():
+            self.base_paths.setdefault(one.protocol.name, one.base_path)
+        aliases = (alias for one in writers for alias in one.aliases)
+        self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
+        self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
+        self.thinking = ThinkingMemory(settings.thinking_bytes)
+        self._authenticate = settings.authenticate or nobody_in_particular
+        if settings.authenticate is None and settings.token is not None:
+            self._authenticate = TokenAuthenticator(settings.token, key_places(endpoints.values()))
+        self._finished: EventEmitter[AnswerObservation] = EventEmitter()
+        self.requests = 0
+        self.is_draining = False
+        self.owner_routes = OwnerRoutes()
+        self.lifetimes = Lifetimes()
+        self.start_trace: StartTrace | None = None
+        self.last_answers: LastAnswers | None = None
+        self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in writers))))
+        self._answers: set[ProviderCall] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether new answers are taken: the server is not stopped, and it can decide who may have them."""
+        admission = self.settings.admission
+        return not self.is_draining and (admission is None or admission.is_ready)
+
+    @property
+    def open_answers(self) -> int:
+        """How many answers run."""
+        return len(self._answers)
+
+    def remembering(self, endpoint: Endpoint) -> ServedState | None:
+        """What is remembered of the answers of an endpoint; None for nothing."""
+        return endpoint.writes.state if self.rules.remembers else None
+
+    def authenticated(self, headers: Mapping[str, str]) -> Caller:
+        """The caller, by the headers of a request.
+
+        Raises:
+            RequestFailedError: No caller has such a key.
+        """
+        caller = self._authenticate(headers)
+        if caller is None:
+            said = (
+                "got no key that this server knows, expected it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
+            )
+            raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
+        return caller
+
+    async def models_of(self, caller: Caller) -> Mapping[str, CataloguedModel]:
+        """The models by id that a caller may use."""
+        models, admission = await self.catalogue.models(), self.settings.admission
+        return models if admission is None else admission.models_of(caller, models)
+
+    async def find_model(self, model_id: str, caller: Caller) -> CataloguedModel:
+        """The model that a request of a caller names.
+
+        Raises:
+            UnknownModelError: No provider offers it, or the caller may not use it.
+            LanguageModelError: A provider that may offer it could not list its models.
+        """
+        admission = self.settings.admission
+        visible = None if admission is None else lambda models: admission.models_of(caller, models)
+        return await self.catalogue.find(model_id, visible)
+
+    def request_id_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
+        """The headers in which clients look for the id of their request: those of every wire."""
+        return tuple((name, request_id) for name in self._id_headers)
+
+    def check_room(self) -> None:
+        """Refuses a further response while the server is stopped or full.
+
+        Raises:
+            RequestFailedError: There is no room.
+        """
+        if self.is_draining:
+            failure = ServedFailure(
+                FailureKind.OVERLOADED, "the server is being stopped; ask again", retry_after=_RETRY_SECONDS
+            )
+            raise RequestFailedError(failure, CLOSE)
+        if self.open_answers >= self.settings.concurrent_answers:
+            raise self._crowded(f"{self.settings.concurrent_answers:,} answers run, the most; ask again")
+        if self.requests > self.settings.concurrent_requests:
+            raise self._crowded(f"{self.settings.concurrent_requests:,} requests are open, the most; ask again")
+
+    @staticmethod
+    def _crowded(message: str) -> RequestFailedError:
+        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, message, retry_after=_RETRY_SECONDS))
+
+    def admit(self, answer: ProviderCall) -> None:
+        """Counts an answer among those that run.
+
+        Raises:
+            RequestFailedError: There is no room.
+        """
+        self.check_room()
+        self._answers.add(answer)
+        self._idle.clear()
+
+    def dismiss(self, answer: ProviderCall) -> None:
+        """Counts it no longer."""
+        self._answers.discard(answer)
+        if not self._answers:
+            self._idle.set()
+
+    def on_did_finish_answer(self, listener: Callable[[AnswerObservation], object], /) -> Disposable:
+        """Calls a listener once for each request for a response; if one fails, the others are called still."""
+        return self._finished.event(_unfailing(listener))
+
+    def observe(self, observation: AnswerObservation, trace: AnswerTrace | None) -> None:
+        """Reports a response that is over to all who count responses, and ends its trace."""
+        self._finished.fire(observation)
+        if trace is not None:
+            _unfailing(trace.finish)(observation)
+
+    async def drain(self, seconds: float) -> None:
+        """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event."""
+        self.is_draining = True
+        try:
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        except TimeoutError:
+            self.stop_answers()
+            try:
+                async with asyncio.timeout(self.settings.stop_seconds):  # for the last bytes to reach their clients
+                    await self._idle.wait()
+            except TimeoutError:
+                _logger.warning("%d answers have not ended although the server is stopped", self.open_answers)
+
+    def stop_answers(self) -> None:
+        """Ends each answer that runs with its wire's terminal event."""
+        for answer in tuple(self._answers):
+            answer.stop()
+
+
+def _unfailing(listener: Callable[[AnswerObservation], object]) -> Callable[[AnswerObservation], None]:
+    """The same listener; the log says when it fails."""
+
+    def tell(observation: AnswerObservation) -> None:
+        try:
+            listener(observation)
+        except Exception:
+            _logger.exception("a listener of finished answers failed")
+
+    return tell
+
+
+# ---- Earlier responses ----
 
 T = TypeVar("T")
-
 
 _SECRET_FILE: Final = "serve-signing-key"  # noqa: S105 - the name of a file
 _SAVE_SECONDS: Final = 10.0
@@ -76,10 +280,10 @@ class Remembered:
     """A request with what it refers to.
 
     Attributes:
-        asks: What the model is asked.
-        own: The request as it is kept.
+        asks: The request to the model.
+        own: The request as it is stored.
         earlier: What it refers to.
-        is_kept: Whether its answer goes into the store.
+        is_kept: Whether its response goes into the store.
         is_local: Whether what it continues is remembered by its socket alone.
     """
 
@@ -91,16 +295,16 @@ class Remembered:
 
 
 class AnswerMemory:
-    """What one server remembers.
+    """What one server remembers of its responses.
 
     Args:
-        store: Keeps answers; None to keep none.
+        store: The store; None to keep no response.
         secret: What the server signs with.
 
     Attributes:
-        store: Keeps answers, or None.
+        store: The store, or None.
         secret: What the server signs with.
-        running: The answers that run and are kept, by their owner and id.
+        running: The responses that run and will be stored, by their owner and id.
     """
 
     def __init__(self, store: SQLiteAnswers | None, secret: bytes) -> None:
@@ -120,7 +324,7 @@ class AnswerMemory:
         Args:
             state: What the protocol remembers, or None.
             request: The request as it came.
-            owner: Who asks: nobody else's answers are found.
+            owner: The caller, whose responses alone are found.
             recall: What a socket itself remembers, which comes first.
 
         Raises:
@@ -133,27 +337,29 @@ class AnswerMemory:
         wanted = state.wanted(request)
         earlier = ResolvedReferences() if recall is None else recall(wanted)
         is_local = bool(earlier.chain)
-        earlier = await self._found(state, wanted, earlier, owner)
+        if self.store is not None:
+            earlier = await self._found(self.store, state, wanted, earlier, owner)
         is_kept = state.keeps(request) and self.store is not None
         joined = state.join(request if is_kept else state.unkept(request), earlier, self.secret)
         return Remembered(joined.asks, joined.own, earlier, is_kept, is_local)
 
     async def _found(
-        self, state: ServedState, wanted: RequestReferences, earlier: ResolvedReferences, owner: str
+        self,
+        store: SQLiteAnswers,
+        state: ServedState,
+        wanted: RequestReferences,
+        earlier: ResolvedReferences,
+        owner: str,
     ) -> ResolvedReferences:
-        """What the store has of what is still missing."""
-        store = self.store
-        if store is None:
-            return earlier
+        """Adds what the store has of the references that are missing."""
         if wanted.answer_id is not None and not earlier.chain:
             chain = await asked_of_store(store.chain(owner, wanted.answer_id))
             if chain and chain[0].previous_id is None:  # otherwise the beginning was deleted
                 earlier = replace(earlier, chain=chain)
         missing = [one for one in wanted.item_ids if one not in earlier.items]
         if missing:
-            answers = await asked_of_store(store.answers_with(owner, missing), "input")
             items: dict[str, Mapping[str, Any]] = {}
-            for answer in answers:
+            for answer in await asked_of_store(store.answers_with(owner, missing), "input"):
                 items |= state.items(answer)
             found = {one: items[one] for one in missing if one in items}
             earlier = replace(earlier, items={**earlier.items, **found})
@@ -162,15 +368,19 @@ class AnswerMemory:
     def recorded(
         self, state: ServedState, remembered: Remembered, owner: str, outlet: ReplySink, *, is_stream: bool
     ) -> RecordingReplySink:
-        """An outlet that keeps the answer to a request."""
+        """A sink that keeps the response to a request."""
 
         async def keep(answer: StoredAnswer | None) -> None:
             if answer is None:
                 return
             try:
-                if remembered.is_kept:
-                    chain = remembered.earlier.chain if remembered.is_local else None
-                    await self._save(owner, answer if chain is None else state.whole(chain, answer), state)
+                if remembered.is_kept and self.store is not None:
+                    whole = state.whole(remembered.earlier.chain, answer) if remembered.is_local else answer
+                    async with asyncio.timeout(_SAVE_SECONDS):
+                        await self.store.save(owner, whole, list(state.items(whole)))
+            except Exception as error:
+                why = str(error) if isinstance(error, StoreFailedError) else type(error).__name__  # no word of a prompt
+                _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400 - a traceback may hold such words
             finally:
                 self.running.pop((owner, answer.id), None)
 
@@ -183,23 +393,12 @@ class AnswerMemory:
         )
         return recorded
 
-    async def _save(self, owner: str, answer: StoredAnswer, state: ServedState) -> None:
-        """Keeps an answer; one that cannot be kept reaches its client all the same."""
-        if self.store is None:
-            return
-        try:
-            async with asyncio.timeout(_SAVE_SECONDS):
-                await self.store.save(owner, answer, list(state.items(answer)))
-        except Exception as error:
-            why = str(error) if isinstance(error, StoreFailedError) else type(error).__name__  # no word of a prompt
-            _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400 - a traceback may hold such words
-
 
 async def asked_of_store(question: Awaitable[T], param: str = "previous_response_id") -> T:
-    """What the store answers.
+    """The result of the store.
 
     Args:
-        question: What it is asked.
+        question: The call of the store.
         param: The field of the request that names what is looked for.
 
     Raises:
@@ -208,18 +407,14 @@ async def asked_of_store(question: Awaitable[T], param: str = "previous_response
     try:
         return await question
     except ChainTooLargeError as error:
-        failure = ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), param)
-        raise RequestFailedError(failure) from error
+        raise RequestFailedError(ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), param)) from error
     except StoreFailedError as error:
         _logger.error("the stored answers could not be asked: %s", error)  # noqa: TRY400
-        failure = ServedFailure(
-            FailureKind.OVERLOADED, "stored answers cannot be found now; ask again", retry_after=1.0
-        )
-        raise RequestFailedError(failure) from error
+        said = "stored answers cannot be found now; ask again"
+        raise RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS)) from error
 
 
-# ---- owner routes ----
-# What the owner of a server has put at paths of its own, beside those of the protocols: pages, and functions.
+# ---- The owner's routes ----
 
 MOST_BYTES: Final = 64 * 1024
 """The largest body that a route of an owner takes by default."""
@@ -282,11 +477,11 @@ OwnerHandler: TypeAlias = "Callable[[OwnerRequest, Caller], Awaitable[OwnerReply
 
 @dataclass(frozen=True, slots=True)
 class OwnerRoute:
-    """What the owner has put at a path for a method.
+    """The route of one method at a path of the owner's.
 
     Attributes:
         handler: Answers a request.
-        is_open: Whether it is answered without a key; the caller is nobody then.
+        is_open: Whether it needs no key; the caller is :data:`~partstream.server.clients.NOBODY` then.
         most_bytes: The largest body that it takes.
     """
 
@@ -296,7 +491,7 @@ class OwnerRoute:
 
 
 class OwnerRoutes:
-    """What the owner of one server has put at paths of its own."""
+    """The routes that the owner of one server has added."""
 
     def __init__(self) -> None:
         self._routes: dict[str, dict[str, OwnerRoute]] = {}
@@ -306,10 +501,10 @@ class OwnerRoutes:
         self._routes.setdefault(path, {})[method] = route
 
     def find(self, method: str, path: str) -> OwnerRoute | None:
-        """The route of a request; None where the owner has put nothing at its path.
+        """The route of a request; None where the owner has none at its path.
 
         Raises:
-            NoRouteError: There is something, but not for this method.
+            NoRouteError: There is one, but not for this method.
         """
         there = self._routes.get(path)
         if there is None:
@@ -320,7 +515,7 @@ class OwnerRoutes:
 
 
 def page_handler(make: Callable[[str], tuple[str, bytes]]) -> OwnerHandler:
-    """Answers with a page, which is for owners of the server, and for whoever asks where no key is needed.
+    """Answers with a page, which is for owners of the server, and for every caller where no key is needed.
 
     Args:
         make: Makes the page, given the header `accept` of the request: its content type and its bytes.
@@ -334,204 +529,3 @@ def page_handler(make: Callable[[str], tuple[str, bytes]]) -> OwnerHandler:
         return OwnerReply(body, content_type)
 
     return show
-
-
-# ---- state ----
-
-_logger = logging.getLogger("partstream.serving")
-
-_RETRY_SECONDS: Final = 1.0
-_CLOSE: Final = ("connection", "close")
-_CHALLENGE: Final = ("www-authenticate", "Bearer")
-
-
-class ServerState:
-    """What all requests of one server share.
-
-    Args:
-        providers: The providers by name.
-        settings: The settings.
-        protocols: The protocols that are spoken.
-        pages: The paths that the server has beside those of the protocols.
-        rules: What it does otherwise than others.
-
-    Attributes:
-        settings: The settings.
-        rules: What it does otherwise than others.
-        routes: What stands at which path.
-        base_paths: The path of a client's base URL for each protocol; the first, where it has several.
-        catalogue: The models.
-        memory: What it remembers of its answers.
-        thinking: The state of thinking that clients of some wires cannot give back.
-        requests: How many requests are being read or answered.
-        is_draining: Whether new answers are refused.
-        owner_routes: What the owner has put at further paths.
-        lifetimes: What the owner runs beside the requests.
-        start_trace: Starts the trace of a request for an answer, or None.
-        last_answers: Keeps what goes by of the answers, or None.
-    """
-
-    def __init__(
-        self,
-        providers: Mapping[str, LanguageModelChatProvider],
-        settings: ServingSettings,
-        protocols: Iterable[Protocol],
-        pages: Iterable[str],
-        rules: ServerOverrides,
-    ) -> None:
-        endpoints = endpoints_of(protocols)
-        corners = [one.writes for one in endpoints.values()]
-        self.settings = settings
-        self.rules = rules
-        self.routes = Routes(endpoints, pages)
-        self.base_paths: dict[str, str] = {}
-        for one in endpoints.values():
-            self.base_paths.setdefault(one.protocol.name, one.base_path)
-        aliases = (alias for one in corners for alias in one.aliases)
-        self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
-        self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
-        self.thinking = ThinkingMemory(settings.thinking_bytes)
-        self._authenticate = _authenticator(settings, endpoints.values())
-        self._finished: EventEmitter[AnswerObservation] = EventEmitter()
-        self.requests = 0
-        self.is_draining = False
-        self.owner_routes = OwnerRoutes()
-        self.lifetimes = Lifetimes()
-        self.start_trace: StartTrace | None = None
-        self.last_answers: LastAnswers | None = None
-        self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in corners))))
-        self._answers: set[ProviderCall] = set()
-        self._idle = asyncio.Event()
-        self._idle.set()
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether new answers are taken: the server is not stopped, and it can decide who may have them."""
-        admission = self.settings.admission
-        return not self.is_draining and (admission is None or admission.is_ready)
-
-    @property
-    def open_answers(self) -> int:
-        """How many answers run."""
-        return len(self._answers)
-
-    def remembering(self, endpoint: Endpoint) -> ServedState | None:
-        """What is remembered of the answers of an endpoint; None for nothing."""
-        return endpoint.writes.state if self.rules.remembers else None
-
-    def authenticated(self, headers: Mapping[str, str]) -> Caller:
-        """Who asks, by the headers of a request.
-
-        Raises:
-            RequestFailedError: Nobody who may.
-        """
-        caller = self._authenticate(headers)
-        if caller is None:
-            said = (
-                "got no key that this server knows, expected it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
-            )
-            raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
-        return caller
-
-    async def models_of(self, caller: Caller) -> Mapping[str, CataloguedModel]:
-        """The models by id that a caller may use."""
-        models, admission = await self.catalogue.models(), self.settings.admission
-        return models if admission is None else admission.models_of(caller, models)
-
-    async def find_model(self, model_id: str, caller: Caller) -> CataloguedModel:
-        """The model that a request of a caller names.
-
-        Raises:
-            UnknownModelError: No provider offers it, or the caller may not use it.
-            LanguageModelError: A provider that may offer it could not list its models.
-        """
-        admission = self.settings.admission
-        visible = None if admission is None else lambda models: admission.models_of(caller, models)
-        return await self.catalogue.find(model_id, visible)
-
-    def request_id_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
-        """The headers in which clients look for the id of their request: those of every wire."""
-        return tuple((name, request_id) for name in self._id_headers)
-
-    def check_room(self) -> None:
-        """Refuses a further answer while the server is stopped, or has as many as it may.
-
-        Raises:
-            RequestFailedError: There is no room.
-        """
-        if self.is_draining:
-            failure = ServedFailure(
-                FailureKind.OVERLOADED, "the server is being stopped; ask again", retry_after=_RETRY_SECONDS
-            )
-            raise RequestFailedError(failure, _CLOSE)
-        if self.open_answers >= self.settings.concurrent_answers:
-            raise self._crowded(f"{self.settings.concurrent_answers:,} answers run, the most; ask again")
-        if self.requests > self.settings.concurrent_requests:
-            raise self._crowded(f"{self.settings.concurrent_requests:,} requests are open, the most; ask again")
-
-    @staticmethod
-    def _crowded(message: str) -> RequestFailedError:
-        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, message, retry_after=_RETRY_SECONDS))
-
-    def admit(self, answer: ProviderCall) -> None:
-        """Counts an answer among those that run.
-
-        Raises:
-            RequestFailedError: There is no room.
-        """
-        self.check_room()
-        self._answers.add(answer)
-        self._idle.clear()
-
-    def dismiss(self, answer: ProviderCall) -> None:
-        """Counts it no longer."""
-        self._answers.discard(answer)
-        if not self._answers:
-            self._idle.set()
-
-    def on_did_finish_answer(self, listener: Callable[[AnswerObservation], object], /) -> Disposable:
-        """Tells a listener once of each request that asked for an answer; if one fails, the others are told."""
-        return self._finished.event(_unfailing(listener))
-
-    def observe(self, observation: AnswerObservation, trace: AnswerTrace | None) -> None:
-        """Tells everybody who counts answers of one that is over, and ends its trace."""
-        self._finished.fire(observation)
-        if trace is not None:
-            _unfailing(trace.finish)(observation)
-
-    async def drain(self, seconds: float) -> None:
-        """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event."""
-        self.is_draining = True
-        try:
-            async with asyncio.timeout(seconds):
-                await self._idle.wait()
-        except TimeoutError:
-            self.stop_answers()
-            try:
-                async with asyncio.timeout(self.settings.stop_seconds):  # for the last bytes to reach their clients
-                    await self._idle.wait()
-            except TimeoutError:
-                _logger.warning("%d answers have not ended although the server is stopped", self.open_answers)
-
-    def stop_answers(self) -> None:
-        """Ends each answer that runs with its wire's terminal event."""
-        for answer in tuple(self._answers):
-            answer.stop()
-
-
-def _unfailing(listener: Callable[[AnswerObservation], object]) -> Callable[[AnswerObservation], None]:
-    """The same listener; the log says when it fails."""
-
-    def tell(observation: AnswerObservation) -> None:
-        try:
-            listener(observation)
-        except Exception:
-            _logger.exception("a listener of finished answers failed")
-
-    return tell
-
-
-def _authenticator(settings: ServingSettings, endpoints: Iterable[Endpoint]) -> Authenticator:
-    if settings.authenticate is not None:
-        return settings.authenticate
-    return nobody_in_particular if settings.token is None else TokenAuthenticator(settings.token, key_places(endpoints))
