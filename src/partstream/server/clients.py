@@ -1,4 +1,17 @@
-"""Who asks: the key of a request, in the header that its wire has for it; decided before the body is read."""
+"""Who sends a request: its caller, by the key, and its client, by the other headers.
+
+The caller is found before the body is read. Every wire has a header for its key, and every server takes the two usual
+ones too, because clients differ (docs/wires/serving.md#keys-and-headers-of-messages). The key of a server on this
+machine is given by the user, or made once and kept in a file that its user alone can read; it is in no argument of a
+process, because other users of the machine can see those. A server without a key on loopback refuses pages of a
+browser: any site can send requests to loopback, and a site whose name leads to 127.0.0.1 can read the responses too.
+The headers `Origin` and `Host` show that, because no page can change them.
+
+The client is the program, with its session and turn, as coding agents and official packages name them. A table has the
+headers of each known client (docs/wires/serving.md#headers-of-coding-agents). Nothing else is read: metadata with
+workspace paths or ids of installations is never kept, and a value that is no plain id counts as not sent. These headers
+are the client's own words: good for showing and adding up, never for access.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +28,7 @@ from urllib.parse import urlsplit
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.system import DATA
 from partstream.errors import CallerError
-from partstream.lm.messages import ChatMessage, Role
+from partstream.lm.messages import Role
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import KeyKind
 from partstream.upstream.endpoint import Secret, is_loopback
@@ -28,16 +41,16 @@ if TYPE_CHECKING:
     from partstream.server.requests import Endpoint
 
 
-# ---- authentication ----
+# ---- Callers ----
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks.
+    """The owner of a key.
 
     Attributes:
-        name: What logs and figures call the caller; never the key. What a server remembers belongs to this name.
-        is_owner: Whether the caller may read what the server says of all its callers, such as its metrics.
+        name: The caller's name in logs and figures; never the key. What a server remembers belongs to this name.
+        is_owner: Whether the caller may read what concerns all callers, such as the metrics of the server.
     """
 
     name: str
@@ -45,16 +58,11 @@ class Caller:
 
 
 Authenticator: TypeAlias = Callable[[Mapping[str, str]], Caller | None]
-"""Finds out who asks by the headers of a request, names in lower case; None for nobody who may."""
+"""Finds the caller by the headers of a request, names in lower case; None where no caller is known."""
 
 
 class KeyPlace(NamedTuple):
-    """A header that holds a key.
-
-    Attributes:
-        header: Its name in lower case.
-        scheme: The word before the key in lower case, such as `bearer`; empty for the key alone.
-    """
+    """A header that holds a key, and the word before the key, such as `bearer`; both in lower case."""
 
     header: str
     scheme: str
@@ -62,7 +70,7 @@ class KeyPlace(NamedTuple):
 
 _MARK: Final = "0123456789abcdef"
 _EVERYWHERE: Final = (KeyPlace("authorization", "bearer"), KeyPlace("x-api-key", ""))
-"""Where every wire takes a key: clients differ (docs/wires/serving.md#keys-and-headers-of-messages)."""
+"""Where every wire takes a key."""
 
 
 def key_places(endpoints: Iterable[Endpoint]) -> tuple[KeyPlace, ...]:
@@ -108,17 +116,13 @@ def nobody_in_particular(_headers: Mapping[str, str]) -> Caller:
     return NOBODY
 
 
-# ---- access token ----
-# The token that clients of a server on this machine present: given by the user, or made once and kept in a file.
-#
-# The file is readable for its user alone. The token is in no argument of a process, because others on the machine can
-# see those.
+# ---- The token of this machine ----
 
 TOKEN_VARIABLE: Final = "PARTSTREAM_SERVE_TOKEN"  # noqa: S105 - the name of a variable
 SHORTEST_TOKEN: Final = 8
 """Characters."""
 SHORTEST_PUBLIC_TOKEN: Final = 16
-"""Characters of a token that anybody in a network may try to guess."""
+"""Characters of a token that others in a network may try to guess."""
 
 _FILE_NAME: Final = "serve-token"
 _PREFIX: Final = "partstream-"
@@ -168,7 +172,7 @@ def given_token(environment: Mapping[str, str], file: Path | None = None) -> Acc
     """The token that the user gives: in a file, else in the environment variable; None for neither.
 
     Raises:
-        UnusableTokenError: It cannot be read, or is of no use.
+        UnusableTokenError: It cannot be read, or no client could send it.
     """
     if file is not None:
         return AccessToken(_checked(_read(file), str(file)), str(file), file)
@@ -192,7 +196,7 @@ def kept_token(file: Path | None = None) -> AccessToken:
     try:
         is_new = _make(path)
         if os.name == "posix" and not is_new and path.stat().st_uid == os.getuid():
-            path.chmod(0o600)  # whoever copied it may have opened it to others; that of another is as its owner wants
+            path.chmod(0o600)  # a copy may be open to others; the file of another user is as its owner wants
     except OSError as error:
         raise UnusableTokenError(str(path), error.strerror or "an error", "a file that can be written") from error
     return AccessToken(_checked(_read(path), str(path)), str(path), path, is_new)
@@ -240,24 +244,18 @@ def _checked(value: bytes, where: str) -> Secret:
     return Secret(token.decode())
 
 
-# ---- local callers ----
-# Tells programs of this machine from pages in its browser, for a server on loopback that wants no token.
-#
-# A page of any site can send requests to loopback, and a site whose name leads to 127.0.0.1 can read the answers too:
-# the headers `Origin` and `Host` say so, because no page can change them.
-
-_CALLER: Final = Caller("local")
+_LOCAL: Final = Caller("local")
 
 
 def local_program(headers: Mapping[str, str]) -> Caller | None:
-    """The one caller of a server without a token, unless the request is of a page of some site.
+    """The one caller of a server on loopback without a token, unless a page of some site sends the request.
 
     Args:
         headers: The headers of the request, names in lower case.
     """
     origin = headers.get("origin")
     is_of_a_site = origin is not None and not _is_local(origin)
-    return None if is_of_a_site or not _is_local(f"//{headers.get('host', '')}") else _CALLER
+    return None if is_of_a_site or not _is_local(f"//{headers.get('host', '')}") else _LOCAL
 
 
 def _is_local(url: str) -> bool:
@@ -267,12 +265,7 @@ def _is_local(url: str) -> bool:
         return False
 
 
-# ---- clients ----
-# Which client asks: its name, session and turn, as the headers of coding agents and official packages tell them.
-#
-# A table has the headers of each known client (docs/wires/serving.md#headers-of-coding-agents). Nothing else is read:
-# metadata that holds workspace paths or ids of installations is never kept, and a value that is no plain id counts as
-# not sent. Headers are the client's own words: good for showing and adding up, never for access.
+# ---- Clients ----
 
 
 class ClientClass(StrEnum):
@@ -295,7 +288,7 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RequestClient:
-    """Who sent a request, as its headers say.
+    """The program that sent a request, by its headers.
 
     Attributes:
         name: The name of a known client, such as `codex`; of an unknown one the product in its user agent, or "".
@@ -318,16 +311,16 @@ class RequestClient:
 
 @dataclass(frozen=True, slots=True)
 class KnownClient:
-    """How a client shows itself.
+    """The headers of one known client.
 
     Attributes:
-        name: What it is called here.
+        name: Its name here.
         of_class: What kind of program it is.
         product: The beginnings of its user agent, before the `/` and the version; a pattern, in any case of letters.
-        session: The headers of which the first that is sent has its id of the conversation.
+        session: The headers with its id of the conversation; the first that is sent counts.
         turn: The header whose JSON object has its id of the turn under `turn_id`, or None.
         title: The first words of the system message with which it asks for a title, or None.
-        marked_by: A header that tells it from the package that it asks with, whose user agent it has; or None.
+        marked_by: A header that it has and the package in it, whose user agent it sends, has not; or None.
     """
 
     name: str
@@ -340,7 +333,7 @@ class KnownClient:
 
 
 KNOWN_CLIENTS: Final = (
-    # codex_exec/0.169.0 (…); other front ends have other names behind the underscore.
+    # codex_exec/0.169.0 (…); other front ends have other names after the underscore.
     KnownClient("codex", ClientClass.AGENT, r"codex[_-]\w+", ("session-id", "thread-id"), "x-codex-turn-metadata"),
     # claude-cli/2.1.330 (external, sdk-cli)
     KnownClient("claude-code", ClientClass.AGENT, "claude-cli", ("x-claude-code-session-id",)),
@@ -395,11 +388,13 @@ def client_of(headers: Mapping[str, str], asked: InboundRequest | None = None) -
     Args:
         headers: The headers of the request, with their names in lower case; of a frame of a socket, those with which
             the socket was opened.
-        asked: The request, if it was read: its words tell a request for a title, and a frame of a socket has the id
-            of the turn only there. None of its words is kept.
+        asked: The request, if it was read: its words show a request for a title, and a frame of a socket has the id of
+            the turn only there. None of its words is kept.
     """
     user_agent = headers.get("user-agent", "")[:_MOST_USER_AGENT]
-    retry = _retry_count(headers.get("x-stainless-retry-count", ""))
+    retries = headers.get("x-stainless-retry-count", "")
+    is_count = retries.isascii() and retries.isdigit() and len(retries) < 8
+    retry = min(int(retries), _MOST_RETRIES) if is_count else 0
     for known, pattern in _AGENTS:
         is_it = known.marked_by is None or known.marked_by in headers
         if is_it and (found := pattern.match(user_agent)):
@@ -421,7 +416,9 @@ def _asks_for_title(known: KnownClient, asked: InboundRequest) -> bool:
     """Whether a request is for a title; looks at the first words of the system message."""
     if known.title is None or asked.options.tools:
         return False
-    return any(_text_of(one).startswith(known.title) for one in asked.messages if one.role is Role.SYSTEM)
+    system = (one.content for one in asked.messages if one.role is Role.SYSTEM)
+    texts = (next((part.value for part in content if isinstance(part, TextPart)), "") for content in system)
+    return any(text.startswith(known.title) for text in texts)
 
 
 def _first_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
@@ -450,13 +447,5 @@ def _turn_in(text: object) -> str | None:
     return _as_id(values.get("turn_id")) if isinstance(values, dict) else None
 
 
-def _retry_count(text: str) -> int:
-    return min(int(text), _MOST_RETRIES) if text.isascii() and text.isdigit() and len(text) < 8 else 0
-
-
 def _as_id(value: object) -> str | None:
     return value if isinstance(value, str) and _ID.fullmatch(value) else None
-
-
-def _text_of(message: ChatMessage) -> str:
-    return next((part.value for part in message.content if isinstance(part, TextPart)), "")

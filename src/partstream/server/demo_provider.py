@@ -43,7 +43,7 @@ DEMO_MODEL: Final = LanguageModelChatInformation(
     max_output_tokens=16_000,
     detail="built in",
     capabilities=LanguageModelChatCapabilities(image_input=True, tool_calling=True),
-    # In cents for a million tokens: a price that nobody pays, so that a budget of money can be tried.
+    # In cents for a million tokens: an invented price, with which a budget of money can be tried.
     extra={"inputCost": 100, "outputCost": 500, "pricing": "$1 / $5"},
 )
 
@@ -88,7 +88,8 @@ class DemoProvider(LanguageModelChatProvider):
         """Thinks, then calls a tool or answers."""
         del model
         draining = progress if isinstance(progress, DrainingProgress) else None
-        room = _most_characters(options)
+        limits = (as_count(options.model_options.get(name)) for name in _LIMITS)
+        room = min((one * _CHARACTERS_OF_TOKEN for one in limits if one), default=math.inf)
         for part in _answer(messages, options):
             if token.is_cancellation_requested:
                 return
@@ -111,16 +112,15 @@ class DemoProvider(LanguageModelChatProvider):
         return -(-size // _CHARACTERS_OF_TOKEN)
 
 
-def _most_characters(options: RequestOptions) -> float:
-    """How long the texts of an answer may be, by the limit that the request names."""
-    said = (as_count(options.model_options.get(name)) for name in _LIMITS)
-    return min((one * _CHARACTERS_OF_TOKEN for one in said if one), default=math.inf)
-
-
 def _answer(messages: Sequence[ChatMessage], options: RequestOptions) -> Iterator[ResponsePart]:
     asked, results = _last_question(messages)
-    places = _places(asked)
-    tool = _fitting(asked, options)
+    found = _PLACES.search(asked)
+    places = [] if found is None else [one.strip() for one in _BETWEEN_PLACES.split(found[1])]
+    # The tool that the question is for: one about its topic, else the first.
+    tool: Tool | None = None
+    if options.tools and (options.tool_mode is ToolMode.REQUIRED or _TOPIC.search(asked)):
+        about = (one for one in options.tools if _TOPIC.search(f"{one.name} {one.description}"))
+        tool = next(about, options.tools[0])
     if tool is not None and len(results) < min(max(len(places), 1), _MOST_ROUNDS):
         yield from _pieces(f"I do not know this by heart, but {tool.name} can tell me.", ThinkingPart)
         place = places[len(results)] if len(results) < len(places) else "here"
@@ -144,7 +144,7 @@ def _said(asked: str, results: Sequence[str], messages: Iterable[ChatMessage]) -
 
 
 def _last_question(messages: Sequence[ChatMessage]) -> tuple[str, list[str]]:
-    """What the person asked last, without an editor's context, and the results of tools behind it."""
+    """The last question of the person, without an editor's context, and the results of tools after it."""
     results: list[str] = []
     for message in reversed(messages):
         if message.role is not Role.USER:
@@ -158,20 +158,6 @@ def _last_question(messages: Sequence[ChatMessage]) -> tuple[str, list[str]]:
 
 def _texts(parts: Iterable[object]) -> Iterator[str]:
     return (part.value for part in parts if isinstance(part, TextPart | ThinkingPart))
-
-
-def _places(asked: str) -> list[str]:
-    found = _PLACES.search(asked)
-    return [] if found is None else [one.strip() for one in _BETWEEN_PLACES.split(found[1])]
-
-
-def _fitting(asked: str, options: RequestOptions) -> Tool | None:
-    """The tool that the question is for: one about its topic, else the first."""
-    tools = options.tools
-    if not tools or not (options.tool_mode is ToolMode.REQUIRED or _TOPIC.search(asked)):
-        return None
-    about = (one for one in tools if _TOPIC.search(f"{one.name} {one.description}"))
-    return next(about, tools[0])
 
 
 def _arguments(schema: Mapping[str, Any], place: str) -> dict[str, Any]:

@@ -1,4 +1,11 @@
-"""The models of a server: which provider offers which, by the ids that requests use."""
+"""The models of a server: which provider offers which, by the ids that requests use, and the tokens of their requests.
+
+:class:`ModelCatalogue` asks every provider for its list, keeps it, and asks again when the provider fires its event of
+changed models. A list that is only old is renewed while requests use the old one. Of two models with one id the first
+provider's has the id, and the other is `name/id`. A provider that fails hides its own models alone.
+
+Tokens are counted with the provider's own count; an estimate replaces one that fails.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +30,6 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 
-# ---- provider errors ----
-# Tells errors of a provider's code from our own cancellation of the task that runs it.
-
-
 def is_cancellation_of_ours(error: BaseException) -> bool:
     """Whether an error is the cancellation of the running task, and not one that the provider's code raised by itself.
 
@@ -35,8 +38,6 @@ def is_cancellation_of_ours(error: BaseException) -> bool:
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
-
-# ---- models ----
 
 _LIST_SECONDS: Final = 30.0
 """How long a provider may take to list its models."""
@@ -49,10 +50,10 @@ class CataloguedModel:
     """A model that requests may name.
 
     Attributes:
-        id: What requests call it.
+        id: The id that requests use.
         provider_name: The name of its provider.
         provider: Its provider.
-        information: What the provider says of it.
+        information: The provider's information about it.
     """
 
     id: str
@@ -63,23 +64,22 @@ class CataloguedModel:
 
 @runtime_checkable
 class UnlistedModels(Protocol):
-    """A provider that answers for models which it does not list; any person's provider may be one."""
+    """A provider that serves models which it does not list; any user's provider may be one."""
 
     def find_unlisted_model(self, model_id: str) -> LanguageModelChatInformation | None:
-        """What is known of a model that a request names; None for a model that the provider does not have."""
+        """The information about a model that a request names; None for a model that the provider does not have."""
         ...
 
 
 Visible: TypeAlias = "Callable[[Mapping[str, CataloguedModel]], Mapping[str, CataloguedModel]]"
-"""Picks those of some models by id that somebody may use."""
+"""Picks those of some models, by id, that one caller may use."""
 
 
 class ModelCatalogue:
-    """Asks providers for their models, and keeps the lists until a provider says that its own has changed.
+    """The models of all providers of one server.
 
     Args:
-        providers: The providers by name; of two models with one id, the first provider's has the id, and the other is
-            `name/id`.
+        providers: The providers by name.
         aliases: The prefixes with which every model may also be named, see
             :attr:`partstream.protocols.serve.ResponseWriterSpec.aliases`.
         seconds: How long a list is kept.
@@ -100,26 +100,22 @@ class ModelCatalogue:
             await asyncio.gather(*waiting)
         lists = [one.models for one in self._lists]
         if lists != self._made_of:
-            self._made_of, self._models = lists, self._named(lists)
+            self._made_of, self._models = lists, {}
+            for one, informations in zip(self._lists, lists, strict=True):
+                for information in informations:
+                    name = information.id if information.id not in self._models else f"{one.name}/{information.id}"
+                    self._models.setdefault(name, CataloguedModel(name, one.name, one.provider, information))
         return self._models
-
-    def _named(self, lists: Iterable[Sequence[LanguageModelChatInformation]]) -> dict[str, CataloguedModel]:
-        found: dict[str, CataloguedModel] = {}
-        for one, informations in zip(self._lists, lists, strict=True):
-            for information in informations:
-                name = information.id if information.id not in found else f"{one.name}/{information.id}"
-                found.setdefault(name, CataloguedModel(name, one.name, one.provider, information))
-        return found
 
     async def find(self, model_id: str, visible: Visible | None = None) -> CataloguedModel:
         """The model that a request names.
 
         Args:
             model_id: The name.
-            visible: Picks the models that whoever asks may use; None for all.
+            visible: Picks the models that the caller may use; None for all.
 
         Raises:
-            UnknownModelError: No provider offers it, or whoever asks may not use it.
+            UnknownModelError: No provider offers it, or the caller may not use it.
             LanguageModelError: A provider that may offer it could not list its models.
         """
         models = await self.models()
@@ -139,14 +135,7 @@ class ModelCatalogue:
 
 
 class _ProviderList:
-    """The models of one provider.
-
-    Attributes:
-        name: The name of the provider.
-        provider: The provider.
-        models: Its models, as it listed them last.
-        failure: Why it could not list them, while it could not.
-    """
+    """The models of one provider, as it listed them last, and its error while it cannot list them."""
 
     def __init__(self, name: str, provider: LanguageModelChatProvider, seconds: float) -> None:
         self.name = name
@@ -160,7 +149,10 @@ class _ProviderList:
         self._asking: asyncio.Task[None] | None = None
         changed = provider.on_did_change_language_model_chat_information
         if changed is not None:
-            changed(lambda _: self._forget())
+            changed(lambda _: self._note_change())
+
+    def _note_change(self) -> None:
+        self._changes += 1
 
     def unlisted(self, model_id: str) -> LanguageModelChatInformation | None:
         """A model that is not in the list."""
@@ -168,7 +160,7 @@ class _ProviderList:
         return provider.find_unlisted_model(model_id) if isinstance(provider, UnlistedModels) else None
 
     def is_to_be_asked(self) -> bool:
-        """Whether a request has to wait for the list. One that is only old is renewed without anybody waiting."""
+        """Whether a request has to wait for the list. One that is only old is renewed meanwhile."""
         if self._known_change != self._changes:
             return True
         if asyncio.get_running_loop().time() - self._asked_at >= self._seconds:
@@ -176,16 +168,13 @@ class _ProviderList:
         return False
 
     async def refreshed(self) -> None:
-        """Asks the provider, once for all who wait."""
-        await asyncio.shield(self._start())  # who waits may leave: the others still want the list
+        """Asks the provider, once for all requests that wait."""
+        await asyncio.shield(self._start())  # a request may leave: the others still want the list
 
     def _start(self) -> asyncio.Task[None]:
         if self._asking is None:
             self._asking = asyncio.get_running_loop().create_task(self._ask())
         return self._asking
-
-    def _forget(self) -> None:
-        self._changes += 1
 
     async def _ask(self) -> None:
         self._asked_at, change = asyncio.get_running_loop().time(), self._changes
@@ -193,7 +182,7 @@ class _ProviderList:
             async with asyncio.timeout(_LIST_SECONDS):
                 token = CancellationToken()
                 self.models = tuple(await self.provider.provide_language_model_chat_information(True, token))
-            # A change while the provider was asked counts as one that it did not tell of.
+            # A change while the provider was asked is not in the list.
             self.failure, self._known_change = None, change
         except BaseException as error:
             if is_cancellation_of_ours(error):
@@ -208,8 +197,10 @@ class _ProviderList:
 
 
 def served_model(model: CataloguedModel) -> ServedModel:
-    """A model as the documents of wires tell of it."""
+    """A model as the documents of wires describe it."""
     information = model.information
+    schema = information.extra.get("configurationSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
     return ServedModel(
         model.id,
         information.name,
@@ -217,7 +208,7 @@ def served_model(model: CataloguedModel) -> ServedModel:
         information.max_output_tokens,
         image_input=information.capabilities.image_input,
         tool_calling=bool(information.capabilities.tool_calling),
-        thinking=_thinks(information),
+        thinking=isinstance(properties, dict) and "reasoningEffort" in properties,  # a person chooses its effort
         input_price=_price(information.extra.get("inputCost")),
         output_price=_price(information.extra.get("outputCost")),
     )
@@ -235,15 +226,7 @@ def _price(cost: Any) -> str | None:
     return f"{price:f}" if price.is_finite() and price >= 0 else None
 
 
-def _thinks(information: LanguageModelChatInformation) -> bool:
-    """Whether a person can choose how much the model thinks."""
-    schema = information.extra.get("configurationSchema")
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    return isinstance(properties, dict) and "reasoningEffort" in properties
-
-
-# ---- counting ----
-# Counts the tokens of requests and answers with the provider's own count; an estimate replaces one that fails.
+# ---- Counting ----
 
 COUNT_SECONDS: Final = 10.0
 """The seconds that a provider may take to count the messages of one request."""
@@ -282,14 +265,14 @@ async def counted_request(model: CataloguedModel, asked: InboundRequest, token: 
 async def counted_usage(
     model: CataloguedModel, asked: InboundRequest, answer: ChatMessage, length: float, token: CancellationToken
 ) -> Usage:
-    """The tokens of an answer whose provider reported none.
+    """The tokens of a response whose provider reported none.
 
     Args:
         model: The model.
         asked: The request.
-        answer: The answer, or its beginning.
-        length: The ratio of the whole answer's text to that of `answer`.
-        token: Cancelled when nobody waits any more.
+        answer: The response, or its beginning.
+        length: The ratio of the whole response's text to that of `answer`.
+        token: Cancelled when the client has left.
     """
     around = MessageCounter(model.information.family).count_request((), asked.options.tools).tokens
     *prompt, said = await _count_all(model, (*asked.messages, answer), token)
