@@ -95,7 +95,7 @@ def test_the_request_says_who_asked() -> None:
         "partstream.caller": "ada",
         "partstream.turn": "turn-1",
         "partstream.answer_kind": "turn",
-        "partstream.lm.cancellation": 120,
+        "partstream.events": 120,
     }
 
 

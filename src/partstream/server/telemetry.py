@@ -1,8 +1,19 @@
-"""The names under which answers are measured: OpenTelemetry's conventions for generative AI, all of them in one place.
+"""What a server records of each response that is over: names and bounds, log lines, the user's ledger, and metrics.
 
-The conventions are in development and are being renamed (open-telemetry/semantic-conventions-genai#521, September 2026:
-`gen_ai.client.inference.*` in place of `gen_ai.client.operation.*`). Here are the published names; a new set of names
-changes this file alone. Source of names and bounds: docs/wires/serving.md#metrics-and-traces.
+Each record is made of one :class:`~partstream.server.settings.AnswerObservation`, so events cost nothing (measured: a
+histogram with labels takes 1.4 us). No record holds a word of a prompt or a response, and no key.
+
+* Names are OpenTelemetry's conventions for generative AI, all of them here. The conventions are in development and are
+  being renamed (open-telemetry/semantic-conventions-genai#521, September 2026: `gen_ai.client.inference.*` in place of
+  `gen_ai.client.operation.*`). Source of names and bounds: docs/wires/serving.md#metrics-and-traces.
+* A log line is text for people or JSON. Names come from clients and models, so a character that would act on a terminal
+  or begin another line becomes an escape.
+* The ledger is the file that `partstream usage` shows. The event loop never waits for it: responses wait in a bounded
+  queue, and a thread writes all that wait in one transaction. Rows are only added; the oldest go when the table is full
+  or they are older than :data:`MOST_DAYS` days.
+* Metrics have Prometheus' text form, for `GET /metrics`. Their package `prometheus_client`, of the extra `serve`, is
+  imported with the first :class:`ServingMetrics`. Each server has a registry of its own, so that several in one process
+  do not add up.
 """
 
 from __future__ import annotations
@@ -15,9 +26,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
-
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
-from prometheus_client.exposition import choose_encoder
 
 from partstream._version import __version__
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_amount, as_count, storable_text
@@ -38,11 +46,10 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger_file import Statement
 
 
-# ---- telemetry names ----
+# ---- Names ----
 
 OPERATION: Final = "chat"
-"""The operation that every answer is (`gen_ai.operation.name`)."""
-
+"""The operation of every response (`gen_ai.operation.name`)."""
 OURSELVES: Final = "partstream"
 """The provider's name where it has none, or where no provider was asked (`gen_ai.provider.name`)."""
 
@@ -73,7 +80,7 @@ class Attribute(StrEnum):
     CALLER = "partstream.caller"
     TURN = "partstream.turn"
     KIND = "partstream.answer_kind"
-    EVENTS = "partstream.lm.cancellation"
+    EVENTS = "partstream.events"
     IS_CANCELLED = "partstream.cancelled_by_client"
     IS_COUNTED = "partstream.usage_is_counted"
 
@@ -87,14 +94,14 @@ class TokenType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of an answer of which the distribution is kept.
+    """A number of a response whose distribution is kept.
 
     Attributes:
         name: The name in the conventions.
         unit: Its unit, as the conventions write it: `s`, or `{token}`.
-        says: What it is, for people.
+        says: The description for people.
         bounds: The upper bounds of its buckets.
-        of: Gives the number of an answer, or None where it has none.
+        of: Returns the number of a response, or None where it has none.
     """
 
     name: str
@@ -105,7 +112,7 @@ class Measure:
 
 
 def error_of(answer: AnswerObservation) -> str:
-    """Why an answer did not end well (`error.type`): the class of its error, its status, or ""."""
+    """Why a response did not end well (`error.type`): the class of its error, its status, or ""."""
     if answer.error is not None:
         return answer.error
     if answer.is_cancelled:
@@ -114,7 +121,7 @@ def error_of(answer: AnswerObservation) -> str:
 
 
 def as_prometheus(name: str, unit: str = "") -> str:
-    """A name as Prometheus has it: underscores for dots, and the word of the unit behind it."""
+    """A name as Prometheus has it: underscores for dots, and then the word of the unit."""
     return name.replace(".", "_") + {"s": "_seconds"}.get(unit, "")
 
 
@@ -122,24 +129,12 @@ def _is_good(answer: AnswerObservation) -> bool:
     return answer.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE}
 
 
-def _first_part_after(answer: AnswerObservation) -> float | None:
-    return answer.first_part_after if _is_good(answer) else None
-
-
 def _time_per_output_token(answer: AnswerObservation) -> float | None:
-    """The seconds for each token behind the first; not of a document, and not of tokens that were only counted."""
+    """The seconds for each token after the first; not of a document, and not of tokens that were only counted."""
     tokens = None if answer.usage is None or answer.is_usage_counted else answer.usage.output_tokens
     if tokens is None or tokens < 2 or answer.first_part_after is None or not _is_good(answer):
         return None
     return max(answer.duration - answer.first_part_after, 0.0) / (tokens - 1)
-
-
-def _input_tokens(answer: AnswerObservation) -> float | None:
-    return None if answer.usage is None else answer.usage.input_tokens
-
-
-def _output_tokens(answer: AnswerObservation) -> float | None:
-    return None if answer.usage is None else answer.usage.output_tokens
 
 
 _SECONDS: Final = tuple(0.01 * 2**step for step in range(14))
@@ -160,7 +155,7 @@ MEASURES: Final = (
         "s",
         "From the request until the first part of an answer that ended well.",
         _FIRST_TOKEN,
-        _first_part_after,
+        lambda answer: answer.first_part_after if _is_good(answer) else None,
     ),
     Measure(
         "gen_ai.server.time_per_output_token",
@@ -174,15 +169,15 @@ MEASURES: Final = (
 
 TOKENS: Final = {
     kind: Measure("gen_ai.client.token.usage", "{token}", "The tokens of an answer, by type.", _TOKENS, number)
-    for kind, number in ((TokenType.INPUT, _input_tokens), (TokenType.OUTPUT, _output_tokens))
+    for kind, number in (
+        (TokenType.INPUT, lambda answer: None if answer.usage is None else answer.usage.input_tokens),
+        (TokenType.OUTPUT, lambda answer: None if answer.usage is None else answer.usage.output_tokens),
+    )
 }
 """The tokens that are measured of each answer, under one name."""
 
 
-# ---- answer log ----
-# One line for each answer that is over, for people or as JSON; never a word of a prompt or an answer, and no key.
-#
-# Names come from clients and models, so what would act on a terminal or begin another line is shown as an escape.
+# ---- Log lines ----
 
 _MOST_CHARACTERS: Final = 120
 """The most characters of a name in a line."""
@@ -198,8 +193,16 @@ class LogForm(Choice):
 def text_line(answer: AnswerObservation) -> str:
     """An answer as a line for people: time, wire, status, how it ended, then what is known, each with its name."""
     facts = _facts(answer)
-    head = [str(facts.pop(name)) for name in ("time", "wire", "status", "ended")]
-    return " ".join([*head, *(f"{name}={_shown(value)}" for name, value in facts.items())])
+    line = [str(facts.pop(name)) for name in ("time", "wire", "status", "ended")]
+    for name, value in facts.items():
+        if not isinstance(value, str):
+            line.append(f"{name}={'yes' if value is True else value}")
+            continue
+        shown = visible(value).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+        if not shown or any(one in shown for one in ' "='):  # without quotes, its end would not be seen
+            shown = f'"{shown.replace(chr(34), chr(39))}"'
+        line.append(f"{name}={shown}")
+    return " ".join(line)
 
 
 def json_line(answer: AnswerObservation) -> str:
@@ -208,13 +211,20 @@ def json_line(answer: AnswerObservation) -> str:
 
 
 def _facts(answer: AnswerObservation) -> dict[str, Any]:
-    """What a line says, in its order; what is not known is left out."""
+    """The facts of a line, in its order, without those that are unknown; a name is short, and fit for UTF-8."""
     usage, client = answer.usage, answer.client
-    facts = {
+    if answer.is_cancelled:
+        ended = "cancelled"
+    elif answer.outcome is None:
+        ended = "refused"
+    else:
+        ended = answer.outcome.value if answer.reason is None else answer.reason.unified.value
+    first_part = answer.first_part_after
+    facts: dict[str, Any] = {
         "time": datetime.fromtimestamp(answer.time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "wire": answer.wire,
         "status": answer.status,
-        "ended": _ended(answer),
+        "ended": ended,
         "model": answer.model,
         "provider": answer.provider,
         "client": client.name,
@@ -228,51 +238,20 @@ def _facts(answer: AnswerObservation) -> dict[str, Any]:
         "cached": None if usage is None else usage.cached_tokens,
         "output": None if usage is None else usage.output_tokens,
         "counted": answer.is_usage_counted or None,
-        "first_part_s": _rounded(answer.first_part_after),
-        "duration_s": _rounded(answer.duration),
+        "first_part_s": None if first_part is None else round(first_part, 3),
+        "duration_s": round(answer.duration, 3),
         "bytes": answer.bytes,
         "events": answer.events if answer.is_stream else None,
         "error": error_of(answer),
         "request": answer.request_id,
     }
-    return {name: _bounded(value) for name, value in facts.items() if value not in {None, ""}}
+    for name, value in facts.items():
+        if isinstance(value, str):
+            facts[name] = storable_text(value if len(value) <= _MOST_CHARACTERS else f"{value[:_MOST_CHARACTERS]}…")
+    return {name: value for name, value in facts.items() if value not in {None, ""}}
 
 
-def _ended(answer: AnswerObservation) -> str:
-    if answer.is_cancelled:
-        return "cancelled"
-    if answer.outcome is None:
-        return "refused"
-    return answer.outcome.value if answer.reason is None else answer.reason.unified.value
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 3)
-
-
-def _bounded(value: Any) -> Any:
-    """A value of which a name has no more than some characters, and only such as UTF-8 has."""
-    if not isinstance(value, str):
-        return value
-    short = value if len(value) <= _MOST_CHARACTERS else f"{value[:_MOST_CHARACTERS]}…"
-    return storable_text(short)
-
-
-def _shown(value: Any) -> str:
-    """A value in a line for people: in quotes where its end would not be seen."""
-    if not isinstance(value, str):
-        return "yes" if value is True else str(value)
-    text = visible(value).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    return text if text and not any(one in text for one in ' "=') else f'"{text.replace(chr(34), chr(39))}"'
-
-
-# ---- answer ledger ----
-# Enters served answers into the user's ledger, which `partstream usage` shows: who asked, what it took, no word of
-# it.
-#
-# The event loop never waits for the file. Answers wait in a bounded queue; a thread writes all that wait in one
-# transaction, so that under load a transaction holds many. Rows are only added; the oldest go when the table is full
-# or they are older than :data:`MOST_DAYS` days.
+# ---- The ledger ----
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -291,7 +270,7 @@ def open_answer_ledger(folder: Path | None = None) -> AnswerLedger | None:
 
 
 class AnswerLedger:
-    """Writes answers into the ledger's file.
+    """Writes responses into the ledger's file.
 
     Args:
         path: The path of the file, which is made with the first answer.
@@ -303,10 +282,10 @@ class AnswerLedger:
         self._thread = FileThread(self, self._file, "partstream-answers")
 
     def observe(self, answer: AnswerObservation) -> None:
-        """Enters an answer that is over; returns at once.
+        """Enters a response that is over; returns at once.
 
-        A request for which no provider was asked took nothing. If it were entered, whoever has no token could fill the
-        table, from which the oldest answers go.
+        A request for which no provider was asked took no tokens. If it were entered, clients without a key could fill
+        the table, from which the oldest responses go.
         """
         is_answer = answer.outcome is not None or bool(answer.provider)
         if not (self._thread.is_open and is_answer):
@@ -325,8 +304,8 @@ class _Waiting:
     """The rows that wait for the thread.
 
     Attributes:
-        is_idle: Whether nobody has asked the thread for them; set by the thread before it looks for the last time, so
-            that a row either is seen by it or asks anew.
+        is_idle: Whether the thread has no call to come; the thread sets it before it looks for the last time, so that
+            a row either is seen by it or makes a new call.
         tidied_at: When old rows were last deleted, in seconds since 1970.
     """
 
@@ -353,7 +332,7 @@ class _Waiting:
 
 
 def _write(waiting: _Waiting, file: LedgerFile) -> None:
-    """Writes in the thread, where nobody would see an error, until nothing waits."""
+    """Writes until nothing waits; logs its errors, because the thread that runs it has no caller."""
     try:
         while True:
             if not (rows := waiting.take()):
@@ -372,7 +351,7 @@ def _write(waiting: _Waiting, file: LedgerFile) -> None:
 
 
 def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:
-    """An answer in the order of the table's columns; a number that cannot be is unknown."""
+    """A response in the order of the table's columns; an impossible number is unknown."""
     usage, client = answer.usage, answer.client
     return (
         as_amount(answer.time, LAST_TIME),
@@ -404,38 +383,38 @@ def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:
     )
 
 
-# ---- metrics ----
-# The metrics of a server, in Prometheus' text form: what `GET /metrics` answers.
-#
-# Needs the package `prometheus_client`, of the extra `serve`; whoever wants no metrics does not import this module.
-# Each server has a registry of its own, so that several in one process do not add up. An answer is observed once,
-# when it is over: its events cost nothing (measured: a histogram with labels takes 1.4 us).
+# ---- Metrics ----
 
 _OF_ANSWER: Final = (Attribute.OPERATION, Attribute.PROVIDER, Attribute.MODEL)
 _NO_MODEL: Final = "unknown"
-"""The label of a model that is not served: what clients make up must not become a series."""
+"""The label of a model that is not served: a name that a client invents must not become a series."""
 
 
 class ServingMetrics:
     """The metrics of one server.
 
     Args:
-        open_answers: Gives the number of answers that are being given now.
+        open_answers: Returns the number of responses that run now.
     """
 
     def __init__(self, open_answers: Callable[[], int]) -> None:
+        from prometheus_client import (  # noqa: PLC0415 - an extra
+            CollectorRegistry,
+            Counter,
+            Gauge,
+            Histogram,
+            ProcessCollector,
+        )
+
         self.registry = CollectorRegistry()
-        labels = [as_prometheus(name) for name in (*_OF_ANSWER, Attribute.ERROR)]
-        self._measures = [
-            (
-                one,
-                Histogram(
-                    as_prometheus(one.name, one.unit), one.says, labels, registry=self.registry, buckets=one.bounds
-                ),
-            )
-            for one in MEASURES
-        ]
-        self._tokens = _token_histogram(self.registry)
+
+        def histogram(measure: Measure, label: Attribute) -> Histogram:
+            labels = [as_prometheus(name) for name in (*_OF_ANSWER, label)]
+            name = as_prometheus(measure.name, measure.unit)
+            return Histogram(name, measure.says, labels, registry=self.registry, buckets=measure.bounds)
+
+        self._measures = [(one, histogram(one, Attribute.ERROR)) for one in MEASURES]
+        self._tokens = histogram(TOKENS[TokenType.INPUT], Attribute.TOKEN_TYPE)
         self._answers = Counter(
             "partstream_answers",
             "Answers that are over, by wire, client and outcome.",
@@ -466,7 +445,13 @@ class ServingMetrics:
             if (number := measure.of(answer)) is not None:
                 self._tokens.labels(*of_answer, kind.value).observe(number)
         client = "other" if answer.client.of_class is ClientClass.OTHER else answer.client.name
-        self._answers.labels(answer.wire, client, answer.client.kind.value, _metrics_ended(answer)).inc()
+        if answer.is_cancelled:
+            ended = "cancelled"
+        elif answer.outcome is not None:
+            ended = answer.outcome.value
+        else:
+            ended = "refused" if answer.status < 500 else "failed"
+        self._answers.labels(answer.wire, client, answer.client.kind.value, ended).inc()
         self._bytes.labels(answer.wire).inc(answer.bytes)
         if answer.client.retry:
             self._repeated.labels(client).inc()
@@ -475,24 +460,9 @@ class ServingMetrics:
         """The content type and the body of `GET /metrics`.
 
         Args:
-            accept: The header `accept` of the request: Prometheus asks for OpenMetrics where it can read it.
+            accept: The header `accept` of the request: Prometheus asks for OpenMetrics where it reads that.
         """
+        from prometheus_client.exposition import choose_encoder  # noqa: PLC0415 - an extra
+
         encode, content_type = choose_encoder(accept)
         return content_type, encode(self.registry)
-
-
-def _token_histogram(registry: CollectorRegistry) -> Histogram:
-    measure = TOKENS[TokenType.INPUT]
-    labels = [as_prometheus(name) for name in (*_OF_ANSWER, Attribute.TOKEN_TYPE)]
-    return Histogram(
-        as_prometheus(measure.name, measure.unit), measure.says, labels, registry=registry, buckets=measure.bounds
-    )
-
-
-def _metrics_ended(answer: AnswerObservation) -> str:
-    """How an answer ended, in one word."""
-    if answer.is_cancelled:
-        return "cancelled"
-    if answer.outcome is not None:
-        return answer.outcome.value
-    return "refused" if answer.status < 500 else "failed"

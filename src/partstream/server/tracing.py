@@ -1,9 +1,14 @@
-"""Spans of OpenTelemetry for each answer: one for the request, and below it one for the provider's call.
+"""Spans of OpenTelemetry for each response: one for the request, and below it one for the provider's call.
 
-Needs the package `opentelemetry-api`, of the extra `telemetry`; whoever wants no spans does not import this module. The
-request is an ordinary span of an HTTP server, whose parent is what the header `traceparent` names. The span of the call
-has the conventions' names for generative AI and is current while the provider answers, so that spans of the provider's
-own are below it. No span holds a word of a prompt or an answer. Source: docs/wires/serving.md#metrics-and-traces.
+The request is an ordinary span of an HTTP server, whose parent is what the header `traceparent` names. The span of the
+call has the conventions' names for generative AI and is current while the provider answers, so that spans of the
+provider's own are below it. No span holds a word of a prompt or a response.
+Source: docs/wires/serving.md#metrics-and-traces.
+
+Spans need the extra `telemetry`; none of its packages is imported before spans are wanted. These packages read the
+standard variables themselves: `OTEL_SERVICE_NAME`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`,
+`OTEL_TRACES_SAMPLER` and others. They send spans by OTLP over HTTP in batches from a bounded queue, in a thread of
+their own, so a collector that is away costs spans and no response.
 """
 
 from __future__ import annotations
@@ -13,9 +18,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
-
-from opentelemetry import context, propagate, trace
-from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from partstream._version import __version__
 from partstream.codec.checks import storable_text
@@ -32,22 +34,24 @@ if TYPE_CHECKING:
     from partstream.server.settings import AnswerObservation, AnswerTrace, StartTrace
 
 
-# ---- tracing ----
-
 _TRACER: Final = "partstream.serving"
 
 
 def is_configured() -> bool:
-    """Whether the program has said where its spans go (`trace.set_tracer_provider`)."""
+    """Whether the program has set the place of its spans (`trace.set_tracer_provider`)."""
+    from opentelemetry import trace  # noqa: PLC0415 - an extra
+
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider | trace.NoOpTracerProvider)
 
 
 def trace_starter(provider: TracerProvider | None = None) -> StartTrace:
-    """What starts the trace of each request.
+    """Makes the function that starts the trace of each request.
 
     Args:
         provider: Where the spans go; None for the one that the program has set.
     """
+    from opentelemetry import propagate, trace  # noqa: PLC0415 - an extra
+
     tracer = trace.get_tracer(_TRACER, __version__, provider)
 
     def start(method: str, route: str, headers: Mapping[str, str]) -> AnswerTrace:
@@ -60,21 +64,25 @@ class _AnswerSpans:
     """The spans of one request."""
 
     def __init__(self, tracer: Tracer, method: str, route: str, parent: Context) -> None:
+        from opentelemetry import trace  # noqa: PLC0415 - an extra
+
         self._tracer = tracer
         attributes = {Attribute.METHOD.value: method, Attribute.ROUTE.value: route}
-        self._request = tracer.start_span(f"{method} {route}", parent, SpanKind.SERVER, attributes)
+        self._request = tracer.start_span(f"{method} {route}", parent, trace.SpanKind.SERVER, attributes)
         self._context = trace.set_span_in_context(self._request, parent)
         self._call: Span | None = None
 
     @contextmanager
     def calling(self, provider: str, model: str) -> Iterator[None]:
+        from opentelemetry import context, trace  # noqa: PLC0415 - an extra
+
         attributes = {
             Attribute.OPERATION.value: OPERATION,
             Attribute.PROVIDER.value: storable_text(provider) or OURSELVES,
             Attribute.MODEL.value: storable_text(model),
         }
         name = f"{OPERATION} {storable_text(model)}"
-        self._call = self._tracer.start_span(name, self._context, SpanKind.CLIENT, attributes)
+        self._call = self._tracer.start_span(name, self._context, trace.SpanKind.CLIENT, attributes)
         token = context.attach(trace.set_span_in_context(self._call, self._context))
         try:
             yield
@@ -82,50 +90,44 @@ class _AnswerSpans:
             context.detach(token)
 
     def finish(self, answer: AnswerObservation) -> None:
-        error = error_of(answer)
+        from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415 - an extra
+
+        error, usage, client = error_of(answer), answer.usage, answer.client
+        facts_of_call: dict[Attribute, object] = {
+            Attribute.RESPONSE_ID: answer.response_id,
+            Attribute.FINISH_REASONS: None if answer.reason is None else (answer.reason.unified.value,),
+            Attribute.INPUT_TOKENS: None if usage is None else usage.input_tokens,
+            Attribute.OUTPUT_TOKENS: None if usage is None else usage.output_tokens,
+            Attribute.CACHED_TOKENS: None if usage is None else usage.cached_tokens,
+            Attribute.REASONING_TOKENS: None if usage is None else usage.reasoning_tokens,
+            Attribute.IS_COUNTED: answer.is_usage_counted or None,
+            Attribute.CONVERSATION: client.session,
+            Attribute.IS_CANCELLED: answer.is_cancelled or None,
+            Attribute.ERROR: error,
+        }
+        facts_of_request: dict[Attribute, object] = {
+            Attribute.STATUS: answer.status,
+            Attribute.WIRE: answer.wire,
+            Attribute.REQUEST_ID: answer.request_id,
+            Attribute.CLIENT: client.name,
+            Attribute.CLIENT_VERSION: client.version,
+            Attribute.CALLER: answer.caller,
+            Attribute.CONVERSATION: client.session,
+            Attribute.TURN: client.turn,
+            Attribute.KIND: client.kind.value,
+            Attribute.RESENT: client.retry or None,
+            Attribute.EVENTS: answer.events,
+            Attribute.ERROR: error,
+        }
         if self._call is not None:
-            _set(self._call, _facts_of_call(answer, error))
+            _set(self._call, facts_of_call)
             if error and not answer.is_cancelled:
                 self._call.set_status(Status(StatusCode.ERROR))
             self._call.end()
-        _set(self._request, _facts_of_request(answer, error))
-        if answer.status >= 500:  # the conventions: what the client did wrong is no error of the server
+        _set(self._request, facts_of_request)
+        if answer.status >= 500:  # the conventions: a mistake of the client is no error of the server
             self._request.set_status(Status(StatusCode.ERROR))
         self._request.end()
-
-
-def _facts_of_call(answer: AnswerObservation, error: str) -> dict[Attribute, object]:
-    usage = answer.usage
-    return {
-        Attribute.RESPONSE_ID: answer.response_id,
-        Attribute.FINISH_REASONS: None if answer.reason is None else (answer.reason.unified.value,),
-        Attribute.INPUT_TOKENS: None if usage is None else usage.input_tokens,
-        Attribute.OUTPUT_TOKENS: None if usage is None else usage.output_tokens,
-        Attribute.CACHED_TOKENS: None if usage is None else usage.cached_tokens,
-        Attribute.REASONING_TOKENS: None if usage is None else usage.reasoning_tokens,
-        Attribute.IS_COUNTED: answer.is_usage_counted or None,
-        Attribute.CONVERSATION: answer.client.session,
-        Attribute.IS_CANCELLED: answer.is_cancelled or None,
-        Attribute.ERROR: error,
-    }
-
-
-def _facts_of_request(answer: AnswerObservation, error: str) -> dict[Attribute, object]:
-    client = answer.client
-    return {
-        Attribute.STATUS: answer.status,
-        Attribute.WIRE: answer.wire,
-        Attribute.REQUEST_ID: answer.request_id,
-        Attribute.CLIENT: client.name,
-        Attribute.CLIENT_VERSION: client.version,
-        Attribute.CALLER: answer.caller,
-        Attribute.CONVERSATION: client.session,
-        Attribute.TURN: client.turn,
-        Attribute.KIND: client.kind.value,
-        Attribute.RESENT: client.retry or None,
-        Attribute.EVENTS: answer.events,
-        Attribute.ERROR: error,
-    }
 
 
 def _set(span: Span, facts: Mapping[Attribute, object]) -> None:
@@ -135,12 +137,7 @@ def _set(span: Span, facts: Mapping[Attribute, object]) -> None:
             span.set_attribute(name.value, storable_text(value) if isinstance(value, str) else value)  # type: ignore[arg-type]
 
 
-# ---- otlp ----
-# Sends spans to a collector by OTLP over HTTP.
-#
-# Needs the extra `telemetry`. The packages read the standard variables themselves: `OTEL_SERVICE_NAME`,
-# `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER` and others. Spans are sent by a
-# thread of the packages, in batches from a bounded queue, so a collector that is away costs spans and no answer.
+# ---- The collector ----
 
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PATH: Final = "/v1/traces"
@@ -168,22 +165,26 @@ class Tracing:
 def start_tracing(
     url: str | None = None, environment: Mapping[str, str] = os.environ, *, is_of_program: bool = False
 ) -> Tracing | None:
-    """The spans that somebody wants: at a URL, by the standard variables, or where the program has set a provider.
+    """The spans that are wanted: at a URL, by the standard variables, or where the program has set a provider.
 
     Args:
         url: The address of the collector, such as `http://127.0.0.1:4318`, or None.
         environment: The standard variables: one of the two for the endpoint turns spans on, `OTEL_SDK_DISABLED=true`
             and `OTEL_TRACES_EXPORTER=none` turn them off.
-        is_of_program: Whether the spans of the program's own code go there too, unless it has set a place for them.
+        is_of_program: Whether the spans of the program's own code go there too, unless it has set their place.
 
     Returns:
-        None if nobody wants spans; no package of OpenTelemetry is imported then.
+        None if no spans are wanted; no package of OpenTelemetry is imported then.
 
     Raises:
         CallerError: The URL is none, or the extra `telemetry` is missing.
     """
     if url is not None:
-        return _exporting(_endpoint_of(url), is_of_program=is_of_program)
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise CallerError(f"otlp: got {url!r}, expected the address of a collector, such as http://127.0.0.1:4318")
+        endpoint = url if parts.path.endswith(_PATH) else url.rstrip("/") + _PATH
+        return _exporting(endpoint, is_of_program=is_of_program)
     is_off = environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
     is_off = is_off or environment.get("OTEL_TRACES_EXPORTER", "").lower() == "none"
     if not is_off and any(environment.get(name) for name in _ENDPOINTS):
@@ -191,13 +192,6 @@ def start_tracing(
     if "opentelemetry.trace" in sys.modules:
         return Tracing(trace_starter()) if is_configured() else None
     return None
-
-
-def _endpoint_of(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise CallerError(f"otlp: got {url!r}, expected the address of a collector, such as http://127.0.0.1:4318")
-    return url if parts.path.endswith(_PATH) else url.rstrip("/") + _PATH
 
 
 def _exporting(endpoint: str | None, *, is_of_program: bool) -> Tracing:
