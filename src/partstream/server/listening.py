@@ -1,4 +1,9 @@
-"""Opens the sockets that the server accepts connections on, and says what is wrong with an address."""
+"""The sockets of a server: opens them, names what is wrong with an address, and bounds what one connection may cost.
+
+Accepted sockets inherit the options of the listening one, so a client that has gone is noticed by the system. Limits of
+a connection hold before a request has arrived whole; what an application can decide itself, such as the size of a body,
+is not among them.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-# ---- listening ----
-
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8642
 """A number that no usual model server has."""
@@ -34,12 +37,12 @@ run as far ahead. An answer seldom has that many."""
 
 
 class CannotListenError(CallerError):
-    """The address is of no use, or somebody else has it.
+    """The address cannot be used, or another program has it.
 
     Attributes:
         host: The host name or address.
         port: The port.
-        reason: What the system says.
+        reason: The reason of the system.
         is_in_use: Whether another program has the port.
     """
 
@@ -55,7 +58,7 @@ def is_loopback_address(host: str) -> bool:
     """Whether only programs of this machine can reach the address. A name counts when all its addresses are loopback.
 
     Raises:
-        CannotListenError: Nothing is known under this name.
+        CannotListenError: The name is unknown.
     """
     return all(ipaddress.ip_address(address[0]).is_loopback for *_, address in _addresses(host, 0))
 
@@ -68,12 +71,10 @@ def shown_host(host: str) -> str:
 def listening_sockets(host: str, port: int, peer_seconds: float) -> list[socket.socket]:
     """One socket for each address of the host, all on the same port.
 
-    Accepted sockets inherit the options: a client that has gone without a word is noticed after `peer_seconds`.
-
     Args:
         host: A host name or an address.
         port: The port; 0 for any free one.
-        peer_seconds: The longest time that data may wait for a client, and how long a silent one is not asked.
+        peer_seconds: The longest time that data may wait for a client; a client that has gone is noticed after it.
 
     Raises:
         CannotListenError: The system refuses.
@@ -139,8 +140,7 @@ def allow_files(count: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-# ---- connection limits ----
-# What one connection may cost the server before a request has arrived whole.
+# ---- Limits of a connection ----
 
 CONNECTION_NUMBERS: Final = (
     ServingNumber("connections", 4096, 1, 1_000_000, "connections", "How many connections may be open at once"),
@@ -166,7 +166,7 @@ CONNECTION_NUMBERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """The limits of connections. What an application can decide itself, such as the size of a body, is not here.
+    """The limits of connections.
 
     Attributes:
         connections: The most connections at a time; one more gets status 503.
@@ -199,15 +199,12 @@ class ConnectionLimits:
         check_fields(self, {number.name: number.expectation for number in CONNECTION_NUMBERS})
 
 
-# ---- stop signals ----
-# Ctrl-C and SIGTERM as a call, for commands that serve until they are told to stop.
-
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
 def stopped_by_signals(stop: Callable[[], object]) -> Iterator[None]:
-    """Has Ctrl-C and SIGTERM call a function in the running event loop, each time one comes inside the block."""
+    """Calls a function in the running event loop for each Ctrl-C and SIGTERM inside the block."""
     loop = asyncio.get_running_loop()
     before: dict[signal.Signals, Any] = {}
     for number in _SIGNALS:

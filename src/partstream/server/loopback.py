@@ -1,4 +1,12 @@
-"""A small HTTP host on 127.0.0.1: serves an ASGI application in pure Python, and can break its connections off."""
+"""A small HTTP host on 127.0.0.1: serves an ASGI application in pure Python, and can break its connections off.
+
+:class:`Host` accepts connections inside its `async with` block, refuses those above its limit, and raises at the end of
+the block what the application raised first. :class:`ServerConnection` is one HTTP/1.1 connection: h11 reads and frames
+the requests, the application answers one after another, and the connection watches the client's end during a reply,
+also while the application sends nothing. A request whose end two readers would find in two places is refused, because
+the rest of it may be smuggled (RFC 9112 section 6.1). An application breaks the connection off with :data:`BREAK_OFF`,
+as a dying server would.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +29,6 @@ if TYPE_CHECKING:
 
     from partstream.server.requests import Application, Message, Receive, Scope
 
-
-# ---- connection ----
-# One HTTP/1.1 connection of a server: reads requests, has an ASGI application answer them, and notices when the
-# client disconnects.
-#
-# Knows neither questions nor answers. h11 reads and frames HTTP. The connection watches the client's end during a
-# reply, also while the application sends nothing. An application can break the connection off, see :data:`BREAK_OFF`.
 
 BREAK_OFF: Final = "partstream.break_off"
 """The extension by which an application breaks the connection off, and the type of the message that does it.
@@ -78,6 +79,24 @@ class LoopbackRequest:
     body: bytes
     query: str = ""
 
+    def scope(self) -> Scope:
+        """The request as ASGI has it."""
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "method": self.method,
+            "scheme": "http",
+            "path": unquote(self.path),
+            "raw_path": self.path.encode("latin-1"),
+            "query_string": self.query.encode("latin-1"),
+            "root_path": "",
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self.headers.items()],
+            "client": None,
+            "server": None,
+            "extensions": {BREAK_OFF: {}},
+        }
+
 
 class ServerConnection:
     """The server's end of one connection."""
@@ -118,13 +137,17 @@ class ServerConnection:
         head = await self._next_event()
         if not isinstance(head, h11.Request):
             return None
-        _refuse_version(head.http_version)
+        if not head.http_version.startswith(b"1."):  # the messages of another major version have another form
+            raise BadHTTPRequestError(505, f"got HTTP/{head.http_version.decode('latin-1')}, expected HTTP/1.1")
         self._answers_head = head.method == b"HEAD"
         headers: dict[str, str] = {}
         for raw_name, raw_value in head.headers:
             name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
-        _refuse_framing(headers, head.http_version)
+        if "transfer-encoding" in headers and "content-length" in headers:
+            raise BadHTTPRequestError(400, "got Content-Length and Transfer-Encoding, expected one of them")
+        if "transfer-encoding" in headers and head.http_version == b"1.0":
+            raise BadHTTPRequestError(400, "got Transfer-Encoding in HTTP/1.0, expected Content-Length")
         self._refuse_large_body(int(headers.get("content-length", 0)))
         body = bytearray()
         while isinstance(event := await self._next_event(), h11.Data):
@@ -149,20 +172,20 @@ class ServerConnection:
         return event
 
     async def answer(self, request: LoopbackRequest, application: Application) -> None:
-        """Has the application answer the request that was read last; returns when the application does.
+        """Calls the application for the request that was read last; returns when the application does.
 
-        An application that ends before its reply does leaves a connection that cannot be used again.
+        An application that ends before its reply leaves a connection that cannot be used again.
         """
         left = asyncio.Event()
         watching = asyncio.create_task(self._watch(left))
         try:
-            await application(_scope(request), receiving(request.body, left), self._send)
+            await application(request.scope(), receiving(request.body, left), self._send)
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
 
     async def refuse(self, status: int, body: bytes) -> None:
-        """Says to a client that has sent no request why it gets no answer.
+        """Refuses a client that has sent no request.
 
         Args:
             status: The HTTP status.
@@ -181,28 +204,25 @@ class ServerConnection:
         """
         if self._writer.transport.is_closing():
             raise ConnectionResetError("the connection is closed")
-        if message["type"] == BREAK_OFF:
-            self._break_off(reset=message["reset"])
-            return
-        self._write_message(message)
-        await self._writer.drain()
-        if message.get("more_body"):  # else the reply is whole, and nobody may run before that is known
-            # drain() does not yield to other tasks while the kernel takes everything.
-            await asyncio.sleep(0)
-
-    def _write_message(self, message: Message) -> None:
         match message["type"]:
             case "http.response.start":
                 head, headers = message.get("reason", b""), list(message.get("headers", ()))
                 self._write(h11.Response(status_code=message["status"], headers=headers, reason=head))
             case "http.response.body":
                 data = message.get("body", b"")
-                if data and not self._answers_head:  # RFC 9110 section 9.3.2: its answer ends behind the headers
+                if data and not self._answers_head:  # RFC 9110 section 9.3.2: a reply to HEAD ends with its headers
                     self._write(h11.Data(data=data))
                 if not message.get("more_body", False):
                     self._write(h11.EndOfMessage())
+            case kind if kind == BREAK_OFF:
+                self._break_off(reset=message["reset"])
+                return
             case kind:
                 raise ValueError(f"message: got type {kind!r}, expected a part of the reply")
+        await self._writer.drain()
+        if message.get("more_body"):  # else the reply is whole, and no other task may run before that is known
+            # drain() does not yield to other tasks while the kernel takes everything.
+            await asyncio.sleep(0)
 
     def _write(self, event: h11.Event) -> None:
         data = self._http.send(event)
@@ -228,7 +248,7 @@ class ServerConnection:
                 ahead += len(data)
         except ConnectionError:
             pass
-        if self._http.our_state is not h11.DONE:  # what is still to be sent has nobody who reads it
+        if self._http.our_state is not h11.DONE:  # the rest of the reply has no reader
             self._writer.transport.abort()
         left.set()
 
@@ -246,53 +266,8 @@ class ServerConnection:
             self._writer.close()
 
 
-def _refuse_version(version: bytes) -> None:
-    """Refuses another major version of HTTP: its messages have another form.
-
-    Raises:
-        BadHTTPRequestError: It is one.
-    """
-    if not version.startswith(b"1."):
-        raise BadHTTPRequestError(505, f"got HTTP/{version.decode('latin-1')}, expected HTTP/1.1")
-
-
-def _refuse_framing(headers: Mapping[str, str], version: bytes) -> None:
-    """Refuses a request whose end two readers would find in two places: what stands behind it may be smuggled.
-
-    RFC 9112 section 6.1: such a request is probably an attack, and its connection must not be used again.
-
-    Raises:
-        BadHTTPRequestError: It is one.
-    """
-    if "transfer-encoding" not in headers:
-        return
-    if "content-length" in headers:
-        raise BadHTTPRequestError(400, "got Content-Length and Transfer-Encoding, expected one of them")
-    if version == b"1.0":
-        raise BadHTTPRequestError(400, "got Transfer-Encoding in HTTP/1.0, expected Content-Length")
-
-
-def _scope(request: LoopbackRequest) -> Scope:
-    """The request as ASGI has it."""
-    return {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.4"},
-        "http_version": "1.1",
-        "method": request.method,
-        "scheme": "http",
-        "path": unquote(request.path),
-        "raw_path": request.path.encode("latin-1"),
-        "query_string": request.query.encode("latin-1"),
-        "root_path": "",
-        "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in request.headers.items()],
-        "client": None,
-        "server": None,
-        "extensions": {BREAK_OFF: {}},
-    }
-
-
 def receiving(body: bytes, left: asyncio.Event) -> Receive:
-    """What an application hears: the whole body, then that the client has left."""
+    """ASGI's `receive` of a request: the whole body, then that the client has left."""
     messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def receive() -> Message:
@@ -304,16 +279,12 @@ def receiving(body: bytes, left: asyncio.Event) -> Receive:
     return receive
 
 
-# ---- host ----
-# A small host for an application of ASGI 3 on loopback, in pure Python, that can break its connections off.
-
-
 class Host:
     """Serves an application at 127.0.0.1 inside its `async with` block.
 
     Args:
         application: Answers the requests.
-        refusal: The JSON with which a client is answered that has sent no request, given HTTP status and message.
+        refusal: Makes the JSON that refuses a client without a request, given HTTP status and message.
         port: The port to listen on; 0 for any free port.
         limits: The limits of connections.
         connections: The most connections at once; of more, as many again are refused with status 503, and others cut.
@@ -380,17 +351,17 @@ class Host:
                 writer.transport.abort()
                 return
             serve = self._refuse_another
+
+        def forget(connection: asyncio.Task[None]) -> None:
+            self._connections.discard(connection)
+            if not connection.cancelled():  # an error is a bug of the application, raised at the end of the block
+                self._failure = self._failure or connection.exception()
+            # Not in the task: one that is cancelled before its first step does nothing at all.
+            writer.transport.abort()
+
         connection = asyncio.get_running_loop().create_task(serve(reader, writer))
         self._connections.add(connection)
-        connection.add_done_callback(self._forget)
-        # Not in the task: one that is cancelled before its first step does nothing at all.
-        connection.add_done_callback(lambda _: writer.transport.abort())
-
-    def _forget(self, connection: asyncio.Task[None]) -> None:
-        self._connections.discard(connection)
-        if not connection.cancelled():
-            # A bug of the application; raised at the end of the block, where somebody sees it.
-            self._failure = self._failure or connection.exception()
+        connection.add_done_callback(forget)
 
     async def _refuse_another(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = ServerConnection(reader, writer, self._limits)

@@ -1,4 +1,14 @@
-"""The settings of a server: its key, and its limits of size, time and number, whose bounds one table has."""
+"""What the owner of a server decides and learns: settings, overrides, admission, observations and lifetimes.
+
+:data:`SERVING_NUMBERS` has the bounds of all limits of size, time and number.
+
+A server without an :class:`Admission` answers every caller who has its key. With one, requests over HTTP, turns of a
+WebSocket and requests for a count of tokens all ask it. It decides before a provider is asked, may look at each part,
+and learns exactly once how every response that it has admitted ended.
+
+Exactly one :class:`AnswerObservation` is made for each response that is over, none for an event of it. It holds names,
+numbers and times; no word of a person or a model, and no key.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +36,7 @@ if TYPE_CHECKING:
     from partstream.tokens.records import UsageRow
 
 
-# ---- settings ----
+_logger = logging.getLogger("partstream.serving")
 
 _KIBIBYTE: Final = 1024
 _MEBIBYTE: Final = 1024 * 1024
@@ -38,10 +48,10 @@ class ServingNumber:
 
     Attributes:
         name: The field of :class:`ServingSettings`.
-        default: Its value where nobody sets it.
+        default: Its default.
         least: The smallest value.
         most: The largest value.
-        unit: What it counts: `seconds`, `bytes`, or what there are so many of.
+        unit: What it counts: `seconds`, `bytes`, or things such as `answers`.
         says: What it does, as a phrase.
     """
 
@@ -135,32 +145,17 @@ SERVING_NUMBERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ServingSettings:
-    """The settings of a server; :data:`SERVING_NUMBERS` says what each number does and where its bounds are.
+    """The settings of a server; the numbers are those of :data:`SERVING_NUMBERS`.
 
     Attributes:
         token: The key that requests must carry, as `Authorization: Bearer`, as `x-api-key` or in the header that their
-            wire has for it; None for a server that everybody may ask who reaches it.
-        authenticate: Finds out who asks, in place of `token`: for several keys, or keys that are kept elsewhere.
-        admission: Decides who may have which answer, and learns what it took; None for a server that answers everybody
-            who has its key.
-        drain_seconds: In seconds.
-        body_bytes: In bytes.
-        body_seconds: In seconds.
-        concurrent_answers: A number of answers.
-        concurrent_requests: A number of requests.
-        head_seconds: In seconds.
-        keep_alive_seconds: In seconds.
-        idle_event_seconds: In seconds.
-        answer_seconds: In seconds.
-        socket_seconds: In seconds.
-        stop_seconds: In seconds.
-        buffer_bytes: In bytes.
-        thinking_bytes: In bytes.
-        backlog_bytes: In bytes.
-        models_seconds: In seconds.
-        raw_reasoning: Whether thinking goes on the channel of raw reasoning, on a wire that has one beside a summary,
-            which every known client reads: `response.reasoning.delta` of OpenResponses.
-        store: Keeps the answers that clients ask to store; None for a server that stores none.
+            wire has for it; None for a server that needs no key.
+        authenticate: Finds the caller, in place of `token`: for several keys, or keys that are kept elsewhere.
+        admission: Decides who may have which response, and learns how many tokens it took; None for a server that
+            answers every caller who has its key.
+        raw_reasoning: Whether thinking goes on the channel of raw reasoning (`response.reasoning.delta` of
+            OpenResponses), on a wire that has one beside the summary, which every known client reads.
+        store: Keeps the responses that clients ask to store; None for a server that stores none.
         state_folder: The folder of what the server keeps; None for one that keeps nothing on disk.
 
     Raises:
@@ -202,21 +197,16 @@ _EXPECTED: Final = {
 }
 
 
-# ---- rules ----
-# What a server that stands for another one does otherwise: how strict it is, and how it names its replies.
-
-
 @dataclass(frozen=True, slots=True)
 class ServerOverrides:
-    """The rules of a server beyond its settings; without any it is as lenient as its clients need.
+    """How a server that imitates another one differs: how strict it is, and how it names its replies.
 
     Attributes:
-        admit: Called with every request for an answer, before a provider is: where it came, the request, and what it
-            asks for. To refuse it, it raises what :func:`partstream.server.requests.failure_of` knows.
+        admit: Called with the endpoint, the wire request and the request that was read of it, before a provider is
+            called. To refuse it, it raises what :func:`partstream.server.requests.failure_of` knows.
         identify: Makes what identifies the reply to a request; None for the id of the request and the time.
-        remembers: Whether requests may refer to earlier answers. Otherwise they are answered as they stand, whatever
-            ids they name.
-        corrects_paths: Whether a path is understood that has `/v1` once too often or not at all.
+        remembers: Whether requests may refer to earlier responses. Otherwise the ids in them are ignored.
+        corrects_paths: Whether the server corrects a path that has `/v1` once too often or not at all.
     """
 
     admit: Callable[[Endpoint, WireRequest, InboundRequest], object] | None = None
@@ -225,14 +215,7 @@ class ServerOverrides:
     corrects_paths: bool = True
 
 
-# ---- admission ----
-# Who may have an answer of which model, and what it takes: what the owner of a server puts before its providers.
-#
-# A server without an admission answers whoever has its key. With one, every door asks it: requests over HTTP, turns
-# of a WebSocket, and requests for a count of tokens. It decides before a provider is asked, may look at each part,
-# and learns exactly once how every answer ended that it has admitted.
-
-_logger = logging.getLogger("partstream.serving")
+# ---- Admission ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +223,7 @@ class AnswerRequest:
     """A request that waits for admission.
 
     Attributes:
-        caller: Who asks.
+        caller: The caller.
         model: The model that the request names; one of those that :meth:`Admission.models_of` lets the caller use.
         asked: The request.
         wire: The name of the protocol in which it came.
@@ -262,7 +245,7 @@ class AnswerRequest:
 
 @dataclass(frozen=True, slots=True)
 class StopAnswer:
-    """An answer that runs must end now; its client is told as of an answer that has reached its longest length.
+    """A response that runs must end now, for its client as one that has reached its longest length.
 
     Attributes:
         reason: Why, as a word for programs, such as `budget_spent`.
@@ -273,16 +256,16 @@ class StopAnswer:
 
 @dataclass(frozen=True, slots=True)
 class EndedAnswer:
-    """What is known of an answer that was admitted, once nothing more can come of it.
+    """A response that was admitted, once it is over.
 
     Attributes:
-        observation: The answer as it is observed. Its usage is None where the client left or the answer was cut.
+        observation: Its observation; the usage is None where the client left or the response was cut.
         asked: The request as it was admitted.
-        was_asked: Whether a provider was asked; otherwise the answer took nothing.
-        usage: The tokens that the provider reported, also of an answer that was cut; None where it reported none.
+        was_asked: Whether a provider was asked; otherwise the response took no tokens.
+        usage: The tokens that the provider reported, also of a response that was cut; None where it reported none.
         kept: What the upstreams that the provider asked have entered into the ledger.
-        answer: Makes the message of what was seen of the answer; of a long one its beginning.
-        length: The ratio of the length of all that was seen to that of `answer`.
+        answer: Makes the message of the parts that were reported; of a long response its beginning.
+        length: The ratio of the length of all parts to that of `answer`.
     """
 
     observation: AnswerObservation
@@ -295,8 +278,8 @@ class EndedAnswer:
 
 
 Reported: TypeAlias = "Callable[[ResponsePart], StopAnswer | None]"
-"""Looks at a part that was written to the client; says whether the answer must end behind it. Called for every part in
-the event loop, so it has to be quick and must not raise."""
+"""Looks at a part that was written to the client; decides whether the response must end after it. Called for every part
+in the event loop, so it has to be quick and must not raise."""
 
 
 class Permit(Protocol):
@@ -304,24 +287,18 @@ class Permit(Protocol):
 
     @property
     def reported(self) -> Reported | None:
-        """Looks at each part; None where nobody has to, which costs nothing. Read once, before the first part."""
+        """Looks at each part; None costs nothing. Read once, before the first part."""
         ...
 
     def settle(self, ended: EndedAnswer, /) -> None:
-        """Takes the end; called exactly once, in the event loop, in every case: the answer is whole, failed, was cut,
+        """Takes the end; called exactly once, in the event loop, in every case: the response is whole, failed, was cut,
         was cancelled, or no provider was asked after all."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A request that was admitted.
-
-    Attributes:
-        asked: What the model is asked.
-        model: The model that is asked.
-        permit: The leave for it.
-    """
+    """A request that was admitted, as the model gets it."""
 
     asked: InboundRequest
     model: CataloguedModel
@@ -333,7 +310,7 @@ class Admission(Protocol):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can decide; until then `/readyz` says 503."""
+        """Whether it can decide; until then the status of `/readyz` is 503."""
         ...
 
     def models_of(self, caller: Caller, models: Mapping[str, CataloguedModel], /) -> Mapping[str, CataloguedModel]:
@@ -354,18 +331,14 @@ class Admission(Protocol):
 
 
 def settled(permit: Permit, ended: EndedAnswer) -> None:
-    """Settles a permit; the log says when that fails, and the answer is not changed by it."""
+    """Settles a permit; a failure is logged and does not change the response."""
     try:
         permit.settle(ended)
     except Exception:
         _logger.exception("an answer could not be settled")
 
 
-# ---- observation ----
-# What is known of an answer once it is over: one value for everybody who counts, measures or logs answers.
-#
-# Exactly one is made for each answer, none for an event of it. It holds names, numbers and times; nothing that a
-# person or a model wrote, and no key.
+# ---- Observations ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +350,7 @@ class AnswerObservation:
         wire: The name of the protocol in which it was asked.
         model: The id of the model that was asked for.
         provider: The name of the provider that answered, or "" where none was asked.
-        status: The HTTP status of the reply; of a frame of a socket, the status that it stands for.
+        status: The HTTP status of the reply; of a frame of a socket, the status that it has there.
         duration: The seconds from the request until its last byte was handed to the server.
         request_id: The id that the reply carried.
         client: The client, as its headers name it.
@@ -446,8 +419,7 @@ StartTrace: TypeAlias = Callable[[str, str, Mapping[str, str]], AnswerTrace]
 with their names in lower case."""
 
 
-# ---- lifetimes ----
-# What the owner of a server runs beside its requests, from the start of the application to its end.
+# ---- Lifetimes ----
 
 
 class Lifetime(Protocol):

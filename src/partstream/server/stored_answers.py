@@ -1,7 +1,9 @@
-"""Keeps the answers that clients ask to store: in SQLite, by threads of their own, for a bounded time and size.
+"""Keeps the responses that clients ask to store: in SQLite, by threads of their own, for a bounded time and size.
 
-A row is written once and never changed; the answers of a conversation are a chain of rows. A row belongs to the caller
-whose request it answers, and nobody else finds it. Several processes on one machine may share a file.
+A row is written once and never changed; the responses of a conversation are a chain of rows. A row belongs to the
+caller whose request it answers, and no other caller finds it. Several processes on one machine may share a file. Each
+public method is a job of one of two threads, a writer and a reader: readers of a file in WAL mode do not wait for the
+one writer. Old rows go at the start and after so many new ones; of a file that is too large, the oldest tenth goes.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import threading
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.codec.checks import storable_text
@@ -23,7 +26,7 @@ from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import ChainTooLargeError, StoreFailedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
 
@@ -39,7 +42,7 @@ _LONGEST_CHAIN: Final = 10_000
 LARGEST_CHAIN: Final = 64 * 1024 * 1024
 """In bytes of JSON: more than any model takes."""
 _TIDY_EVERY: Final = 256
-"""Answers, unless they have grown the file by a part of its limit before."""
+"""Responses, unless they have grown the file by a part of its limit before."""
 _TIDY_PART: Final = 16
 _DAY: Final = 86_400.0
 _BUSY_SECONDS: Final = 5.0
@@ -101,7 +104,7 @@ DELETE FROM answers WHERE rowid IN
 
 
 class SQLiteAnswers:
-    """Answers in a file of SQLite. Any method may raise :class:`~partstream.server.requests.StoreFailedError`.
+    """Responses in a file of SQLite. Any method may raise :class:`~partstream.server.requests.StoreFailedError`.
 
     Args:
         path: The file; made if there is none, readable for its user alone.
@@ -132,28 +135,21 @@ class SQLiteAnswers:
         self._waiting = 0
         self._connections = threading.local()
         self._opened: list[sqlite3.Connection] = []
-        # A thread has a connection of its own: readers of a file in WAL mode do not wait for the one writer.
         self._writer = ThreadPoolExecutor(1, "partstream-answers-writer")
         self._reader = ThreadPoolExecutor(1, "partstream-answers-reader")
         try:
-            self._prepare()
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            with closing(self._connect()) as connection:
+                form = connection.execute("PRAGMA user_version").fetchone()[0]
+                if form not in (0, _FORM):
+                    raise sqlite3.DatabaseError(f"answers in form {form} of another version")
+                use_write_ahead_log(connection, _BUSY_SECONDS)
+                connection.executescript(_TABLES)
+                connection.execute(f"PRAGMA user_version = {_FORM}")
+                self._tidy(connection)
         except (OSError, sqlite3.Error) as error:
             raise StoreUnusableError(path, getattr(error, "strerror", None) or str(error)) from error
-
-    def _prepare(self) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-        connection = self._connect()
-        try:
-            form = connection.execute("PRAGMA user_version").fetchone()[0]
-            if form not in (0, _FORM):
-                raise sqlite3.DatabaseError(f"answers in form {form} of another version")
-            use_write_ahead_log(connection, _BUSY_SECONDS)
-            connection.executescript(_TABLES)
-            connection.execute(f"PRAGMA user_version = {_FORM}")
-            self._tidy(connection)
-        finally:
-            connection.close()
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
@@ -162,11 +158,28 @@ class SQLiteAnswers:
             connection.execute("PRAGMA secure_delete = ON")  # what a client deletes is not left in the file
         return connection
 
-    # ---- for the event loop ----
-
     async def save(self, owner: str, answer: StoredAnswer, item_ids: Collection[str]) -> None:
         """Keeps an answer, and makes those of its chain last as long. An answer with the same id is replaced."""
-        await self._run(self._writer, lambda connection: self._save(connection, owner, answer, item_ids))
+
+        def save(connection: sqlite3.Connection) -> None:
+            now = self._now()
+            end = now + self._seconds
+            frames = None if answer.frames is None else zlib.compress(b"".join(answer.frames), 1)
+            row = (owner, answer.id, answer.previous_id, end, dumps(answer.request), dumps(answer.response), frames)
+            with _transaction(connection):
+                connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                items = [(owner, storable_text(one), answer.id) for one in item_ids]
+                connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?)", items)
+                if answer.previous_id is not None:
+                    values = {"owner": owner, "id": answer.id, "now": now, "end": end, "most": _LONGEST_CHAIN}
+                    connection.execute(_LAST_AS_LONG, values)
+            self._saved += 1
+            self._grown += sum(len(one) for one in row if isinstance(one, bytes))
+            if self._saved >= _TIDY_EVERY or self._grown >= self._most_bytes // _TIDY_PART:
+                self._saved = self._grown = 0
+                self._tidy(connection)
+
+        await self._run(self._writer, save)
 
     async def chain(self, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
         """An answer after those that it continues, the oldest first, without frames; empty if it is not known.
@@ -174,19 +187,73 @@ class SQLiteAnswers:
         Raises:
             ChainTooLargeError: They are too many or too large.
         """
-        return await self._run(self._reader, lambda connection: self._chain(connection, owner, answer_id))
+
+        def chain(connection: sqlite3.Connection) -> tuple[StoredAnswer, ...]:
+            values = {"owner": owner, "id": storable_text(answer_id), "now": self._now(), "most": _LONGEST_CHAIN}
+            found: list[StoredAnswer] = []
+            room = self._chain_bytes
+            for row in connection.execute(_READ_CHAIN, values):
+                room -= len(row[2]) + len(row[3])
+                if room < 0 or len(found) >= _LONGEST_CHAIN:
+                    said = f"the answer continues more than {self._chain_bytes:,} bytes of conversation"
+                    raise ChainTooLargeError(said)
+                found.append(_answer(row))
+            return tuple(found)
+
+        return await self._run(self._reader, chain)
 
     async def frames(self, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
         """The frames of an answer; None if none are kept."""
-        return await self._run(self._reader, lambda connection: self._frames(connection, owner, answer_id))
+
+        def frames(connection: sqlite3.Connection) -> tuple[bytes, ...] | None:
+            row = connection.execute(
+                "SELECT frames FROM answers WHERE owner = ? AND id = ? AND expires_at > ?",
+                (owner, storable_text(answer_id), self._now()),
+            ).fetchone()
+            if row is None or row[0] is None:
+                return None
+            return tuple(frame + b"\n\n" for frame in zlib.decompress(row[0]).split(b"\n\n")[:-1])
+
+        return await self._run(self._reader, frames)
 
     async def answers_with(self, owner: str, item_ids: Collection[str]) -> tuple[StoredAnswer, ...]:
         """The answers that have one of the items, without frames."""
-        return await self._run(self._reader, lambda connection: self._answers_with(connection, owner, item_ids))
+
+        def find(connection: sqlite3.Connection) -> tuple[StoredAnswer, ...]:
+            if len(item_ids) > _LONGEST_CHAIN:
+                raise ChainTooLargeError(
+                    f"the input names {len(item_ids):,} items, expected at most {_LONGEST_CHAIN:,}"
+                )
+            found: dict[str, StoredAnswer] = {}
+            room = self._chain_bytes
+            for item_id in item_ids:
+                rows = connection.execute(
+                    "SELECT one.id, one.previous_id, one.request, one.response FROM items"
+                    " JOIN answers AS one ON one.owner = items.owner AND one.id = items.answer_id"
+                    " WHERE items.owner = ? AND items.id = ? AND one.expires_at > ? LIMIT 1",
+                    (owner, storable_text(item_id), self._now()),
+                )
+                for row in rows:
+                    if row[0] not in found:
+                        room -= len(row[2]) + len(row[3])
+                        if room < 0:
+                            raise ChainTooLargeError(f"the input names items of more than {self._chain_bytes:,} bytes")
+                        found[row[0]] = _answer(row)
+            return tuple(found.values())
+
+        return await self._run(self._reader, find)
 
     async def delete(self, owner: str, answer_id: str) -> bool:
         """Deletes an answer; whether there was one."""
-        return await self._run(self._writer, lambda connection: self._delete(connection, owner, answer_id))
+
+        def delete(connection: sqlite3.Connection) -> bool:
+            key = (owner, storable_text(answer_id))
+            with _transaction(connection):
+                connection.execute("DELETE FROM items WHERE owner = ? AND answer_id = ?", key)
+                done = connection.execute("DELETE FROM answers WHERE owner = ? AND id = ?", key)
+            return done.rowcount > 0
+
+        return await self._run(self._writer, delete)
 
     async def close(self) -> None:
         """Waits until everything is written; nothing can be kept or found after it."""
@@ -200,94 +267,29 @@ class SQLiteAnswers:
             raise StoreFailedError(f"more than {_MOST_WAITING:,} answers are to be kept or found at once")
         self._waiting += 1
         try:
-            return await asyncio.wrap_future(executor.submit(self._do, job))
+            return await asyncio.wrap_future(executor.submit(lambda: job(self._connection())))
         except sqlite3.Error as error:
             raise StoreFailedError(f"{self._path}: {error}") from error
         finally:
             self._waiting -= 1
 
-    # ---- for the threads ----
-
-    def _do(self, job: Callable[[sqlite3.Connection], T]) -> T:
+    def _connection(self) -> sqlite3.Connection:
+        """The connection of the running thread."""
         connection: sqlite3.Connection | None = getattr(self._connections, "one", None)
         if connection is None:
             connection = self._connections.one = self._connect()
             self._opened.append(connection)
-        return job(connection)
-
-    def _save(self, connection: sqlite3.Connection, owner: str, answer: StoredAnswer, item_ids: Iterable[str]) -> None:
-        now = self._now()
-        end = now + self._seconds
-        frames = None if answer.frames is None else zlib.compress(b"".join(answer.frames), 1)
-        row = (owner, answer.id, answer.previous_id, end, dumps(answer.request), dumps(answer.response), frames)
-        with _transaction(connection):
-            connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-            items = [(owner, storable_text(one), answer.id) for one in item_ids]
-            connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?)", items)
-            if answer.previous_id is not None:
-                values = {"owner": owner, "id": answer.id, "now": now, "end": end, "most": _LONGEST_CHAIN}
-                connection.execute(_LAST_AS_LONG, values)
-        self._saved += 1
-        self._grown += sum(len(one) for one in row if isinstance(one, bytes))
-        if self._saved >= _TIDY_EVERY or self._grown >= self._most_bytes // _TIDY_PART:
-            self._saved = self._grown = 0
-            self._tidy(connection)
-
-    def _chain(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
-        values = {"owner": owner, "id": storable_text(answer_id), "now": self._now(), "most": _LONGEST_CHAIN}
-        found: list[StoredAnswer] = []
-        room = self._chain_bytes
-        for row in connection.execute(_READ_CHAIN, values):
-            room -= len(row[2]) + len(row[3])
-            if room < 0 or len(found) >= _LONGEST_CHAIN:
-                raise ChainTooLargeError(f"the answer continues more than {self._chain_bytes:,} bytes of conversation")
-            found.append(_answer(row))
-        return tuple(found)
-
-    def _frames(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
-        row = connection.execute(
-            "SELECT frames FROM answers WHERE owner = ? AND id = ? AND expires_at > ?",
-            (owner, storable_text(answer_id), self._now()),
-        ).fetchone()
-        if row is None or row[0] is None:
-            return None
-        return tuple(frame + b"\n\n" for frame in zlib.decompress(row[0]).split(b"\n\n")[:-1])
-
-    def _answers_with(
-        self, connection: sqlite3.Connection, owner: str, item_ids: Collection[str]
-    ) -> tuple[StoredAnswer, ...]:
-        if len(item_ids) > _LONGEST_CHAIN:
-            raise ChainTooLargeError(f"the input names {len(item_ids):,} items, expected at most {_LONGEST_CHAIN:,}")
-        found: dict[str, StoredAnswer] = {}
-        room = self._chain_bytes
-        for item_id in item_ids:
-            rows = connection.execute(
-                "SELECT one.id, one.previous_id, one.request, one.response FROM items"
-                " JOIN answers AS one ON one.owner = items.owner AND one.id = items.answer_id"
-                " WHERE items.owner = ? AND items.id = ? AND one.expires_at > ? LIMIT 1",
-                (owner, storable_text(item_id), self._now()),
-            )
-            for row in rows:
-                if row[0] not in found:
-                    room -= len(row[2]) + len(row[3])
-                    if room < 0:
-                        raise ChainTooLargeError(f"the input names items of more than {self._chain_bytes:,} bytes")
-                    found[row[0]] = _answer(row)
-        return tuple(found.values())
-
-    def _delete(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> bool:
-        key = (owner, storable_text(answer_id))
-        with _transaction(connection):
-            connection.execute("DELETE FROM items WHERE owner = ? AND answer_id = ?", key)
-            done = connection.execute("DELETE FROM answers WHERE owner = ? AND id = ?", key)
-        return done.rowcount > 0
+        return connection
 
     def _tidy(self, connection: sqlite3.Connection) -> None:
         """Deletes what is over, and while the file is too large a tenth of the rest, the oldest first."""
         with _transaction(connection):
             connection.execute("DELETE FROM answers WHERE expires_at <= ?", (self._now(),))
-            while _used_bytes(connection) > self._most_bytes and connection.execute(_DELETE_TENTH).rowcount:
-                pass
+            while True:
+                names = ("page_count", "freelist_count", "page_size")
+                pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+                if (pages - free) * size <= self._most_bytes or not connection.execute(_DELETE_TENTH).rowcount:
+                    break
             connection.execute(
                 "DELETE FROM items WHERE NOT EXISTS"
                 " (SELECT 1 FROM answers WHERE answers.owner = items.owner AND answers.id = items.answer_id)"
@@ -310,13 +312,6 @@ class _transaction:  # noqa: N801 - used as a function
         finally:
             if self._connection.in_transaction:  # SQLite itself has taken it back after some errors, not after others
                 self._connection.execute("ROLLBACK")
-
-
-def _used_bytes(connection: sqlite3.Connection) -> int:
-    pages, free, size = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
-    )
-    return int((pages - free) * size)
 
 
 def _answer(row: tuple[Any, ...]) -> StoredAnswer:

@@ -1,7 +1,11 @@
-"""Runs an application under uvicorn in this process, and ends it without cutting an answer.
+"""Runs an application under uvicorn in this process, and ends it without cutting a response. Needs the extra `serve`.
 
-Signals are our own: uvicorn would close every WebSocket at once, in the middle of an answer, and its hook for the end
-comes only after all streams have ended, so that nobody could tell them to. Needs the extra `serve`.
+:class:`HttpServer` handles signals itself: uvicorn would close every WebSocket at once, in the middle of a response,
+and its hook for the end comes only after all streams have ended, too late to end them. The first call of
+:meth:`HttpServer.stop` lets responses end within their time, the second one closes all connections.
+
+:class:`BoundedConnection` is uvicorn's HTTP connection with the limits that uvicorn does not have: the number of
+connections, size and time of heads, time of bodies. One timer runs for what has not arrived yet.
 """
 
 from __future__ import annotations
@@ -25,8 +29,183 @@ if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 
-# ---- bounded connection ----
-# uvicorn's HTTP connection with the limits that uvicorn does not have: size and time of heads, time of bodies.
+_CANCELLING_SECONDS: Final = 1.0
+"""How long responses have to notice that their clients are gone when the process ends at once."""
+
+
+class StoppedAtOnceError(Exception):
+    """A second signal ended the process before all answers had ended."""
+
+
+class DrainingApplication(Protocol):
+    """An ASGI application that can end its answers, such as :class:`partstream.server.application.ServingApp`."""
+
+    @property
+    def open_answers(self) -> int:
+        """How many answers have begun and not ended."""
+        ...
+
+    def begin_drain(self) -> None:
+        """From now on, is not ready and refuses new work."""
+        ...
+
+    async def drain(self, seconds: float) -> None:
+        """Waits until all answers have ended; after `seconds` it ends them itself, as their wires do."""
+        ...
+
+    async def __call__(
+        self,
+        scope: MutableMapping[str, Any],
+        receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
+        send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
+    ) -> None:
+        """Answers one request."""
+        ...
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn's server without its signals, and with a moment at which it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_listening = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.is_listening.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def abandon(self) -> None:
+        """Closes all connections, which cancels their responses."""
+        self.force_exit = self.should_exit = True
+        for connection in tuple(self.server_state.connections):
+            connection.transport.abort()
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=_CANCELLING_SECONDS)
+
+
+class HttpServer:
+    """Serves one application on open sockets until :meth:`stop` is called.
+
+    Attributes:
+        state: uvicorn's own record of connections and tasks, for tests and measurements.
+
+    Args:
+        application: The application.
+        sockets: What :func:`partstream.server.listening.listening_sockets` opened; closed with the server.
+        limits: The limits of connections.
+        drain_seconds: How long open responses may go on after :meth:`stop`.
+        largest_message: The most bytes of a WebSocket message.
+        on_drain: Called with the number of responses that still run, if any.
+    """
+
+    def __init__(
+        self,
+        application: DrainingApplication,
+        sockets: Sequence[socket.socket],
+        *,
+        limits: ConnectionLimits | None = None,
+        drain_seconds: float = 30.0,
+        largest_message: int = 32 * 1024 * 1024,
+        on_drain: Callable[[int], None] = lambda answers: None,
+    ) -> None:
+        self._application = application
+        self._sockets = list(sockets)
+        self._drain_seconds = drain_seconds
+        self._on_drain = on_drain
+        self._stops = 0
+        self._is_stopping = asyncio.Event()
+        self._is_given_up = asyncio.Event()
+        limits = limits or ConnectionLimits()
+        self._server = _Uvicorn(
+            uvicorn.Config(
+                application,
+                interface="asgi3",
+                http=partial(BoundedConnection, limits=limits),  # type: ignore[arg-type] # only ever called
+                ws=_socket_protocol,  # type: ignore[arg-type] # only ever called
+                ws_max_size=largest_message,
+                ws_per_message_deflate=False,  # it would cost time for every event and memory for every socket
+                lifespan="on",
+                log_config=None,
+                log_level="error",  # the log has no place for what strangers send
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type] # only ever added to a time
+                timeout_graceful_shutdown=limits.closing_seconds,
+            )
+        )
+        self.state = self._server.server_state
+
+    def stop(self) -> None:
+        """Ends the server: the first call lets responses end, the second does not."""
+        self._stops += 1
+        self._is_stopping.set()
+        if self._stops > 1:
+            self._is_given_up.set()
+
+    async def serve(self, on_listening: Callable[[], None] = lambda: None) -> None:
+        """Serves until :meth:`stop` was called and all answers have ended.
+
+        Args:
+            on_listening: Called once connections are accepted.
+
+        Raises:
+            StoppedAtOnceError: :meth:`stop` was called a second time while answers were open.
+        """
+        running = asyncio.create_task(self._server.serve(self._sockets))
+        try:
+            await _first(running, self._server.is_listening.wait())
+            if not running.done():
+                on_listening()
+                await _first(running, self._is_stopping.wait())
+                await self._drain()
+                self._server.should_exit = True
+            await _first(running, self._is_given_up.wait())
+            if not running.done():
+                await self._server.abandon()
+        finally:
+            self._server.should_exit = True
+            await running
+            if self._server.force_exit:
+                await self._server.lifespan.shutdown()  # uvicorn leaves it out then
+        if self._is_given_up.is_set():
+            raise StoppedAtOnceError
+
+    async def _drain(self) -> None:
+        self._application.begin_drain()
+        if self._application.open_answers:
+            self._on_drain(self._application.open_answers)
+        draining = asyncio.create_task(self._application.drain(self._drain_seconds))
+        await _first(draining, self._is_given_up.wait())
+        if not draining.done():
+            draining.cancel()
+            with suppress(asyncio.CancelledError):
+                await draining
+            return
+        draining.result()
+
+
+def _socket_protocol(**options: Any) -> asyncio.Protocol:
+    """The protocol of a WebSocket; imported with the first one, because that takes a tenth of the start."""
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol  # noqa: PLC0415
+
+    return WebSocketsSansIOProtocol(**options)
+
+
+async def _first(task: asyncio.Task[None], other: Any) -> None:
+    """Waits until the task or the other one ends; the other one is cancelled then."""
+    waiting = asyncio.ensure_future(other)
+    try:
+        await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+
+
+# ---- Connections ----
 
 _SENTENCES: Final = {
     HTTPStatus.BAD_REQUEST: "The request is not valid HTTP/1.1.",
@@ -34,8 +213,7 @@ _SENTENCES: Final = {
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: "The head of the request is too large.",
     HTTPStatus.SERVICE_UNAVAILABLE: "The server has as many connections as it takes.",
 }
-"""What a client reads that sent no request which an application could answer, by status."""
-_HEADERS: Final = b"content-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n"
+"""The reply to a client whose request never reaches the application, by status."""
 
 
 class _RefusedHeadError(Exception):
@@ -43,12 +221,7 @@ class _RefusedHeadError(Exception):
 
 
 class _ArrivalClock:
-    """The one timer of what has not arrived yet: a head, then its body.
-
-    Args:
-        loop: The event loop.
-        expire: Called once when the time is over.
-    """
+    """The one timer of what has not arrived yet: a head, then its body."""
 
     __slots__ = ("_expire", "_loop", "_started_at", "_timer")
 
@@ -79,11 +252,7 @@ class _ArrivalClock:
 
 
 class _ChunkWriter:
-    """Writes pieces of one reply without a turn of the event loop between them and the socket.
-
-    Args:
-        cycle: The request and its reply, as uvicorn knows them.
-    """
+    """Writes bytes of one reply without a turn of the event loop before the socket has them."""
 
     __slots__ = ("_cycle", "_flow", "_write")
 
@@ -93,7 +262,7 @@ class _ChunkWriter:
         self._write = cycle.transport.write
 
     def __call__(self, data: bytes) -> bool:
-        """Writes a chunk of a stream whose head is sent; False where only ASGI's `send` says what is to be done."""
+        """Writes a chunk of a stream whose head is sent; False where only ASGI's `send` can do it."""
         cycle = self._cycle
         if self._flow.write_paused or cycle.disconnected or cycle.response_complete or not cycle.chunked_encoding:
             return False
@@ -131,7 +300,7 @@ class BoundedConnection(HttpToolsProtocol):
         """Ends everything that waits for the client."""
         self._clock.stop()
         super().connection_lost(exc)
-        if self._answered is not None:  # uvicorn tells the request that came last, and it may still wait
+        if self._answered is not None:  # uvicorn notifies the request that came last, which may still wait
             self._answered.disconnected = True
             self._answered.message_event.set()
 
@@ -211,189 +380,6 @@ class BoundedConnection(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = self.cycle  # None before the first request
         if cycle is None or cycle.response_complete or not cycle.response_started:
             text = _SENTENCES[status].encode()
-            head = (
-                STATUS_LINE[status],
-                b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
-                % len(text),
-            )
-            self.transport.write(b"".join((*head, text)))
+            headers = b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+            self.transport.write(STATUS_LINE[status] + headers % len(text) + text)
         self.transport.close()
-
-
-# ---- server ----
-
-_CANCELLING_SECONDS: Final = 1.0
-"""How long answers have to notice that their clients are gone when the process ends at once."""
-
-
-class StoppedAtOnceError(Exception):
-    """A second signal ended the process before all answers had ended."""
-
-
-class DrainingApplication(Protocol):
-    """An ASGI application that can end its answers, such as :class:`partstream.server.application.ServingApp`."""
-
-    @property
-    def open_answers(self) -> int:
-        """How many answers have begun and not ended."""
-        ...
-
-    def begin_drain(self) -> None:
-        """From now on, is not ready and refuses new work."""
-        ...
-
-    async def drain(self, seconds: float) -> None:
-        """Waits until all answers have ended; after `seconds` it ends them itself, as their wires do."""
-        ...
-
-    async def __call__(
-        self,
-        scope: MutableMapping[str, Any],
-        receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
-        send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
-    ) -> None:
-        """Answers one request."""
-        ...
-
-
-class _Uvicorn(uvicorn.Server):
-    """uvicorn's server without its signals, and with a moment at which it listens."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.is_listening = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.is_listening.set()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def abandon(self) -> None:
-        """Closes all connections, which cancels their answers, and waits for nobody else."""
-        self.force_exit = self.should_exit = True
-        for connection in tuple(self.server_state.connections):
-            connection.transport.abort()
-        if self.server_state.tasks:
-            await asyncio.wait(self.server_state.tasks, timeout=_CANCELLING_SECONDS)
-
-
-class HttpServer:
-    """Serves one application on open sockets until it is told to stop.
-
-    Attributes:
-        state: uvicorn's own record of connections and tasks, for tests and measurements.
-
-    Args:
-        application: The application.
-        sockets: What :func:`partstream.server.listening.listening_sockets` opened; closed with the server.
-        limits: The limits of connections.
-        drain_seconds: How long open answers may go on after the server was told to stop.
-        largest_message: The most bytes of a WebSocket message.
-        on_drain: Told how many answers are waited for, if any.
-    """
-
-    def __init__(
-        self,
-        application: DrainingApplication,
-        sockets: Sequence[socket.socket],
-        *,
-        limits: ConnectionLimits | None = None,
-        drain_seconds: float = 30.0,
-        largest_message: int = 32 * 1024 * 1024,
-        on_drain: Callable[[int], None] = lambda answers: None,
-    ) -> None:
-        self._application = application
-        self._sockets = list(sockets)
-        self._drain_seconds = drain_seconds
-        self._on_drain = on_drain
-        self._stops = 0
-        self._is_stopping = asyncio.Event()
-        self._is_given_up = asyncio.Event()
-        self._server = _Uvicorn(_configuration(application, limits or ConnectionLimits(), largest_message))
-        self.state = self._server.server_state
-
-    def stop(self) -> None:
-        """Ends the server: the first call lets answers end, the second does not."""
-        self._stops += 1
-        self._is_stopping.set()
-        if self._stops > 1:
-            self._is_given_up.set()
-
-    async def serve(self, on_listening: Callable[[], None] = lambda: None) -> None:
-        """Serves until :meth:`stop` was called and all answers have ended.
-
-        Args:
-            on_listening: Called once connections are accepted.
-
-        Raises:
-            StoppedAtOnceError: :meth:`stop` was called a second time while answers were open.
-        """
-        running = asyncio.create_task(self._server.serve(self._sockets))
-        try:
-            await _first(running, self._server.is_listening.wait())
-            if not running.done():
-                on_listening()
-                await _first(running, self._is_stopping.wait())
-                await self._drain()
-                self._server.should_exit = True
-            await _first(running, self._is_given_up.wait())
-            if not running.done():
-                await self._server.abandon()
-        finally:
-            self._server.should_exit = True
-            await running
-            if self._server.force_exit:
-                await self._server.lifespan.shutdown()  # uvicorn leaves it out then
-        if self._is_given_up.is_set():
-            raise StoppedAtOnceError
-
-    async def _drain(self) -> None:
-        self._application.begin_drain()
-        if self._application.open_answers:
-            self._on_drain(self._application.open_answers)
-        draining = asyncio.create_task(self._application.drain(self._drain_seconds))
-        await _first(draining, self._is_given_up.wait())
-        if not draining.done():
-            draining.cancel()
-            with suppress(asyncio.CancelledError):
-                await draining
-            return
-        draining.result()
-
-
-def _configuration(application: DrainingApplication, limits: ConnectionLimits, largest_message: int) -> uvicorn.Config:
-    return uvicorn.Config(
-        application,
-        interface="asgi3",
-        http=partial(BoundedConnection, limits=limits),  # type: ignore[arg-type] # only ever called
-        ws=_socket_protocol,  # type: ignore[arg-type] # only ever called
-        ws_max_size=largest_message,
-        ws_per_message_deflate=False,  # it would cost time for every event and memory for every socket
-        lifespan="on",
-        log_config=None,
-        log_level="error",  # what strangers send is no news for a log
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type] # only ever added to a time
-        timeout_graceful_shutdown=limits.closing_seconds,
-    )
-
-
-def _socket_protocol(**options: Any) -> asyncio.Protocol:
-    """The protocol of a WebSocket; imported with the first one, because that takes a tenth of the start."""
-    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol  # noqa: PLC0415
-
-    return WebSocketsSansIOProtocol(**options)
-
-
-async def _first(task: asyncio.Task[None], other: Any) -> None:
-    """Waits for the end of either; the other one is not waited for any more."""
-    waiting = asyncio.ensure_future(other)
-    try:
-        await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        waiting.cancel()

@@ -1,4 +1,13 @@
-"""Pages of HTML that need nothing else: one document each, for a browser, for a file and for a webview of VS Code."""
+"""Pages of HTML that need no other file: one document each, for a browser, for a file and for a webview of VS Code.
+
+A page holds what it runs and draws, and fetches nothing; its Content-Security-Policy allows no more (Content Security
+Policy Level 3; https://code.visualstudio.com/api/extension-guides/webview#content-security-policy). Text enters a page
+by :func:`text` or as JSON in a script element, so that no text is markup.
+
+A plot is an SVG picture of a table beside it: its title describes it, each bar and point has its numbers as a title,
+and patterns distinguish the pieces of a bar, so that nothing depends on colour alone. Colours come from the classes in
+`usage.css`, because the policy would refuse a style in the SVG.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 
-# ---- document ----
-# One HTML document around the body of a page, and the two ways in which text gets into it.
-
-
 def text(value: object) -> str:
-    """A text as HTML: nothing in it is markup, and what acts on its surroundings or hides in it stands as an escape."""
+    """A text as HTML: nothing in it is markup, and hidden characters and those that act on others become escapes."""
     return escape(visible(str(value)))
 
 
@@ -58,8 +63,8 @@ def document(
 
     Args:
         title: The title, as text.
-        body: What stands in the body, as HTML.
-        policy: How the page names what it allows.
+        body: The body, as HTML.
+        policy: The page's Content-Security-Policy.
         styles: The texts of its styles; none may hold `</style`.
         scripts: The texts of its scripts, which run once the body is there; none may hold `</script` or `<!--`.
     """
@@ -76,11 +81,7 @@ def document(
     )
 
 
-# ---- policy ----
-# The Content-Security-Policy of a page: what it runs and draws is in the page itself, and nothing is fetched.
-#
-# Source: Content Security Policy Level 3;
-# https://code.visualstudio.com/api/extension-guides/webview#content-security-policy
+# ---- The policy ----
 
 _NONCE: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _SOURCE: Final = re.compile(r"[A-Za-z0-9+.:/*'-]+(?: [A-Za-z0-9+.:/*'-]+)*")
@@ -106,7 +107,7 @@ class ContentPolicy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hashes:
-    """The policy of a file: nobody can give each of its readers another nonce, so it names what it holds."""
+    """The policy of a file: each of its readers gets the same bytes, so it names the hashes of what it holds."""
 
     @property
     def attribute(self) -> str:
@@ -123,13 +124,13 @@ class Nonces:
     """The policy of a page that is made anew for each reader: by a server, or for a webview.
 
     Attributes:
-        nonce: A text that nobody can guess, made for this one page.
+        nonce: A random text, made for this one page.
         source: Where else scripts and styles may come from, such as a webview's `cspSource`; "" for nowhere.
         connect: Where the page's script may connect to, such as `'self'`.
 
     Raises:
         UnexpectedValueError: The nonce is too short or has characters that a nonce cannot have, or a source would end
-            the directive it stands in.
+            its directive.
     """
 
     nonce: str
@@ -166,12 +167,7 @@ def _content(scripts: str, styles: str, connect: str) -> str:
     )
 
 
-# ---- plots ----
-# Two plots as SVG: stacked bars, a column a day, and a line that fills up to a limit.
-#
-# A plot is a picture of a table that stands beside it: its title says what it shows, each bar and point has its
-# numbers as a title, and patterns tell the pieces of a bar apart, so that nothing is said by colour alone. Colours
-# come from the classes in `usage.css`; there is no style in the SVG, which a Content-Security-Policy would refuse.
+# ---- Plots ----
 
 _WIDTH: Final = 720
 _HEIGHT: Final = 200
@@ -191,12 +187,7 @@ _LARGEST_DOT: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A kind of piece of every column.
-
-    Attributes:
-        name: Its name in the legend.
-        style: Its class, which gives it a colour and a pattern.
-    """
+    """A kind of piece of every column: its name in the legend, and its class, which gives it a colour and a pattern."""
 
     name: str
     style: str
@@ -207,8 +198,8 @@ class Column:
     """One column of a plot with bars.
 
     Attributes:
-        label: What stands below it.
-        title: All that it says, in words.
+        label: The label below it.
+        title: Its description in words.
         heights: The height of each piece, from the bottom.
     """
 
@@ -222,7 +213,7 @@ class Point:
     """One point of a line.
 
     Attributes:
-        title: All that it says, in words.
+        title: Its description in words.
         value: Its height.
         limit: The most that it can be, or None if that is unknown.
     """
@@ -250,7 +241,17 @@ def bars(
     drawn = [*_axis(top, shown)]
     for number, column in enumerate(columns):
         left = _LEFT + step * number + (step - width) / 2
-        drawn.append(f"<g><title>{text(column.title)}</title>{''.join(_stack(column, pieces, left, width, top))}</g>")
+        drawn.append(f"<g><title>{text(column.title)}</title>")
+        floor_of_piece = float(_FLOOR)
+        for height, piece in zip(column.heights, pieces, strict=True):
+            if height > 0:
+                size = max(height / top * _RANGE, _THINNEST)
+                floor_of_piece -= size
+                drawn.append(
+                    f'<rect class="{piece.style}" x="{left:.1f}" y="{floor_of_piece:.1f}" width="{width:.1f}" '
+                    f'height="{size:.1f}"/>'
+                )
+        drawn.append("</g>")
     drawn += _labels([column.label for column in columns], lambda number: _LEFT + step * (number + 0.5))
     return _svg(title, name, drawn)
 
@@ -302,18 +303,6 @@ def _labels(labels: Sequence[str], place: Callable[[int], float]) -> Iterator[st
             yield f'<text class="tick" x="{x:.1f}" y="{_HEIGHT - 8}" text-anchor="middle">{text(label)}</text>'
 
 
-def _stack(column: Column, pieces: Sequence[Piece], left: float, width: float, top: float) -> Iterator[str]:
-    floor_of_piece = float(_FLOOR)
-    for height, piece in zip(column.heights, pieces, strict=True):
-        if height > 0:
-            drawn = max(height / top * _RANGE, _THINNEST)
-            floor_of_piece -= drawn
-            yield (
-                f'<rect class="{piece.style}" x="{left:.1f}" y="{floor_of_piece:.1f}" width="{width:.1f}" '
-                f'height="{drawn:.1f}"/>'
-            )
-
-
 def _limits(places: Sequence[tuple[float, float, Point]], top: float) -> Iterator[str]:
     """The limit between each two points that have one; over all of the plot for a point alone."""
     if len(places) == 1 and places[0][2].limit is not None:
@@ -330,15 +319,14 @@ def _y(value: float, top: float) -> float:
 
 
 def _scale(most: float) -> float:
-    """The top of a scale with round steps: the next of 1, 2, 4, 6, 8, 10 with zeros behind it."""
+    """The top of a scale with round steps: the next of 1, 2, 4, 6, 8, 10 with zeros after it."""
     if most <= 0:
         return 1.0
     unit = 10.0 ** floor(log10(most))
     return next(unit * step for step in (1, 2, 4, 6, 8, 10, 20) if unit * step >= most)
 
 
-# ---- tables ----
-# Tables and figures of pages: HTML that says the same to those who see it and those who hear it.
+# ---- Tables ----
 
 PATTERNS: Final = (
     '<svg class="unseen" aria-hidden="true" width="0" height="0"><defs><pattern id="hatched" width="6" height="6" '
@@ -359,8 +347,8 @@ def table(
 ) -> Iterator[str]:
     """A table without its empty columns.
 
-    Each cell has the name of its column with it, and the roles of a table are written out: a narrow page may show a row
-    as a block of lines, which keeps no browser from seeing a table.
+    Each cell names its column, and the roles of a table are explicit: a narrow page may show a row as a block of lines,
+    and browsers still see a table.
 
     Args:
         title: What the table shows, as text.

@@ -1,7 +1,9 @@
-"""The page of token usage: days, conversations and answers, each as a plot and as the table that says the same.
+"""Two pages for people: the token usage of days, conversations and responses, and the findings of a connection test.
 
-One page for a file (`partstream usage --html`) and for VS Code. It is whole without a script; the one that it may have
-takes a newer page from VS Code and puts it in the place of what is shown.
+The page of usage is one for a file (`partstream usage --html`) and for VS Code, with plots and the tables of their
+numbers. It is whole without a script; its one script replaces its content with a newer page from VS Code. The page of
+findings names what keeps a model from answering, for a webview of VS Code whose extension handles its buttons; its text
+is for reports. An unknown number is an empty cell and never 0.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from partstream.server.pages.document import ContentPolicy
-    from partstream.tokens.usage import ContextFill, DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
+    from partstream.tokens.usage import DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
 
 
 class ShownFinding(TypedDict):
@@ -41,8 +43,7 @@ class ShownFinding(TypedDict):
     advice: str
 
 
-# ---- usage text ----
-# What answers took, in words and cells; an unknown number is an empty cell and never 0.
+# ---- Numbers as text ----
 
 _A_CENT: Final = 0.01
 _LEAST_DOLLARS: Final = 0.00001
@@ -66,20 +67,31 @@ def answer_cells(answer: ListedAnswer) -> tuple[str, ...]:
 def sum_cells(sums: UsageSums) -> tuple[str, ...]:
     """Answers, input, cached share, output and cost of several answers."""
     cost = sums["cost"]
+    sign = ("≥ " if sums["withoutTokens"] else "") + ("~" if sums["estimated"] else "")
     return (
         exact(sums["answers"]),
-        _sign(sums) + exact(sums["inputTokens"]),
+        sign + exact(sums["inputTokens"]),
         share(sums["cachedTokens"], sums["inputTokens"]),
-        _sign(sums) + exact(sums["outputTokens"]),
+        sign + exact(sums["outputTokens"]),
         "" if cost is None else ("≥ " if sums["withoutCost"] else "") + dollars(cost),
     )
 
 
 def total_rows(days: Sequence[UsageSums]) -> tuple[tuple[str, str], ...]:
-    """The totals of several days, each with its label; an unknown one stands as a dash."""
+    """The totals of several days, each with its label; an unknown one is a dash."""
+    costs = [one["cost"] for one in days if one["cost"] is not None]
+    total: UsageSums = {
+        "answers": sum(one["answers"] for one in days),
+        "inputTokens": sum(one["inputTokens"] for one in days),
+        "outputTokens": sum(one["outputTokens"] for one in days),
+        "cachedTokens": sum(one["cachedTokens"] for one in days),
+        "cost": sum(costs) if costs else None,
+        "withoutCost": sum(one["withoutCost"] for one in days),
+        "withoutTokens": sum(one["withoutTokens"] for one in days),
+        "estimated": sum(one["estimated"] for one in days),
+    }
     labels = ("Answers", "Input", "Cached", "Output", "Cost")
-    cells = sum_cells(_total(days))
-    return tuple((label, cell or "–") for label, cell in zip(labels, cells, strict=True))
+    return tuple((label, cell or "–") for label, cell in zip(labels, sum_cells(total), strict=True))
 
 
 def tokens(count: float) -> str:
@@ -109,25 +121,7 @@ def share(part: int | None, whole: int | None) -> str:
     return f"{part / whole:.0%}" if part is not None and whole else ""
 
 
-def _sign(sums: UsageSums) -> str:
-    return ("≥ " if sums["withoutTokens"] else "") + ("~" if sums["estimated"] else "")
-
-
-def _total(days: Sequence[UsageSums]) -> UsageSums:
-    costs = [one["cost"] for one in days if one["cost"] is not None]
-    return {
-        "answers": sum(one["answers"] for one in days),
-        "inputTokens": sum(one["inputTokens"] for one in days),
-        "outputTokens": sum(one["outputTokens"] for one in days),
-        "cachedTokens": sum(one["cachedTokens"] for one in days),
-        "cost": sum(costs) if costs else None,
-        "withoutCost": sum(one["withoutCost"] for one in days),
-        "withoutTokens": sum(one["withoutTokens"] for one in days),
-        "estimated": sum(one["estimated"] for one in days),
-    }
-
-
-# ---- usage page ----
+# ---- The page of usage ----
 
 _PACKAGE: Final = "partstream.server.pages"
 _MOST_DAYS: Final = 92
@@ -152,10 +146,10 @@ def usage_html(view: UsageView, now: datetime, policy: ContentPolicy, *, follows
     """The page as one document.
 
     Args:
-        view: What answers took.
+        view: The numbers.
         now: The time, with the time zone in which the page shows all times.
-        policy: How the page names what it allows.
-        follows: Whether the page takes newer pages from the webview that it stands in.
+        policy: The page's Content-Security-Policy.
+        follows: Whether the page takes newer pages from its webview.
     """
     body = "\n".join(
         ('<main class="usage">', *_head(view, now), *_days(view), *_conversations(view, now), *_answers(view, now))
@@ -185,14 +179,19 @@ def _head(view: UsageView, now: datetime) -> Iterator[str]:
 _SECTIONS: Final = (("days", "Days"), ("conversations", "Conversations"), ("answers", "Answers"))
 
 
-# ---- days ----
-
-
 def _days(view: UsageView) -> Iterator[str]:
     yield '<section id="days"><h2>Days</h2>'
     days = list(reversed(view["days"]))
     if days:
-        columns = [_column(day, sums, _pieces(sums), _in_words(sums)) for day, sums in _every_day(days)]
+        columns = []
+        for day, sums in _every_day(days):
+            heights = (0.0, 0.0, 0.0)
+            if sums is not None:
+                cached = min(sums["cachedTokens"], sums["inputTokens"])
+                heights = (sums["inputTokens"] - cached, cached, sums["outputTokens"])
+            pieces = zip(heights, _TOKENS, strict=True)
+            words = ", ".join(f"{exact(round(count))} {piece.name}" for count, piece in pieces)
+            columns.append(_column(day, sums, heights, words))
         yield figure("Tokens a day", bars("Tokens a day, by kind", columns, _TOKENS, tokens, "tokens"), _TOKENS)
         if any(one["sums"]["cost"] is not None for one in days):
             costs = [
@@ -218,21 +217,6 @@ def _column(day: str, sums: UsageSums | None, heights: tuple[float, ...], words:
     return Column(day[5:], f"{day}: {words if sums else 'no answer'}", heights)
 
 
-def _pieces(sums: UsageSums | None) -> tuple[float, float, float]:
-    if sums is None:
-        return 0.0, 0.0, 0.0
-    cached = min(sums["cachedTokens"], sums["inputTokens"])
-    return sums["inputTokens"] - cached, cached, sums["outputTokens"]
-
-
-def _in_words(sums: UsageSums | None) -> str:
-    pieces = zip(_pieces(sums), _TOKENS, strict=True)
-    return ", ".join(f"{exact(round(count))} {piece.name}" for count, piece in pieces)
-
-
-# ---- conversations ----
-
-
 def _conversations(view: UsageView, now: datetime) -> Iterator[str]:
     yield '<section id="conversations"><h2>Conversations</h2>'
     conversations = view["conversations"]
@@ -248,7 +232,11 @@ def _conversations(view: UsageView, now: datetime) -> Iterator[str]:
 
 def _fill_plot(conversation: ShownConversation, name: str, now: datetime, *, is_open: bool) -> str:
     fills = conversation["fills"]
-    points = [Point(_fill(number, one), one["inputTokens"], one["maxInputTokens"]) for number, one in enumerate(fills)]
+    points = []
+    for number, one in enumerate(fills, 1):
+        part = share(one["inputTokens"], one["maxInputTokens"])
+        words = f"answer {number}: {exact(one['inputTokens'])} tokens" + (f", {part} of its limit" if part else "")
+        points.append(Point(words, one["inputTokens"], one["maxInputTokens"]))
     title = f"Input of each answer of the conversation with {conversation['model']}"
     has_limit = any(point.limit is not None for point in points)
     caption = "Input tokens by answer; the dashed line is what a prompt may take" if has_limit else "Input by answer"
@@ -268,28 +256,21 @@ def _fill_plot(conversation: ShownConversation, name: str, now: datetime, *, is_
     return f'<details id="{name}"{state}><summary>{summary}</summary>{plot}{fill_table}</details>'
 
 
-def _fill(number: int, fill: ContextFill) -> str:
-    part = share(fill["inputTokens"], fill["maxInputTokens"])
-    return f"answer {number + 1}: {exact(fill['inputTokens'])} tokens" + (f", {part} of its limit" if part else "")
-
-
-# ---- answers ----
-
-
 def _answers(view: UsageView, now: datetime) -> Iterator[str]:
     yield '<section id="answers"><h2>Answers</h2>'
     names = ("ended", "model", "asked by", "input", "of its limit", "cached", "output", "cost", "removed by the server")
-    yield from _table("Answers", names, [_answer(one, now) for one in view["answers"]])
+    rows = [
+        [
+            _when(one["endedAt"], now),
+            text(one["model"]),
+            text(one["askedBy"] or ""),
+            *answer_cells(one),
+            text("; ".join(one["edits"])),
+        ]
+        for one in view["answers"]
+    ]
+    yield from _table("Answers", names, rows)
     yield "</section>"
-
-
-def _answer(answer: ListedAnswer, now: datetime) -> list[str]:
-    removed = text("; ".join(answer["edits"]))
-    who = text(answer["askedBy"] or "")
-    return [_when(answer["endedAt"], now), text(answer["model"]), who, *answer_cells(answer), removed]
-
-
-# ---- what all of them need ----
 
 
 def _when(seconds: float, now: datetime) -> str:
@@ -303,26 +284,23 @@ def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> I
     return table(title, names, rows, of_text=_TEXT_COLUMNS)
 
 
-# ---- findings page ----
-# What keeps a model from answering, for people: each check with a sign, what was found and what helps.
-#
-# The page stands in a webview of VS Code, whose extension answers what its buttons ask for. The text is for reports.
+# ---- The page of findings ----
 
 _SIGNS: Final[Mapping[str, str]] = {"fine": "✓", "warning": "!", "problem": "✗"}
 _BUTTONS: Final = (
     ("copy", "Copy", "The report is in the clipboard."),
     ("again", "Test Again", "The checks run again."),
 )
-"""The type of the message that a button posts, its label, and what is said when it is pressed."""
+"""The type of the message that a button posts, its label, and the status text when it is pressed."""
 
 
 def findings_html(name: str, findings: Sequence[ShownFinding], policy: ContentPolicy) -> str:
     """The page as one document.
 
     Args:
-        name: How the person calls what was examined.
-        findings: What was found, in the order of the checks.
-        policy: How the page names what it allows.
+        name: The person's name for what was examined.
+        findings: The findings, in the order of the checks.
+        policy: The page's Content-Security-Policy.
     """
     title = _title(name)
     rows = "".join(map(_row, findings))
@@ -364,16 +342,11 @@ def _row(finding: ShownFinding) -> str:
 
 
 def _summary(findings: Sequence[ShownFinding]) -> str:
-    """How it is all in all."""
     counts = Counter(finding["verdict"] for finding in findings)
-    problems, warnings = (_counted(counts[verdict], verdict) for verdict in ("problem", "warning"))
+    problems, warnings = (f"{counts[one]} {one}{'' if counts[one] == 1 else 's'}" for one in ("problem", "warning"))
     if counts["problem"]:
         return f"{problems}{f' and {warnings}' if counts['warning'] else ''} found."
     return f"No problem found{f', and {warnings}' if counts['warning'] else ''}."
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def _line(words: str) -> str:
