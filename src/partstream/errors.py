@@ -1,6 +1,6 @@
 """The tree of errors that cross Partstream's rooms. Facts are fields; no caller has to parse a message.
 
-Errors of a single room (of settings, keys, recordings, scenarios, ...) derive from these and stand in that room.
+Errors of a single room (of settings, keys, recordings, scenarios, ...) derive from these and are in that room.
 
 ::
 
@@ -36,6 +36,10 @@ Errors of a single room (of settings, keys, recordings, scenarios, ...) derive f
 The values of `code` are VS Code's (`vscode.LanguageModelError`): `NotFound`, `NoPermissions`, `Blocked`, and
 `Unspecified` for the rest. The upstream's own codes and messages are fields of the subclasses of
 :class:`UpstreamError`.
+
+The message is one sentence for a person. A log adds the status, the codes and the server's words (:func:`with_facts`).
+Partstream is on no package index, and its name there is free for others. So no message names it to an installer:
+:func:`to_install` names the packages of an extra.
 """
 
 from __future__ import annotations
@@ -48,8 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-# ---- roots ----
-# The roots of the tree of errors: the classes that the others derive from.
+# ---- The roots of the tree ----
 
 
 class PartstreamError(Exception):
@@ -133,8 +136,7 @@ class CallerError(PartstreamError):
     """The calling code has a bug or a wrong setting; the upstream is never to blame."""
 
 
-# ---- callers ----
-# Errors that the calling code or a setting is to blame for.
+# ---- Errors of the calling code or a setting ----
 
 
 class AdapterUsageError(CallerError):
@@ -185,8 +187,7 @@ class ProviderStuckError(CallerError):
         self.seconds = seconds
 
 
-# ---- requests ----
-# Errors of requests, before or beside their upstream: what is asked for cannot be read, sent, or answered.
+# ---- Requests that cannot be read, sent or answered ----
 
 _LONGEST_ID: Final = 200
 """The most characters of a model's id in a message: clients send ids of any length."""
@@ -267,8 +268,7 @@ class ToolRoundLimitError(PartstreamError):
         self.pending = pending
 
 
-# ---- upstream ----
-# Errors that an upstream is to blame for.
+# ---- Errors of an upstream ----
 
 _MAX_BODY: Final = 2000
 
@@ -287,7 +287,7 @@ class UpstreamError(LanguageModelError):
 
     Args:
         statement: What happened, in one sentence for a person.
-        advice: What may help; stands behind the statement in the message.
+        advice: What may help; follows the statement in the message.
 
     Attributes:
         statement: The message without the advice.
@@ -343,7 +343,7 @@ class UpstreamHTTPError(UpstreamError):
         generation_id: A gateway's id of the request, to quote to its support; None without one.
         request_id: The server's id of the request from its headers, to quote to its support; None without one.
         attempts: One sentence for each provider that a gateway tried without success.
-        should_retry: Whether another attempt makes sense, where the server says so; None where it does not.
+        should_retry: Whether another attempt makes sense in the server's own words; None without them.
     """
 
     def __init__(
@@ -392,8 +392,8 @@ class ContextLengthExceededError(UpstreamError):
 
     Attributes:
         model: The model's name.
-        limit: The maximum of input tokens, or None where the upstream did not tell it.
-        count: The tokens of this input, or None where the upstream did not tell them.
+        limit: The maximum of input tokens, or None where the upstream did not report it.
+        count: The tokens of this input, or None where the upstream did not report them.
     """
 
     def __init__(
@@ -409,9 +409,7 @@ class ContextLengthExceededError(UpstreamError):
         numbers += [f"may have {limit:,}"] if limit is not None else []
         details = f": it {' and '.join(numbers)}" if numbers else ""
         super().__init__(
-            f"the conversation is too long for {model}{details}",
-            http_status=http_status,
-            provider_code=provider_code,
+            f"the conversation is too long for {model}{details}", http_status=http_status, provider_code=provider_code
         )
         self.model = model
         self.limit = limit
@@ -549,12 +547,12 @@ class EmptyStreamError(TruncatedStreamError):
 class EmptyAnswerError(UpstreamError):
     """The upstream ended its answer, and neither text nor a tool call nor a file was in it.
 
-    A host that got no part says no more than that there was no response. Servers end answers so that failed at theirs,
-    and models that spent their whole limit on thinking.
+    A host that got no part reports no more than that there was no response. Servers end responses so that failed at
+    their own upstream, and models that spent their whole limit on thinking.
 
     Attributes:
         finish_reason: The upstream's word for why the model stopped, or None.
-        output_tokens: What the answer took all the same, or None where the upstream did not tell.
+        output_tokens: The tokens of the response all the same, or None where the upstream did not report them.
         reasoning_tokens: The part of it that was thinking, or None.
     """
 
@@ -646,11 +644,7 @@ class ToolArgumentsError(UpstreamProtocolError):
         self.arguments = arguments[:500]
 
 
-# ---- error facts ----
-# What a log says of a failed request beside its message: the facts that find it at its server, and its causes.
-#
-# The message is one sentence for a person; who looks into a failure needs the status, the codes and the server's
-# words.
+# ---- Facts for the log ----
 
 _MOST_CAUSES: Final = 5
 _LONGEST_BODY: Final = 1000
@@ -664,38 +658,36 @@ _FACTS: Final[tuple[tuple[str, type | tuple[type, ...], Callable[[Any], str]], .
     ("request_id", str, lambda request_id: f"request {request_id:.100}"),
     ("generation_id", str, lambda generation_id: f"generation {generation_id:.100}"),
 )
-"""Fields of :class:`partstream.errors.UpstreamError` and its subclasses, their types, and how a log names them."""
+"""Fields of :class:`UpstreamError` and its subclasses, their types, and their form in a log."""
 
 
 def with_facts(message: str, error: BaseException) -> str:
     """The message of an error with the facts that its fields and those of its causes hold, for a log.
 
     Args:
-        message: What the error says.
-        error: The error; a provider of a person may have put values of any type into its fields.
+        message: The message of the error.
+        error: The error; a user's own provider may have put values of any type into its fields.
     """
-    chain = [*_chain(error)]
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and len(chain) < _MOST_CAUSES:
+        chain.append(cause)
     facts = [shown for name, kind, show in _FACTS for shown in _first(chain, name, kind, show) if shown not in message]
     lines = [f"{message} ({', '.join(facts)})" if facts else message]
-    lines += [f"caused by {said}" for cause in chain[1:] if (said := _said(cause)) and said not in message]
+    for cause in chain[1:]:
+        try:
+            said = str(cause)[:_LONGEST_CAUSE]
+        except Exception:
+            said = f"{type(cause).__name__}, which says nothing"
+        if said and said not in message:
+            lines.append(f"caused by {said}")
     lines += [f"body: {body[:_LONGEST_BODY]}" for body in _first(chain, "body", str, str) if body not in message]
     return "\n".join(lines)
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it was raised from."""
-    cause: BaseException | None = error
-    for _ in range(_MOST_CAUSES):
-        if cause is None:
-            return
-        yield cause
-        cause = cause.__cause__
 
 
 def _first(
     chain: list[BaseException], name: str, kind: type | tuple[type, ...], show: Callable[[Any], str]
 ) -> Iterator[str]:
-    """What the first error with a field of that name and type says in it; nothing where there is none."""
+    """The field of the first error that has one of that name and type; nothing where there is none."""
     for error in chain:
         value = vars(error).get(name)
         if not isinstance(value, kind) or isinstance(value, bool) or value == "":
@@ -705,38 +697,17 @@ def _first(
         return
 
 
-def _said(error: BaseException) -> str:
-    try:
-        return str(error)[:_LONGEST_CAUSE]
-    except Exception:
-        return f"{type(error).__name__}, which says nothing"
-
-
-# ---- extras ----
-# What the extras of Partstream install, by the names of those packages.
-#
-# Partstream is on no package index, and anybody may register its name there. So no message gives that name to an
-# installer.
+# ---- Extras ----
 
 PACKAGES: Final = {
     "conformance": ("hypothesis>=6.135", "pytest>=8.3"),
     "fast": ("msgspec>=0.19",),
-    "serve": (
-        "httptools>=0.6.3",
-        "msgspec>=0.19",
-        "prometheus-client>=0.21",
-        "uvicorn>=0.52.1",
-        "websockets>=14",
-    ),
+    "serve": ("httptools>=0.6.3", "msgspec>=0.19", "prometheus-client>=0.21", "uvicorn>=0.52.1", "websockets>=14"),
     "keyring": ("keyring>=25.6",),
     "postgres": ("psycopg[binary]>=3.2.13",),
     "ray": ("ray[serve]>=2.55",),
     "socks": ("socksio>=1.0",),
-    "telemetry": (
-        "opentelemetry-api>=1.30",
-        "opentelemetry-exporter-otlp-proto-http>=1.30",
-        "opentelemetry-sdk>=1.30",
-    ),
+    "telemetry": ("opentelemetry-api>=1.30", "opentelemetry-exporter-otlp-proto-http>=1.30", "opentelemetry-sdk>=1.30"),
     "tokens": ("bpe-openai>=0.1.4",),
 }
 """The packages of each extra, as `pyproject.toml` has them, without those that only some systems can use."""

@@ -1,4 +1,6 @@
-"""Cancellation as in VS Code: a token that can be read and listened to, and the source that cancels it.
+"""Events and cancellation as in VS Code: emitters with their subscriptions, a token, and the source that cancels it.
+
+The counterparts of `vscode.Event`, `vscode.EventEmitter`, `vscode.Disposable` and `vscode.CancellationToken`.
 
 Not thread-safe: cancel a source on the thread (the event loop) of its listeners.
 """
@@ -10,9 +12,6 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-# ---- events ----
-# Subscriptions: the counterparts of `vscode.Event`, `vscode.EventEmitter` and `vscode.Disposable`.
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -81,9 +80,6 @@ class EventEmitter(Generic[T]):
                 listener(value)
 
 
-# ---- cancellation ----
-
-
 class CancellationToken:
     """Tells whether a request was cancelled; the counterpart of `vscode.CancellationToken`.
 
@@ -112,7 +108,7 @@ class CancellationToken:
         """Calls `listener` once when the source is cancelled, or now if it already was."""
         if self._requested:
             listener()
-            return Disposable(_nothing)
+            return Disposable(lambda: None)
         return self._emitter.event(lambda _: listener())
 
 
@@ -139,7 +135,3 @@ class CancellationTokenSource:
             return
         token._requested = True  # noqa: SLF001
         token._emitter.fire(None)  # noqa: SLF001
-
-
-def _nothing() -> None:
-    """Disposes of nothing: the listener has already been called."""

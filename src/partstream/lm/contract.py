@@ -1,4 +1,15 @@
-"""The contract between a provider and its consumers: the rules as data, and the checker that enforces them."""
+"""The contract between a provider and its consumers: the rules as data, and the checker that enforces them.
+
+Source: "Language Model Provider Stream Semantics", version 1.0 draft of 30 January 2026; every `section` is one of its
+sections. :data:`RULES` are the rules that a stream of parts can show; the other demands are in :data:`UNOBSERVABLE`, so
+that the tables cover the whole document.
+
+:class:`ContractChecker` is between a provider and the reader of its parts. It judges each part by the checks of its
+class, which trust no type, because providers are other people's code, and the end of the response by its state: open,
+cancelled, ended. It does no I/O and no logging: violations go to a callback. :func:`missing_evidence` is the other
+side: where nothing was seen, "not broken" means nothing. :data:`RULE_HINTS` describe a broken rule as a person sees it
+in VS Code, and where it usually comes from.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +30,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
 
 
-# ---- rules ----
-# The rules for a provider's response stream, as data; does not know how they are checked.
-#
-# Source: "Language Model Provider Stream Semantics", version 1.0 draft of 30 January 2026; every `section` is one of
-# its sections. :class:`partstream.lm.contract.ContractChecker` enforces every rule of :data:`RULES`. The demands that
-# no stream of parts can show are in :data:`UNOBSERVABLE`, so that the tables cover the whole document.
+# ---- Rules ----
 
 
 class Level(StrEnum):
@@ -102,7 +108,7 @@ _TABLE: Final = (
         Evidence.COMPLETION,
     ),
     Rule(
-        # Section 5.2 allows one last text part. Section 1.1 does not, and VS Code drops whatever comes late.
+        # Section 5.2 allows one last text part. Section 1.1 does not, and VS Code drops parts that come late.
         "cancellation.nothing-after",
         "1.1",
         Level.MUST,
@@ -216,12 +222,7 @@ UNOBSERVABLE: Final = (
 """The document's other demands, and why no checker of parts can judge them."""
 
 
-# ---- part checks ----
-# The rules of each class of part, in the order in which they are judged.
-#
-# A check takes one part and the facts about the response so far (:class:`Seen`), and returns a description of the
-# violation, or None. It trusts no type: providers are other people's code. The consequences of a broken rule are
-# decided in :mod:`partstream.lm.contract`.
+# ---- Checks of parts ----
 
 
 @dataclass(slots=True)
@@ -232,7 +233,6 @@ class Seen:
         tools: The names of the request's tools, or None if unknown.
         namespace: The prefix of the provider's call ids, or None if unknown.
         call_ids: The ids of the calls that passed; the only field that grows.
-        last_call: The last tool call that passed, or None.
         visible: Whether a text that is not empty, a tool call, or data that is no mark of the host has passed.
     """
 
@@ -248,13 +248,7 @@ _Find: TypeAlias = Callable[[Any, Seen], str | None]
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """What finds whether a part breaks a rule.
-
-    Attributes:
-        rule: The rule.
-        find: Describes how a part breaks it, or returns None.
-        relies_on: The rules that a part must keep for the check to make sense.
-    """
+    """`find` describes how a part breaks a rule, or returns None; it relies on other rules that the part must keep."""
 
     rule: Rule
     find: _Find
@@ -275,7 +269,10 @@ def judge(part: object, seen: Seen) -> Sequence[Finding]:
                 seen.visible = True
             return ()
     findings: list[Finding] = []
-    for check in _CHECKS.get(type(part)) or _inherited(type(part)):
+    checks = _CHECKS.get(type(part))
+    if checks is None:
+        checks = next((_CHECKS[one] for one in type(part).__mro__ if one in _CHECKS), _UNKNOWN_CLASS)
+    for check in checks:
         if findings and any(rule in check.relies_on for rule, _ in findings):
             continue
         detail = check.find(part, seen)
@@ -284,13 +281,6 @@ def judge(part: object, seen: Seen) -> Sequence[Finding]:
     if not any(rule.level is Level.MUST for rule, _ in findings):
         _note(part, seen)
     return findings
-
-
-def _inherited(part_class: type) -> tuple[_Check, ...]:
-    for ancestor in part_class.__mro__:
-        if ancestor in _CHECKS:
-            return _CHECKS[ancestor]
-    return _UNKNOWN_CLASS
 
 
 def _note(part: object, seen: Seen) -> None:
@@ -341,14 +331,6 @@ def _thinking_metadata(part: ThinkingPart, _: Seen) -> str | None:
     return find_non_json(metadata, "metadata")
 
 
-def _call_id(part: ToolCallPart, _: Seen) -> str | None:
-    return _non_empty("the call id", part.call_id)
-
-
-def _call_name(part: ToolCallPart, _: Seen) -> str | None:
-    return _non_empty("the tool's name", part.name)
-
-
 def _known_tool(part: ToolCallPart, seen: Seen) -> str | None:
     if seen.tools is None or part.name in seen.tools:
         return None
@@ -363,20 +345,12 @@ def _object_input(part: ToolCallPart, _: Seen) -> str | None:
     return f"the input of call {shorten(part.call_id)} is {_described(value)}, expected an object"
 
 
-def _json_input(part: ToolCallPart, _: Seen) -> str | None:
-    return find_non_json(part.input, "input")
-
-
 def _atomic(part: ToolCallPart, seen: Seen) -> str | None:
     last = seen.last_call
     # The same call again, unchanged, is a call that was emitted twice: see `tool-call.unique-call-id`.
     if last is None or last.call_id != part.call_id or last.name != part.name or last.input == part.input:
         return None
     return f"call {shorten(part.call_id)} of {shorten(part.name)} came in two parts with different input"
-
-
-def _unique_call_id(part: ToolCallPart, seen: Seen) -> str | None:
-    return f"call id {shorten(part.call_id)} came twice" if part.call_id in seen.call_ids else None
 
 
 def _namespaced(part: ToolCallPart, seen: Seen) -> str | None:
@@ -388,18 +362,6 @@ def _namespaced(part: ToolCallPart, seen: Seen) -> str | None:
 def _data_bytes(part: DataPart, _: Seen) -> str | None:
     value: object = part.data
     return None if isinstance(value, bytes) else f"the data are {_described(value)}, expected bytes"
-
-
-def _media_type(part: DataPart, _: Seen) -> str | None:
-    return _non_empty("the media type", part.mime_type)
-
-
-def _tool_result(part: ToolResultPart, _: Seen) -> str | None:
-    return f"a ToolResultPart for call {shorten(part.call_id)} came; tool results belong in messages"
-
-
-def _unknown_class(part: object, _: Seen) -> str | None:
-    return f"an object of class {type(part).__name__} came"
 
 
 def _described(value: object) -> str:
@@ -421,10 +383,7 @@ _CALL_ID: Final = ("tool-call.non-empty-call-id",)
 
 _CHECKS: Final[Mapping[type, tuple[_Check, ...]]] = MappingProxyType(
     {
-        TextPart: _checks(
-            ("text.string-value", _text_value),
-            ("text.utf-8", _text_utf8, ("text.string-value",)),
-        ),
+        TextPart: _checks(("text.string-value", _text_value), ("text.utf-8", _text_utf8, ("text.string-value",))),
         ThinkingPart: _checks(
             ("thinking.string-value", _thinking_value),
             ("thinking.string-id", _thinking_id),
@@ -432,31 +391,40 @@ _CHECKS: Final[Mapping[type, tuple[_Check, ...]]] = MappingProxyType(
         ),
         # An unhashable call id never reaches the set of ids, and a call in two parts is no second call.
         ToolCallPart: _checks(
-            ("tool-call.non-empty-call-id", _call_id),
-            ("tool-call.non-empty-name", _call_name),
+            ("tool-call.non-empty-call-id", lambda part, _: _non_empty("the call id", part.call_id)),
+            ("tool-call.non-empty-name", lambda part, _: _non_empty("the tool's name", part.name)),
             ("tool-call.known-tool", _known_tool, ("tool-call.non-empty-name",)),
             ("tool-call.object-input", _object_input),
-            ("tool-call.json-input", _json_input, ("tool-call.object-input",)),
+            ("tool-call.json-input", lambda part, _: find_non_json(part.input, "input"), ("tool-call.object-input",)),
             ("tool-call.atomic", _atomic, _CALL_ID),
-            ("tool-call.unique-call-id", _unique_call_id, (*_CALL_ID, "tool-call.atomic")),
+            (
+                "tool-call.unique-call-id",
+                lambda part, seen: (
+                    f"call id {shorten(part.call_id)} came twice" if part.call_id in seen.call_ids else None
+                ),
+                (*_CALL_ID, "tool-call.atomic"),
+            ),
             ("tool-call.namespaced-call-id", _namespaced, _CALL_ID),
         ),
         DataPart: _checks(
             ("data.bytes", _data_bytes),
-            ("data.media-type", _media_type),
+            ("data.media-type", lambda part, _: _non_empty("the media type", part.mime_type)),
         ),
-        ToolResultPart: _checks(("part.no-tool-result", _tool_result)),
+        ToolResultPart: _checks(
+            (
+                "part.no-tool-result",
+                lambda part, _: (
+                    f"a ToolResultPart for call {shorten(part.call_id)} came; tool results belong in messages"
+                ),
+            )
+        ),
     }
 )
 
-_UNKNOWN_CLASS: Final = _checks(("part.known-class", _unknown_class))
+_UNKNOWN_CLASS: Final = _checks(("part.known-class", lambda part, _: f"an object of class {type(part).__name__} came"))
 
 
-# ---- checker ----
-# Checks the parts of one response against the contract and reports every broken rule.
-#
-# The checker stands between a provider and the reader of its parts. It does no I/O and no logging: violations go to a
-# callback. It knows neither its caller nor the protocol that the parts come from.
+# ---- The checker ----
 
 MAX_KEPT_VIOLATIONS: Final = 1000
 """The most violations that a checker keeps; it counts and reports all of them."""
@@ -583,7 +551,7 @@ class ContractChecker:
             position: The part's place in the order of generation, as a number that grows; None if unknown.
 
         Returns:
-            The part if it may be handed on, otherwise None.
+            The part if it may pass, otherwise None.
 
         Raises:
             ContractViolationError: The part breaks a MUST and the mode is strict.
@@ -593,8 +561,14 @@ class ContractChecker:
         if self._state is not _OPEN:
             self._report(_LATE_PART[self._state], f"a {type(part).__name__} came", index)
             return None
-        if position is not None and not self._in_order(position, index):
-            return None
+        if position is not None:
+            self._evidence.add(Evidence.POSITIONS)
+            last = self._position
+            if last is not None and position < last:
+                detail = f"a part with position {position} came after one with position {last}"
+                self._report(RULES["stream.generation-order"], detail, index)
+                return None
+            self._position = position
         is_kept = True
         for rule, detail in judge(part, self._seen):
             self._report(rule, detail, index)
@@ -650,16 +624,6 @@ class ContractChecker:
             self._report(RULES["stream.ends-once"], f"the response was {how} after its end", None)
         return before
 
-    def _in_order(self, position: int, index: int) -> bool:
-        self._evidence.add(Evidence.POSITIONS)
-        last = self._position
-        if last is not None and position < last:
-            detail = f"a part with position {position} came after one with position {last}"
-            self._report(RULES["stream.generation-order"], detail, index)
-            return False
-        self._position = position
-        return True
-
     def _report(self, rule: Rule, detail: str, index: int | None) -> None:
         violation = Violation(rule, detail, index, None if index is None else self._locate())
         self.counts[rule.id] += 1
@@ -671,8 +635,7 @@ class ContractChecker:
             raise ContractViolationError(rule.id, rule.section, rule.text, detail)
 
 
-# ---- evidence ----
-# What an answer lacks to show whether a rule is kept: where nothing was seen, "not broken" means nothing.
+# ---- Evidence ----
 
 _PARTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
@@ -711,8 +674,7 @@ def missing_evidence(
     return shown if name and name not in classes else None
 
 
-# ---- hints ----
-# What a broken rule of the contract looks like in VS Code and where it usually comes from; for whoever shows one.
+# ---- Hints ----
 
 
 @dataclass(frozen=True, slots=True)

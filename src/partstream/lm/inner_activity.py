@@ -1,5 +1,4 @@
-"""What an agent does by itself while it answers: its own calls and their results, as lines for people and as data for
-programs.
+"""The internal tool calls of an agent and their results, as lines for people and as data for programs.
 
 A line cuts the arguments and shows only the size of a result (docs/wires/agents.md#inner-activity).
 """
@@ -44,14 +43,11 @@ class InnerCall:
 
 @dataclass(frozen=True, slots=True)
 class InnerResult:
-    """One of the agent's own tools has returned.
+    """One of the agent's own tools has returned; see :class:`InnerCall` for the fields that both have.
 
     Attributes:
-        call_id: The framework's id of the call.
-        name: The name of the agent's tool.
         content: What it returned: a text or any other value.
         is_error: Whether the tool failed.
-        step: The number of the inner request to the model that made the call, from 1.
     """
 
     call_id: str
@@ -123,7 +119,10 @@ def result_line(result: InnerResult) -> str:
     if isinstance(result.content, Sequence) and not isinstance(result.content, str | bytes):
         count = len(result.content)
         counted = "1 result, " if count == 1 else f"{count} results, "
-    return f"-> {counted}{_size(len(text.encode(errors='replace')))}"
+    size = len(text.encode(errors="replace"))
+    if size < _KILO:
+        return f"-> {counted}{size} bytes"
+    return f"-> {counted}{size / _KILO:.1f} kB" if size < _KILO**2 else f"-> {counted}{size / _KILO**2:.1f} MB"
 
 
 def handover_line(to: str) -> str:
@@ -150,7 +149,7 @@ def _data(facts: dict[str, Any], field: str, output: InnerCall | InnerResult) ->
 
 
 def plain_value(value: object) -> Any:
-    """A value in JSON's types: models dump themselves, dataclasses become objects, the rest its text."""
+    """A value in JSON's types: models dump themselves, dataclasses become objects, others their text."""
     try:
         return json.loads(json.dumps(value, default=_plain, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
@@ -183,9 +182,3 @@ def _json(value: object) -> str:
 
 def _text_of(value: object) -> str:
     return value if isinstance(value, str) else _json(value)
-
-
-def _size(count: int) -> str:
-    if count < _KILO:
-        return f"{count} bytes"
-    return f"{count / _KILO:.1f} kB" if count < _KILO**2 else f"{count / _KILO**2:.1f} MB"

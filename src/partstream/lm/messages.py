@@ -61,7 +61,14 @@ class ChatMessage:
         check("ChatMessage.role", role, _ROLE)
         check("ChatMessage.name", name, _OPTIONAL_TEXT)
         _set(self, "role", role)
-        _set(self, "content", _parts(content))
+        if isinstance(content, str):
+            _set(self, "content", (TextPart(content),))
+        else:
+            _set(
+                self,
+                "content",
+                sequence_of("ChatMessage.content", content, _PART_CLASSES, "a part, such as a TextPart"),
+            )
         _set(self, "name", name)
 
     @classmethod
@@ -171,9 +178,3 @@ _OPTIONS: Final = {
     "request_initiator": _OPTIONAL_TEXT,
     "configuration": MAPPING,
 }
-
-
-def _parts(content: str | Iterable[MessagePart]) -> tuple[MessagePart, ...]:
-    if isinstance(content, str):
-        return (TextPart(content),)
-    return sequence_of("ChatMessage.content", content, _PART_CLASSES, "a part, such as a TextPart")

@@ -1,8 +1,8 @@
 """The values between a protocol and the rest of Partstream: the outputs of an answer, and a request.
 
-An answer is a sequence of parts, then exactly one :class:`Finish`. An adapter (:class:`ResponseStream`) reads one
-answer from events; a writer (:class:`ResponseWriter`) writes one as events. Both live for one answer, do no I/O, read
-no clock and log nothing. An upstream's mistake becomes the error of a :class:`Finish`, never an exception; only a
+A response is a sequence of parts, then exactly one :class:`Finish`. An adapter (:class:`ResponseStream`) reads one
+response from events; a writer (:class:`ResponseWriter`) writes one as events. Both live for one response, do no I/O,
+read no clock and log nothing. An upstream's mistake becomes the error of a :class:`Finish`, never an exception; only a
 mistake of the caller raises (:class:`partstream.errors.AdapterUsageError`).
 
 A request is an :class:`InboundRequest`, in whichever protocol it came.
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ThinkingPart
 
 
-# ---- outputs ----
-
-
 class Outcome(StrEnum):
     """How a response ended."""
 
@@ -47,7 +44,7 @@ class Finish:
 
     Attributes:
         outcome: How the response ended.
-        reason: Why the model stopped, or None if the upstream did not tell.
+        reason: Why the model stopped, or None if the upstream gave no reason.
         usage: The reported tokens, or None.
         response_id: The upstream's id of the response, or None.
         model: The upstream's name of the model that answered, or None.
@@ -155,10 +152,10 @@ class StreamOptions:
         citations: How to render citations.
         call_id_prefix: The prefix of every call id; none by default, so that a program finds the ids of its server. A
             gateway puts :data:`GATEWAY_CALL_ID_PREFIX` there.
-        files: What to make of files that are addresses. An adapter does no I/O: with :attr:`FileMode.FETCH` it gives
-            the address, and whoever has the connection fetches the file.
-        think_tags: Where the text of an answer holds thinking; no matter for protocols that have a place for it.
-        executed_code: How to render code that the server has run, where it says it in a form of its own.
+        files: How to render files that are addresses. An adapter does no I/O: with :attr:`FileMode.FETCH` it returns
+            the address, and the owner of the connection fetches the file.
+        think_tags: Where the text of a response holds thinking; ignored for protocols that have a place for it.
+        executed_code: How to render code that the server has run, where it has a form of its own.
 
     Example:
         >>> from partstream import StreamOptions, ThinkingMode
@@ -179,7 +176,7 @@ class StreamOptions:
 
 FastPath: TypeAlias = Callable[[Any, list[StreamOutput]], bool]
 """Takes the next event of a repeated type, as an event decoder of :mod:`partstream.codec.json_codec` returns it or as
-its bytes, and appends the outputs. Returns False, or raises one of the decode errors, if the event needs the long way.
+its bytes, and appends the outputs. Returns False, or raises one of the decode errors, if the event needs the slow path.
 """
 
 
@@ -187,9 +184,8 @@ class ResponseStream(Protocol):
     """An adapter: takes the events of one response in one protocol, returns outputs.
 
     Attributes:
-        sink: Until the next call of :meth:`feed_into`, takes further events of the type that was fed last, as a short
-            way instead of :meth:`feed_into`; None if there is no short way. It reads the fields in the protocol's
-            table of frequent types.
+        sink: The fast path for further events of the type that was fed last, until the next call of
+            :meth:`feed_into`; None if there is none. It reads the fields in the protocol's table of frequent types.
     """
 
     sink: FastPath | None
@@ -234,7 +230,7 @@ class ResponseStream(Protocol):
 
 @runtime_checkable
 class ReportingStream(Protocol):
-    """An adapter that tells what it knows of the tokens before the end, see :class:`ResponseStream`."""
+    """An adapter that knows tokens before the end, see :class:`ResponseStream`."""
 
     @property
     def usage(self) -> Usage | None:
@@ -248,26 +244,26 @@ class EndingStream(Protocol):
 
     @property
     def ending(self) -> bool:
-        """Whether the upstream has said that the answer is whole, and may still add to it, such as its tokens."""
+        """Whether the upstream has reported that the response is whole, and may still add to it, such as its tokens."""
         ...
 
 
 @runtime_checkable
 class PausingStream(ResponseStream, Protocol):
-    """An adapter whose upstream may pause its answer.
+    """An adapter whose upstream may pause its response.
 
-    The answer is no answer until then: the upstream goes on with it when it gets back what it has said. The adapter is
-    fed the events of that response too, and its :class:`Finish` is that of both. Ended while paused, it says that the
-    answer is not complete.
+    A paused response is not complete: the upstream goes on with it when it gets back what it has sent. The adapter is
+    fed the events of that response too, and its :class:`Finish` is that of both. Ended while paused, its
+    :class:`Finish` is incomplete.
     """
 
     @property
     def paused(self) -> Mapping[str, Any] | None:
-        """What the upstream has said of a paused answer, in the protocol's own form; None while it is not paused."""
+        """What the upstream has sent of a paused response, in the protocol's own form; None while it is not paused."""
         ...
 
     def go_on(self) -> None:
-        """Tells that the events of the response that goes on with the paused answer follow."""
+        """Records that the events of the response that goes on with the paused one follow."""
         ...
 
 
@@ -348,7 +344,7 @@ class Repeated:
 
 @runtime_checkable
 class FastPathWriter(Protocol):
-    """A writer that has a short way for the parts that come by the thousand, see :class:`ResponseWriter`."""
+    """A writer with a fast path for the parts that come by the thousand, see :class:`ResponseWriter`."""
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
         """How the parts are written, until the next call of :meth:`ResponseWriter.write`, that have the class of a part
@@ -365,10 +361,10 @@ class FastPathWriter(Protocol):
 
 @runtime_checkable
 class IdleWriter(ResponseWriter, Protocol):
-    """A writer whose wire has an event that says that the model still works, for clients that count events alone."""
+    """A writer whose wire has an event for a model that still works, for clients that count events alone."""
 
     def idle(self) -> list[dict[str, Any]]:
-        """The events that say so; the answer goes on behind them.
+        """These events; the response goes on after them.
 
         Raises:
             AdapterUsageError: The :class:`Finish` has already been written.
@@ -392,10 +388,6 @@ _STREAM_OPTIONS: Final = {
 }
 
 
-# ---- error text ----
-# Shows an error as a text of the answer, for hosts that do not show why a request was rejected.
-
-
 class ErrorMode(Choice):
     """What becomes of an error that ends an answer."""
 
@@ -404,11 +396,11 @@ class ErrorMode(Choice):
 
 
 def error_text(error: LanguageModelError, *, has_begun: bool) -> TextPart:
-    """The part that says an error.
+    """The text part of an error, for hosts that do not show why a request was rejected.
 
     Args:
-        error: What went wrong.
-        has_begun: Whether a part of the answer comes before it.
+        error: The error.
+        has_begun: Whether a part of the response comes before it.
     """
     before = "\n\n" if has_begun else ""
     return TextPart(f"{before}**Error:** {error.message}")

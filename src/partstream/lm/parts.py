@@ -1,10 +1,14 @@
 """The parts of a response and of a message, one class for each part class of VS Code.
 
-Pure values: they know no wire, no socket and no screen. They compare by content and cannot be changed once made, so a
-part that was reported to one consumer can safely go to another.
+Pure values: they compare by content and cannot be changed once made, so a part that was reported to one consumer can
+safely go to another. Source: `@types/vscode` 1.140, `LanguageModel*Part`. The rules for a stream of parts are in
+:mod:`partstream.lm.contract`.
 
-Source: `@types/vscode` 1.140, `LanguageModel*Part`. The rules for a stream of parts are in
-    :mod:`partstream.lm.contract`.
+Beside the parts are the usage and the finish reason of a model call, in one form for all providers; the form of parts
+in JSON for commands, reports and recordings (docs/command-line.md has the table for users): an object with its `type`
+and the fields of its class, bytes in base64, parts inside a part in the same form; and the host's marks, data parts for
+programs, which never belong in a prompt. A media type alone shows a mark (Copilot 0.67, `CustomDataPartMimeTypes`);
+:mod:`partstream.conversation.provider_state` reads the one kind whose contents matter.
 """
 
 from __future__ import annotations
@@ -38,8 +42,6 @@ from partstream.errors import UnexpectedValueError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-
-# ---- parts ----
 
 _Row = TypeVar("_Row")
 
@@ -101,7 +103,10 @@ class ThinkingPart:
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         if value.__class__ is not str:
-            value = _joined(value)
+            texts = value if isinstance(value, list | tuple) else (value,)
+            if not all(isinstance(text, str) for text in texts):
+                refuse("ThinkingPart.value", value, TEXT.description)
+            value = "".join(texts)
         check("ThinkingPart.id", id, _OPTIONAL_TEXT)
         check("ThinkingPart.metadata", metadata, _OPTIONAL_MAPPING)
         _set_thinking(self, value)
@@ -118,7 +123,7 @@ class ToolCallPart:
     Attributes:
         call_id: The id that connects the call with its result; unique within a response, never empty.
         name: The name of one of the request's tools.
-        input: The arguments as a parsed JSON object, which nobody may change.
+        input: The arguments as a parsed JSON object, which must not be changed.
 
     Raises:
         InvalidArgumentError: An argument has another type, or the id or the name is empty.
@@ -289,13 +294,6 @@ def _fill(part: object, *values: object) -> None:
         object.__setattr__(part, name, value)
 
 
-def _joined(value: object) -> str:
-    texts = value if isinstance(value, list | tuple) else (value,)
-    if not all(isinstance(text, str) for text in texts):
-        refuse("ThinkingPart.value", value, TEXT.description)
-    return "".join(texts)
-
-
 def row_of_class(table: Mapping[type[Any], _Row], value: object) -> _Row:
     """The row of a table by class that is for the class of `value`, or for the nearest class that it inherits from.
 
@@ -310,8 +308,7 @@ def row_of_class(table: Mapping[type[Any], _Row], value: object) -> _Row:
     raise TypeError(f"got {type(value).__name__}, expected one of {known}")
 
 
-# ---- usage ----
-# Token usage and finish reasons: one unified form for all providers, beside the provider's own.
+# ---- Usage ----
 
 USAGE_MIME_TYPE: Final = "usage"
 """The media type of the data part from which Copilot reads the usage (`CustomDataPartMimeTypes.Usage`)."""
@@ -434,23 +431,12 @@ def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = (
     return DataPart.json(payload, USAGE_MIME_TYPE)
 
 
-# ---- part json ----
-# Parts as JSON values: the one form for commands, reports and recordings.
-#
-# A part is an object with its `type` and the fields of its class, in their order: `{"type": "text", "value":
-# "Hello"}`. Bytes are base64, parts inside a part are objects of the same form. docs/command-line.md has the table
-# for users.
+# ---- Parts in JSON ----
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a field of a part may be in JSON.
-
-    Attributes:
-        says: What is valid, for an error.
-        accepts: Whether a value is.
-        read: Makes the value of the part, of an accepted one.
-    """
+    """The values of a field of a part in JSON: their description for errors, their test, and how they are read."""
 
     says: str
     accepts: Callable[[Any], bool]
@@ -458,9 +444,9 @@ class _Kind:
 
 
 _TEXT: Final = _Kind("a text", lambda value: isinstance(value, str))
-_PART_JSON_OPTIONAL_TEXT: Final = _Kind("a text or null", lambda value: value is None or isinstance(value, str))
+_TEXT_OR_NULL: Final = _Kind("a text or null", lambda value: value is None or isinstance(value, str))
 _OBJECT: Final = _Kind("an object", lambda value: isinstance(value, dict))
-_OPTIONAL_OBJECT: Final = _Kind("an object or null", lambda value: value is None or isinstance(value, dict))
+_OBJECT_OR_NULL: Final = _Kind("an object or null", lambda value: value is None or isinstance(value, dict))
 _BOOLEAN: Final = _Kind("true or false", lambda value: isinstance(value, bool))
 
 
@@ -480,7 +466,7 @@ _CONTENT: Final = _Kind(
 
 _FIELDS: Final[dict[type[Any], tuple[str, dict[str, _Kind]]]] = {
     TextPart: ("text", {"value": _TEXT}),
-    ThinkingPart: ("thinking", {"value": _TEXT, "id": _PART_JSON_OPTIONAL_TEXT, "metadata": _OPTIONAL_OBJECT}),
+    ThinkingPart: ("thinking", {"value": _TEXT, "id": _TEXT_OR_NULL, "metadata": _OBJECT_OR_NULL}),
     ToolCallPart: ("tool_call", {"call_id": _TEXT, "name": _TEXT, "input": _OBJECT}),
     DataPart: ("data", {"mime_type": _TEXT, "data": _BYTES}),
     ToolResultPart: ("tool_result", {"call_id": _TEXT, "content": _CONTENT, "is_error": _BOOLEAN}),
@@ -488,30 +474,30 @@ _FIELDS: Final[dict[type[Any], tuple[str, dict[str, _Kind]]]] = {
 _CLASSES: Final = {tag: part_class for part_class, (tag, _) in _FIELDS.items()}
 
 PART_TYPES: Final = tuple(_CLASSES)
-"""What the field `type` can say."""
+"""The values of the field `type`."""
 
 
 def part_json(part: MessagePart) -> dict[str, Any]:
-    """A part as JSON values, unless it holds what JSON cannot represent: then its values stand there as they are.
+    """A part as JSON values; a value that JSON cannot represent stays as it is.
 
     Raises:
         TypeError: It is no part.
     """
     tag, kinds = row_of_class(_FIELDS, part)
-    return {"type": tag, **{name: _value(getattr(part, name)) for name in kinds}}
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return b64encode(value).decode()
-    return [part_json(one) for one in value] if isinstance(value, tuple) else value
+    said: dict[str, Any] = {"type": tag}
+    for name in kinds:
+        value = getattr(part, name)
+        if isinstance(value, bytes):
+            value = b64encode(value).decode()
+        said[name] = [part_json(one) for one in value] if isinstance(value, tuple) else value
+    return said
 
 
 def part_of_json(value: object, where: str = "the part") -> Any:
-    """The part that JSON values say; it may hold what the contract forbids, such as an empty id.
+    """The part of JSON values; it may hold what the contract forbids, such as an empty id.
 
     Args:
-        value: The object, as :func:`part_json` gives it. Fields that are not known are left out.
+        value: The object, as :func:`part_json` returns it. Unknown fields are left out.
         where: Its place, for an error.
 
     Raises:
@@ -536,11 +522,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-# ---- markers ----
-# The host's marks among the parts: data parts for programs, which never belong in a prompt.
-#
-# A mark is recognised by its media type alone; :mod:`partstream.conversation.provider_state` reads the one kind whose
-# contents matter. Source: Copilot 0.67, `CustomDataPartMimeTypes`.
+# ---- Marks of the host ----
 
 STATEFUL_MARKER_MIME_TYPE: Final = "stateful_marker"
 

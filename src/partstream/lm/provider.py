@@ -187,17 +187,17 @@ class FinishingProgress(Progress, Protocol):
 
 @runtime_checkable
 class WaitingProgress(Progress, Protocol):
-    """A progress that is told why an answer does not begin yet, so that a person sees a reason and not only silence.
+    """A progress that takes the reason why a response does not begin yet, so that a person sees more than silence.
 
-    A provider that knows it checks with `isinstance` whether its progress is one.
+    A provider that knows the reason checks with `isinstance` whether its progress is one.
     """
 
     def wait(self, reason: str, seconds: float, /) -> None:
         """Takes a wait that begins now.
 
         Args:
-            reason: What is waited for, in one sentence for a person.
-            seconds: How long.
+            reason: The reason, in one sentence for a person.
+            seconds: Its length.
         """
         ...
 
