@@ -1,7 +1,8 @@
-"""Keeps the files of answers in a folder of the user, for hosts that cannot show them: a link leads to each.
+"""Keeps the files of responses in a folder of the user, for hosts that cannot show them: a link leads to each.
 
-A chat shows neither images nor other files of an answer, and says that there was no response where there is nothing
-else. So whoever has the screen keeps the file and says where it is.
+A chat shows neither images nor other files of a response, and reports no response where there is nothing else. So the
+program with the screen keeps the file and shows its place. :class:`KeptFolder` is for the user alone and bounded: the
+oldest files go first. Any number of processes may share one.
 """
 
 from __future__ import annotations
@@ -27,24 +28,12 @@ if TYPE_CHECKING:
     from partstream.lm.parts import DataPart
 
 
-# ---- kept folder ----
-# A folder of the user in which a program keeps files by itself: for the user alone, and never too much of them.
-#
-# Any number of processes may share one.
-
 _logger = logging.getLogger("partstream.files")
 
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """What a folder of kept files holds at the most; the oldest files go first.
-
-    Attributes:
-        file_bytes: The most bytes of one file.
-        all_bytes: The most bytes of all files together.
-        files: The most files.
-        seconds: How long a file is kept.
-    """
+    """The limits of a folder of kept files, and how many seconds a file is kept; the oldest files go first."""
 
     file_bytes: int = 64 * 1024 * 1024
     all_bytes: int = 512 * 1024 * 1024
@@ -53,16 +42,13 @@ class FileLimits:
 
 
 class KeptFolder:
-    """A folder of kept files.
+    """A folder of kept files. It is made when the first file is written, for the user alone.
 
     Args:
-        path: The folder. It is made when the first file is written, for the user alone.
+        path: The folder.
         names: The names of the files that are kept here: nothing else in the folder is ever removed.
-        limits: What it holds at the most.
+        limits: The limits of what it holds.
         clock: Returns the seconds since 1970.
-
-    Attributes:
-        path: The same.
     """
 
     def __init__(
@@ -74,19 +60,22 @@ class KeptFolder:
         self._clock = clock
 
     def write(self, name: str, data: bytes) -> Path:
-        """Writes a file as a whole, readable for the user alone; whatever has its name is replaced.
+        """Writes a file as a whole, readable for the user alone; a file of the same name is replaced.
 
         Args:
             name: A name that `names` knows.
             data: The content.
 
         Returns:
-            Where it is.
+            Its path.
 
         Raises:
-            OSError: The system refuses, or something else stands in the place of the folder.
+            OSError: The system refuses, or the folder is a link or something else.
         """
-        self._prepare()
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self.path.is_symlink():
+            raise NotADirectoryError(0, "a link stands in the place of the folder")
+        self.path.chmod(0o700)
         handle, written = tempfile.mkstemp(dir=self.path, prefix="new-")
         path = self.path / name
         try:
@@ -107,17 +96,6 @@ class KeptFolder:
         except OSError:  # there is no folder yet, or another process cleans
             return []
 
-    def _prepare(self) -> None:
-        """Makes the folder, readable for the user alone.
-
-        Raises:
-            OSError: There is a link or something else in its place.
-        """
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self.path.is_symlink():
-            raise NotADirectoryError(0, "a link stands in the place of the folder")
-        self.path.chmod(0o700)
-
     def _clean(self, newest: Path) -> None:
         """Removes what is old or too much; the newest file stays."""
         try:
@@ -133,11 +111,10 @@ class KeptFolder:
             _logger.info("old files in %s stay: %s", self.path.name, error)
 
 
-# ---- kept files ----
+# ---- Files of responses ----
 
 _FOLDER: Final = "answer-files"
 _NAME: Final = re.compile(r"[0-9a-f]{32}\.[a-z0-9]{1,5}")
-"""The names of files that were kept here: nothing else in the folder is ever removed."""
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,100}")
 _UNKNOWN: Final = "application/octet-stream"
 _KILO: Final = 1024
@@ -151,12 +128,7 @@ class NotKeptError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """A file of an answer.
-
-    Attributes:
-        path: Where it is.
-        description: What it is, such as `image/png, 12 KB`.
-    """
+    """A file of a response, with its description, such as `image/png, 12 KB`."""
 
     path: Path
     description: str
@@ -176,7 +148,7 @@ def is_file(part: DataPart) -> bool:
 
 
 def described(part: DataPart) -> str:
-    """What a file is: its media type as its bytes show it, and its size."""
+    """The description of a file: its media type as its bytes show it, and its size."""
     media_type = read_media(part).media_type
     known = media_type if _MEDIA_TYPE.fullmatch(media_type) else _UNKNOWN
     return f"{known}, {_size(len(part.data))}"
@@ -194,15 +166,12 @@ class KeptFiles:
     Args:
         folder: The folder; None for that of the user's cache. It is made when the first file is kept, for the user
             alone.
-        limits: What it holds at the most.
+        limits: The limits of what it holds.
         clock: Returns the seconds since 1970.
     """
 
     def __init__(
-        self,
-        folder: Path | None = None,
-        limits: FileLimits = FileLimits(),
-        clock: Callable[[], float] = time.time,
+        self, folder: Path | None = None, limits: FileLimits = FileLimits(), clock: Callable[[], float] = time.time
     ) -> None:
         self._folder = KeptFolder(folder or CACHE.path() / _FOLDER, _NAME, limits, clock)
         self._most_bytes = limits.file_bytes
@@ -242,5 +211,5 @@ class KeptFiles:
             return None
         try:
             return path.read_bytes() if path.stat().st_size <= most_bytes else None
-        except OSError:  # it was too old, or somebody removed it
+        except OSError:  # it was too old, or was removed
             return None

@@ -9,7 +9,12 @@
             yield part
 
 Takes the objects of the clients of OpenAI, Anthropic and Google, those of LiteLLM, which are shaped like OpenAI's, and
-plain dicts: whatever holds the events of a wire that :mod:`partstream.protocols` reads.
+plain dicts: every object with the events of a wire that :mod:`partstream.protocols` reads. Without a named protocol,
+the first events are kept until they show theirs. An error of the client comes after the parts before it, as an error of
+our tree, and the client's stream is closed in every case.
+
+:func:`in_thread` runs models of this process that know no asyncio, such as those of transformers and llama-cpp-python:
+their iterators run in a thread, and pass their pieces to the event loop as fast as it takes them.
 """
 
 from __future__ import annotations
@@ -20,7 +25,6 @@ import logging
 import threading
 from collections import Counter, deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
 from inspect import isawaitable
@@ -43,8 +47,6 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
     from partstream.protocols.protocol import Protocol, ProtocolName
 
-
-# ---- client events ----
 
 ClientEvents: TypeAlias = AsyncIterable[Any] | Iterable[Any]
 """The events of one answer, as a client streams them: objects made of Pydantic's models, dicts, or JSON texts."""
@@ -127,7 +129,27 @@ class ClientParts:
         """
         if isinstance(self._events, AsyncIterable) or not isinstance(self._events, Iterable):
             refuse("from_events.events", self._events, "events of a synchronous client; `async for` reads these")
-        return _plain_parts(self._events, self._reading)
+        events, reading = self._events, self._reading
+
+        def parts() -> Iterator[ResponsePart | Finish]:
+            chunks = iter(events)
+            try:
+                while not reading.is_over:
+                    try:
+                        chunk = next(chunks)
+                    except StopIteration:
+                        break
+                    except Exception as error:
+                        yield from reading.broken(error)
+                        _raise_failure(error)
+                    yield from reading.read(_event_of(chunk))
+            finally:
+                for one in (chunks, events):
+                    if callable(close := getattr(one, "close", None)):
+                        close()
+            yield from reading.end()
+
+        return parts()
 
     async def aclose(self) -> None:
         """Ends the iteration and closes the stream of the client."""
@@ -135,7 +157,8 @@ class ClientParts:
 
 
 async def _parts(events: ClientEvents, reading: _Reading) -> AsyncGenerator[ResponsePart | Finish, None]:
-    async with _closed(events) as chunks:
+    chunks = chunks_of(events)
+    try:
         while not reading.is_over:
             try:
                 chunk = await anext(chunks)
@@ -147,27 +170,14 @@ async def _parts(events: ClientEvents, reading: _Reading) -> AsyncGenerator[Resp
                 _raise_failure(error)
             for output in reading.read(_event_of(chunk)):
                 yield output
+    finally:  # closes the iterator, and the client's stream with its connection
+        for one, name in ((chunks, "aclose"), (events, "aclose"), (events, "close")):
+            close = getattr(one, name, None)
+            closing = close() if callable(close) else None
+            if isawaitable(closing):
+                await closing
     for output in reading.end():
         yield output
-
-
-def _plain_parts(events: Iterable[Any], reading: _Reading) -> Iterator[ResponsePart | Finish]:
-    chunks = iter(events)
-    try:
-        while not reading.is_over:
-            try:
-                chunk = next(chunks)
-            except StopIteration:
-                break
-            except Exception as error:
-                yield from reading.broken(error)
-                _raise_failure(error)
-            yield from reading.read(_event_of(chunk))
-    finally:
-        for one in (chunks, events):
-            if callable(close := getattr(one, "close", None)):
-                close()
-    yield from reading.end()
 
 
 def _raise_failure(error: Exception) -> NoReturn:
@@ -178,18 +188,13 @@ def _raise_failure(error: Exception) -> NoReturn:
 
 
 class _Reading:
-    """The reading of one answer.
-
-    Args:
-        row: The protocol; None to find it out.
-        options: How the answer is rendered.
-    """
+    """The reading of one response, whose protocol it finds out if `row` is None."""
 
     def __init__(self, row: Protocol | None, options: StreamOptions) -> None:
         self._options = options
         self._stream = None if row is None else open_response(row.read_response(), options)
         self._kept: list[dict[str, Any]] = []
-        self._telling = ProtocolMatcher(list(loadable_protocols()[0].values()) if row is None else [])
+        self._matcher = ProtocolMatcher(list(loadable_protocols()[0].values()) if row is None else [])
         self._unmapped: Counter[str] = Counter()
 
     @property
@@ -202,13 +207,13 @@ class _Reading:
         if self._stream is not None:
             return self._shown(self._stream.feed(event))
         self._kept.append(event)
-        if self._telling.add(NamedEvent("", event)) is None and len(self._kept) < _MOST_LOOKED_AT:
+        if self._matcher.add(NamedEvent("", event)) is None and len(self._kept) < _MOST_LOOKED_AT:
             return []
-        return self._open(self._telling.told)
+        return self._open(self._matcher.told)
 
     def end(self) -> list[ResponsePart | Finish]:
         """The outputs that are left when no event follows."""
-        opened = self._open(self._telling.told) if self._stream is None else []
+        opened = self._open(self._matcher.told) if self._stream is None else []
         rest = [] if self._stream is None else self._shown(self._stream.end())
         if self._unmapped:
             _logger.debug("no part can hold some events of the answer: %s", dict(self._unmapped))
@@ -223,10 +228,14 @@ class _Reading:
 
     def _open(self, row: Protocol | None) -> list[ResponsePart | Finish]:
         if row is None:
+            got = "no event"
+            if self._kept:
+                like = name_of_stream(self._kept)
+                got = f"events of {like}" if like is not None else described(self._kept[0])
             raise UpstreamProtocolError(
                 event_type=None,
                 field=None,
-                got=_seen(self._kept),
+                got=got,
                 expected=f"events of one of {', '.join(PROTOCOLS)}; name it with protocol=",
             )
         self._stream = open_response(row.read_response(), self._options)
@@ -247,34 +256,11 @@ def _event_of(value: Any) -> dict[str, Any]:
     dump = getattr(type(value), "model_dump", None)
     if dump is None:
         return as_chunk(value)
-    # As JSON: the bytes of Google's parts are base64 on the wire. Fields that nobody sent are not on it either.
+    # As JSON: the bytes of Google's parts are base64 on the wire. Fields that were not sent are not on it either.
     return dict(dump(value, mode="json", by_alias=True, exclude_none=True, warnings=False))
 
 
-def _seen(events: list[dict[str, Any]]) -> str:
-    if not events:
-        return "no event"
-    like = name_of_stream(events)
-    return f"events of {like}" if like is not None else f"{described(events[0])}"
-
-
-@asynccontextmanager
-async def _closed(events: ClientEvents) -> AsyncGenerator[AsyncIterator[Any], None]:
-    """The events one by one; in the end the iterator is closed, and the client's stream with its connection."""
-    chunks = chunks_of(events)
-    try:
-        yield chunks
-    finally:
-        for one, name in ((chunks, "aclose"), (events, "aclose"), (events, "close")):
-            close = getattr(one, name, None)
-            said = close() if callable(close) else None
-            if isawaitable(said):
-                await said
-
-
-# ---- threads ----
-# Models that run in this process and know no asyncio, such as those of transformers and llama-cpp-python: their
-# iterators run in a thread, and give their pieces to the event loop as fast as it takes them.
+# ---- Iterators in threads ----
 
 _Piece = TypeVar("_Piece")
 
@@ -329,11 +315,7 @@ async def in_thread(
 
 
 class _Feed(Generic[_Piece]):
-    """What the thread gives and the event loop takes.
-
-    Attributes:
-        error: The error that it ended with, or None.
-    """
+    """The pieces on their way from the thread to the event loop; `error` is the one that the iterator ended with."""
 
     def __init__(self, pieces: Iterable[_Piece], loop: asyncio.AbstractEventLoop, most_waiting: int) -> None:
         self.error: BaseException | None = None
@@ -362,7 +344,11 @@ class _Feed(Generic[_Piece]):
                 close()
             except BaseException as raised:
                 error = error or raised
-        self._call(partial(self._end, error))
+
+        def end() -> None:
+            self._has_ended, self.error = True, error
+
+        self._call(end)
 
     async def next(self) -> tuple[_Piece] | None:
         """The next piece, as soon as there is one; None when the iterator has ended."""
@@ -376,18 +362,16 @@ class _Feed(Generic[_Piece]):
         self._places.release()
 
     def close(self) -> None:
-        """Has the thread stop at its next piece."""
+        """Stops the thread at its next piece."""
         self._is_closed = True
         self._places.release()
 
-    def _end(self, error: BaseException | None) -> None:
-        self._has_ended, self.error = True, error
-
     def _call(self, change: Callable[[], object]) -> None:
         """Changes something in the event loop's thread, and wakes the reader."""
-        with contextlib.suppress(RuntimeError):  # the event loop has been closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._changed, change)
 
-    def _changed(self, change: Callable[[], object]) -> None:
-        change()
-        self._came.set()
+        def change_and_wake() -> None:
+            change()
+            self._came.set()
+
+        with contextlib.suppress(RuntimeError):  # the event loop has been closed: no reader waits any more
+            self._loop.call_soon_threadsafe(change_and_wake)

@@ -1,9 +1,16 @@
-"""What the exceptions of agents' frameworks become: errors of our tree, with the exception as their cause."""
+"""What the exceptions of agents' frameworks become: errors of our tree, with the exception as their cause.
+
+:func:`failure_of` looks for the class of an exception, and then for its base classes, in the framework's own table and
+in the table of model servers' clients, whose errors come through every framework. An exception of neither table is one
+of the person's own code, and stays. The text of an exception may hold a key, so the values of environment variables
+with names of secrets are removed from it.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -22,9 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-# ---- environment secrets ----
-# The keys in the environment, which an agent's client may put into the text of an error.
-
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST: Final = 8
 """The fewest characters of a value that is taken for a secret: `TOKEN_LIMIT=500` holds none."""
@@ -35,8 +39,6 @@ def without_secrets(text: str) -> str:
     found = [value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value) >= _SHORTEST]
     return Redactor(found).redact(text)
 
-
-# ---- failures ----
 
 _SERVER: Final = "the model's server"
 _MOST_SAID: Final = 2000
@@ -64,7 +66,7 @@ class FailureKind(StrEnum):
     CANCELLED = "cancelled"
     """The run was cancelled by the framework or the agent's own code."""
     USAGE = "usage"
-    """The agent, or how it was set up, is wrong."""
+    """The agent or its setup is wrong."""
     TOOL = "tool"
     """One of the agent's own tools failed, and the framework gave up."""
 
@@ -87,13 +89,7 @@ _CODES: Final[Mapping[FailureKind, LanguageModelErrorCode]] = {
 
 
 class AgentFailedError(LanguageModelError):
-    """An agent failed; its exception is the `__cause__`.
-
-    Attributes:
-        framework: The agent's framework.
-        kind: What the exception means.
-        error_type: The name of the exception's class.
-    """
+    """An agent failed; its exception is the `__cause__`, and `error_type` the name of its class."""
 
     def __init__(self, framework: str, kind: FailureKind, error_type: str, said: str) -> None:
         message = f"{_SAYS[kind]}: {said or error_type} ({framework}, {error_type})"
@@ -104,12 +100,12 @@ class AgentFailedError(LanguageModelError):
 
 
 class AgentSaidNothingError(LanguageModelError):
-    """A run ended without text, a call of a tool or a file: VS Code would show no more than that nothing came.
+    """A run ended without text, a tool call or a file, which VS Code would show as no response.
 
     Attributes:
         framework: The agent's framework.
-        finish_reason: Why the model stopped, in its provider's words; None where nobody said it.
-        unknown_tools: The names of the tools that the model called and nobody has.
+        finish_reason: Why the model stopped, in its provider's words; None where it is unknown.
+        unknown_tools: The names of the tools that the model called and that do not exist.
     """
 
     def __init__(self, framework: str, finish_reason: str | None, unknown_tools: Sequence[str] = ()) -> None:
@@ -143,8 +139,6 @@ _OF_CLIENTS: Final[Mapping[str, FailureKind]] = {
 def failure_of(error: Exception, framework: str, kinds: Mapping[str, FailureKind]) -> Exception:
     """The error of our tree for an exception of a run; the exception itself if no row names its class.
 
-    An exception that no row names is one of the person's own code, such as of a tool: a host names its file and line.
-
     Args:
         error: The exception.
         framework: The agent's framework.
@@ -157,33 +151,22 @@ def failure_of(error: Exception, framework: str, kinds: Mapping[str, FailureKind
     kind = kind or next((_OF_CLIENTS[name] for name in names if name in _OF_CLIENTS), None)
     if kind is None:
         return error
-    said = _said_by(error)
-    if kind is FailureKind.HTTP and (status := _status(error)) is not None:
-        return UpstreamHTTPError(status, provider_message=said)
+    said = without_secrets(str(error).strip())
+    said = said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}…"
+    if kind is FailureKind.HTTP:
+        # The places where clients keep the status of the response.
+        places = ((error, "status_code"), (error, "code"), (getattr(error, "response", None), "status_code"))
+        for place, name in places:
+            if type(status := getattr(place, name, None)) is int:
+                return UpstreamHTTPError(status, provider_message=said)
     if kind is FailureKind.CONNECTION:
-        return UpstreamConnectionError(_address(error), said or type(error).__name__)
+        # The address of the request, without user information and query.
+        address = _SERVER
+        with suppress(Exception):  # httpx raises where no request is set; a URL may be no URL
+            parts = urlsplit(str(getattr(getattr(error, "request", None), "url", "")))
+            if parts.hostname:
+                address = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        return UpstreamConnectionError(address, said or type(error).__name__)
     if kind is FailureKind.TIMEOUT:
         return UpstreamTimeoutError(TimeoutPhase.TOTAL, None, advice=said)
     return AgentFailedError(framework, kind, type(error).__name__, said)
-
-
-def _status(error: Exception) -> int | None:
-    """The status of the response in the places where clients keep it."""
-    response = getattr(error, "response", None)
-    places = (getattr(error, "status_code", None), getattr(error, "code", None), getattr(response, "status_code", None))
-    return next((status for status in places if type(status) is int), None)
-
-
-def _address(error: Exception) -> str:
-    """The address of a request without user information and query; the words "the model's server" without one."""
-    try:
-        parts = urlsplit(str(getattr(getattr(error, "request", None), "url", "")))
-        port = f":{parts.port}" if parts.port else ""
-    except Exception:  # httpx raises where no request is set; a URL may be no URL
-        return _SERVER
-    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}" if parts.hostname else _SERVER
-
-
-def _said_by(error: Exception) -> str:
-    text = without_secrets(str(error).strip())
-    return text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}…"

@@ -1,4 +1,8 @@
-"""The short way to a model: takes the base URL of a server, or a provider, and gives a model to ask, or its answer."""
+"""One call to a model: takes the base URL of a server, or a provider, and returns a model, or the text of its response.
+
+:func:`connect` opens a connection for a block; :func:`ask` and :func:`ask_sync` send one request over one. Keywords are
+settings of the connection or options of the request; an unknown one is refused with the one that is probably meant.
+"""
 
 from __future__ import annotations
 
@@ -112,13 +116,25 @@ def connect(
     if isinstance(base_url, LanguageModelChatProvider):
         _refuse(settings, "a provider", "none", {"model", "contract_mode"})
         contract_mode = settings.get("contract_mode", CheckMode.LENIENT)
-        return Connection(_asking(base_url, _name_of(base_url), model, contract_mode))
+        named = base_url.information.id if isinstance(base_url, FunctionProvider) else type(base_url).__name__
+        return Connection(_asking(base_url, named, model, contract_mode))
     if isinstance(base_url, GatewayConfiguration):
         _refuse(settings, "a configuration", "them in the configuration", {"model"})
         return Connection(_connected(base_url, model))
     check("connect.base_url", base_url, _BASE_URL)
     _refuse(settings, "a base URL", "it for a provider alone", {*_CONNECT_SETTINGS} - {"contract_mode"})
-    return Connection(_connected(_configuration(base_url, settings), model))
+    api_key = settings.get("api_key")
+    configuration = GatewayConfiguration(
+        base_url,
+        protocol=settings.get("protocol", AUTO),
+        api_key=(Secret(api_key) if api_key else None) if isinstance(api_key, str) else api_key,
+        headers=settings.get("headers") or {},
+        allow_insecure_http=settings.get("allow_insecure_http", False),
+        stream=StreamOptions(),  # no other server is asked, so no ids can collide
+        selection=ModelSelection(overrides={} if model is None else {model: ModelOverride()}),
+        discover=model is None,
+    )
+    return Connection(_connected(configuration, model))
 
 
 class Connection:
@@ -149,7 +165,7 @@ class Connection:
     ) -> bool | None:
         return await self._opening.__aexit__(kind, error, place)
 
-    if not TYPE_CHECKING:  # a checker says by itself that there is no such attribute
+    if not TYPE_CHECKING:  # a type checker reports by itself that there is no such attribute
 
         def __getattr__(self, name: str) -> Any:
             raise AttributeError(
@@ -208,7 +224,7 @@ def ask_sync(
     """Asks as :func:`ask` does, where no event loop runs: `print(ask_sync(provider, "Hi"))`.
 
     Raises:
-        CallerError: An event loop runs, which would stand still meanwhile: `await ask(...)` there.
+        CallerError: An event loop runs, which would be blocked meanwhile: `await ask(...)` there.
         Exception: What :func:`ask` raises.
 
     Example:
@@ -231,10 +247,6 @@ def ask_sync(
 _BASE_URL: Final = Expectation(
     "a base URL (str), a GatewayConfiguration or a LanguageModelChatProvider", lambda value: isinstance(value, str)
 )
-
-
-def _name_of(provider: LanguageModelChatProvider) -> str:
-    return provider.information.id if isinstance(provider, FunctionProvider) else type(provider).__name__
 
 
 def _unknown(name: str, given_to: str, known: tuple[str, ...]) -> CallerError:
@@ -267,21 +279,6 @@ _ALSO_CALLED: Final = {
     "insecure": "allow_insecure_http",
 }
 """Other words for some keywords."""
-
-
-def _configuration(base_url: str, settings: ConnectSettings) -> GatewayConfiguration:
-    api_key = settings.get("api_key")
-    model = settings.get("model")
-    return GatewayConfiguration(
-        base_url,
-        protocol=settings.get("protocol", AUTO),
-        api_key=(Secret(api_key) if api_key else None) if isinstance(api_key, str) else api_key,
-        headers=settings.get("headers") or {},
-        allow_insecure_http=settings.get("allow_insecure_http", False),
-        stream=StreamOptions(),  # no other server is asked, so no ids can collide
-        selection=ModelSelection(overrides={} if model is None else {model: ModelOverride()}),
-        discover=model is None,
-    )
 
 
 @asynccontextmanager

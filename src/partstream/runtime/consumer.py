@@ -1,6 +1,10 @@
-"""A model as its consumer sees it; does not know how a request runs.
+"""Models as their consumer sees them: the registry of providers, the selection of models, and requests to them.
 
-Source: `@types/vscode` 1.140, `LanguageModelChat`.
+The counterpart of `vscode.lm` and its objects (`@types/vscode` 1.140); opens no file and no connection. A consumer
+registers providers with :class:`LanguageModels`, selects a :class:`LanguageModelChat` by its properties, and sends
+requests in the words that programs know: a text, messages or dicts in the form of Chat Completions, which the clients
+of most servers share, with options as keywords. As in VS Code, a provider that fails does not keep the others from
+answering. How a request runs is in :mod:`partstream.runtime.requests`.
 """
 
 from __future__ import annotations
@@ -56,16 +60,12 @@ from partstream.runtime.simple import UnknownKeywordError
 from partstream.settings.kinds import closest_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import TracebackType
 
     from partstream.lm.provider import LanguageModelChatCapabilities, Progress
 
 
-# ---- plain requests ----
-# Requests in the words that programs know: messages as dicts, options as keywords.
-#
-# The dicts are the messages of Chat Completions, which the clients of most servers share; its folder reads them.
+# ---- Prompts and options ----
 
 Prompt: TypeAlias = str | Sequence[ChatMessage | Mapping[str, Any]]
 """What a model is asked: the user's text, or a conversation, oldest message first. A message is a
@@ -167,29 +167,27 @@ def conversation_of(prompt: Prompt) -> Sequence[ChatMessage]:
         return [ChatMessage.user(prompt)]
     if isinstance(prompt, Mapping | ChatMessage | bytes) or not isinstance(prompt, Iterable):
         refuse("messages", prompt, f"a list or a tuple, each item {_MESSAGE}; or a text")
-    return tuple(_messages(tuple(prompt)))
-
-
-def _messages(given: Sequence[ChatMessage | Mapping[str, Any]]) -> Iterator[ChatMessage]:
+    messages: list[ChatMessage] = []
     place = 0
-    for is_plain, run in groupby(given, lambda one: isinstance(one, Mapping)):
+    for is_plain, run in groupby(prompt, lambda one: isinstance(one, Mapping)):
         found = list(run)
         if is_plain:
-            yield from _read([dict(one) for one in found if isinstance(one, Mapping)], place)
-        for number, message in enumerate(() if is_plain else found):
+            messages += _read([dict(one) for one in found if isinstance(one, Mapping)], place)
+        for number, message in enumerate(() if is_plain else found, place):
             if not isinstance(message, ChatMessage):
-                refuse(f"messages[{place + number}]", message, _MESSAGE)
-            yield message
+                refuse(f"messages[{number}]", message, _MESSAGE)
+            messages.append(message)
         place += len(found)
+    return tuple(messages)
 
 
 def _read(messages: list[dict[str, Any]], first: int) -> tuple[ChatMessage, ...]:
     """The messages of a run of dicts, of which the first has a place in the whole conversation."""
-    corner = PROTOCOLS[PLAIN_MESSAGES].read_request
-    if corner is None:
+    reader = PROTOCOLS[PLAIN_MESSAGES].read_request
+    if reader is None:
         raise AssertionError(f"{PLAIN_MESSAGES} reads no requests")
     try:
-        asked = corner().read(WireRequest("", {"model": "", "messages": messages}))
+        asked = reader().read(WireRequest("", {"model": "", "messages": messages}))
     except InvalidRequestError as error:
         where = _PLACE.sub(lambda found: f"messages[{int(found[1]) + first}]", error.where)
         raise InvalidArgumentError(where, error.got, error.expected) from None
@@ -198,7 +196,7 @@ def _read(messages: list[dict[str, Any]], first: int) -> tuple[ChatMessage, ...]
     return asked.messages
 
 
-# ---- language model chat ----
+# ---- A model ----
 
 _NO_OPTIONS = RequestOptions()
 
@@ -318,12 +316,9 @@ class LanguageModelChat:
         return self._registration.send_request(self.information, conversation_of(prompt), chosen, token)
 
     async def send_request(
-        self,
-        messages: Prompt,
-        options: RequestOptions = _NO_OPTIONS,
-        token: CancellationToken | None = None,
+        self, messages: Prompt, options: RequestOptions = _NO_OPTIONS, token: CancellationToken | None = None
     ) -> LanguageModelChatResponse:
-        """Sends a request to the model; the provider starts at once, whether or not somebody reads the response.
+        """Sends a request to the model; the provider starts at once, whether or not the response is read.
 
         Args:
             messages: The conversation, oldest message first; as in :meth:`ask`.
@@ -349,24 +344,10 @@ class LanguageModelChat:
         return await self._registration.count_tokens(self.information, text, token)
 
 
-# ---- registration ----
-# One provider under its vendor: lists the provider's models and starts requests.
-#
-# Knows neither the other providers nor the object that a consumer sees as a model.
-
-
 class Registration:
-    """A provider under its vendor.
-
-    Args:
-        vendor: The vendor.
-        provider: The provider.
-        settings: The host's decisions.
-        running: The running requests by task; the registration adds its own.
+    """A provider under its vendor: lists its models, starts requests, and adds them to `running` by their tasks.
 
     Attributes:
-        vendor: The vendor.
-        provider: The provider.
         error: The error of the last listing, or None if it succeeded.
     """
 
@@ -478,10 +459,7 @@ _TOKEN: Final = optional(instance_of(CancellationToken))
 _COUNTED: Final = Expectation("a text (str) or a ChatMessage", lambda value: isinstance(value, str | ChatMessage))
 
 
-# ---- selector ----
-# The models that a consumer selects, by their properties; knows no provider.
-#
-# Source: `@types/vscode` 1.140, `LanguageModelChatSelector`.
+# ---- Selection ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -557,15 +535,9 @@ _PROPERTIES: Final = dict.fromkeys(("vendor", "family", "version", "id"), option
 _NAMES: Final = tuple(_PROPERTIES)
 
 
-# ---- language models ----
-# The registry of providers, where a consumer finds its models; does not know how a request runs.
-#
-# Source: `@types/vscode` 1.140, `vscode.lm`; as in VS Code, a provider that fails does not keep the others from
-# answering.
+# ---- The registry ----
 
 _DEFAULT_LIMITS = ConsumerLimits()
-
-
 _METHODS: Final = tuple(LanguageModelChatProvider.__abstractmethods__)
 _PROVIDER: Final = Expectation(
     "a LanguageModelChatProvider: an object, not its class",
@@ -617,7 +589,7 @@ class LanguageModels:
     ) -> None:
         self._settings = ConsumerSettings(contract_mode, on_violation or ViolationLog(), on_provider_error, limits)
         self._registrations: dict[str, Registration] = {}
-        # The event loop holds tasks weakly: without this a request that nobody reads could vanish half-way.
+        # The event loop holds tasks weakly: without this a request without readers could vanish half-way.
         self._running: dict[asyncio.Task[None], RunningRequest] = {}
         self._changed: EventEmitter[None] = EventEmitter()
 
@@ -703,10 +675,6 @@ class LanguageModels:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.aclose()
-
-
-# ---- choosing ----
-# Lists the models of one vendor and chooses one of them, or says why there is none.
 
 
 async def offered_models(models: LanguageModels, vendor: str) -> Sequence[LanguageModelChat]:

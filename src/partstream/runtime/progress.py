@@ -1,7 +1,10 @@
-"""The progress that every host gives to a provider: only parts that keep the contract reach the host.
+"""The progress that every host gives to a provider, and what a host reports of the provider's code.
 
-The caller of a provider puts a CheckedProgress between the provider and the host's own progress. It knows no host and
-logs nothing; violations go to a callback, with the line of the provider's code that caused them.
+The caller of a provider puts a :class:`CheckedProgress` between the provider and the host's own progress: only parts
+that keep the contract pass. It logs nothing; violations go to a callback, with the line of the provider's code that
+caused them. The functions before it find a person's own code in an error: the line that failed, and the frames from
+there on. Every command and every host uses them for a bug of a provider, so that all name the same line.
+:class:`KeptAnswer` keeps the beginning of a response, to count its tokens where its provider reports none.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
     from pathlib import Path
     from types import FrameType, TracebackType
 
@@ -29,15 +32,12 @@ if TYPE_CHECKING:
     from partstream.lm.provider import Progress
 
 
-# ---- user code ----
-# Finds a person's own code in an error: the line that failed, what went wrong there, and the frames from there on.
-#
-# Every command and every host names a bug of a provider by this module, so that all name the same line.
+# ---- The person's own code ----
 
 _NOT_THE_PROVIDERS: Final = sys.stdlib_module_names | {"partstream"}
 _INSTALLED: Final = ("site-packages", "dist-packages")
 _MOST_SAID: Final = 20_000
-"""The most characters of an error's text that are handed on."""
+"""The most characters of an error's text that are passed on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,22 @@ class Fault:
 
 
 def fault_of(error: BaseException, file: Path | None = None) -> Fault:
-    """What an error of a person's code says, and its line.
+    """The message of an error of a person's code, and its line.
 
     Args:
         error: The error, whose class may be any.
         file: The file that was run, if it is known.
     """
-    return Fault(_message_of(error), failing_place(error, file))
+    kind = type(error).__name__
+    if isinstance(error, SystemExit):
+        message = "the file ends the process"
+    elif isinstance(error, PartstreamError):  # a sentence for people
+        message = said_by(error)
+    else:
+        # The text of a syntax error repeats the place.
+        said = error.msg if isinstance(error, SyntaxError) and isinstance(error.msg, str) else said_by(error)
+        message = f"{kind}: {said}" if said else kind
+    return Fault(message, failing_place(error, file))
 
 
 def said_by(error: BaseException) -> str:
@@ -127,37 +136,26 @@ def is_of_provider(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _NOT_THE_PROVIDERS
 
 
-def _message_of(error: BaseException) -> str:
-    if isinstance(error, SystemExit):
-        return "the file ends the process"
-    if isinstance(error, PartstreamError):  # a sentence for people
-        return said_by(error)
-    # The text of a syntax error repeats the place.
-    said = error.msg if isinstance(error, SyntaxError) and isinstance(error.msg, str) else said_by(error)
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
-
-
 def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
     while traceback is not None:
         yield traceback
         traceback = traceback.tb_next
 
 
-# ---- checked progress ----
+# ---- The checked progress ----
 
 
 class CheckedProgress:
     """Takes the parts of one response from its provider, and hands those that keep the contract to `progress`.
 
     It is a :class:`~partstream.lm.provider.DrainingProgress`, a :class:`~partstream.lm.provider.FinishingProgress` and
-    a
-    :class:`~partstream.lm.provider.WaitingProgress`, and forwards these calls if `progress` is one too. The caller of
+    a :class:`~partstream.lm.provider.WaitingProgress`, and forwards these calls if `progress` is one too. The caller of
     the provider reports the end of the response with :meth:`complete`, :meth:`fail` or :meth:`cancel`.
 
     Args:
         progress: The host's own progress.
-        tools: The names of the request's tools. With None, calls of unknown tools pass, and the consumer can tell the
-            model.
+        tools: The names of the request's tools. With None, calls of unknown tools pass, and the consumer can answer
+            them.
         mode: Lenient: a part that breaks a MUST is dropped. Strict: the provider gets a
             :class:`ContractViolationError`, and no further part passes.
         on_violation: Called with each violation, on the provider's own stack.
@@ -211,7 +209,7 @@ class CheckedProgress:
         self._ended = False
 
     def report(self, part: ResponsePart, /) -> None:
-        """Hands a part to the host's progress, or drops it.
+        """Passes a part to the host's progress, or drops it.
 
         Raises:
             ContractViolationError: The part breaks a MUST and the mode is strict.
@@ -231,7 +229,7 @@ class CheckedProgress:
             await self._draining.drain()
 
     def wait(self, reason: str, seconds: float, /) -> None:
-        """Tells the host why the answer does not begin yet."""
+        """Takes the reason why the response does not begin yet."""
         if self._waiting is not None and not self._ended:
             self._waiting.wait(reason, seconds)
 
@@ -251,7 +249,7 @@ class CheckedProgress:
 
     def follow(self, generator: AsyncGenerator[object, None]) -> None:
         """Names the generator that yields the parts. A generator is suspended while another function reports the parts
-        that it yielded; its line is blamed if no code of the provider is on the stack."""
+        that it yielded; its line is named if no code of the provider is on the stack."""
         self._generator = generator
 
     def cancel(self) -> None:
@@ -279,20 +277,16 @@ class CheckedProgress:
             self.violation = self.violation or violation
 
     def _locate(self) -> CodePlace | None:
-        return _caller() or suspended_at(self._generator)
-
-
-def _caller() -> CodePlace | None:
-    """The innermost line on the stack outside Partstream and the standard library; None if there is none."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - builds no traceback of the whole stack
-    while frame is not None:
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package == "asyncio":  # the event loop: the frames above belong to the code that runs the loop
-            return None
-        if is_of_provider(frame):
-            return CodePlace(frame.f_code.co_filename, frame.f_lineno)
-        frame = frame.f_back
-    return None
+        """The innermost line on the stack outside Partstream and the standard library, else that of the generator."""
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - builds no traceback of the whole stack
+        while frame is not None:
+            package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+            if package == "asyncio":  # the event loop: the frames above belong to the code that runs the loop
+                break
+            if is_of_provider(frame):
+                return CodePlace(frame.f_code.co_filename, frame.f_lineno)
+            frame = frame.f_back
+        return suspended_at(self._generator)
 
 
 def outermost_foreign_line(frame: FrameType) -> CodePlace | None:
@@ -325,8 +319,7 @@ def defined_at(function: object) -> CodePlace | None:
     return None if code is None else CodePlace(code.co_filename, code.co_firstlineno)
 
 
-# ---- kept answer ----
-# What is kept of an answer, to count its tokens where its provider reports none: the beginning, and how long it is.
+# ---- The kept beginning ----
 
 _KEPT: Final = 32_768
 """The characters of an answer that are kept for counting, to bound the memory; the rest is assumed to be like them."""
@@ -339,7 +332,7 @@ def thinking_text(part: ThinkingPart) -> str:
 
 
 class KeptAnswer:
-    """The parts of one answer, as far as they are kept."""
+    """The parts of one response, as far as they are kept."""
 
     __slots__ = ("_kept", "_left_out", "_parts")
 
@@ -363,25 +356,23 @@ class KeptAnswer:
             self._left_out += length
 
     def message(self) -> ChatMessage:
-        """The answer so far, as the message in the next request; only the beginning of a long answer."""
-        return ChatMessage.assistant(_joined(self._parts))
+        """The response so far, as the message in the next request; of a long one only the beginning.
+
+        Consecutive texts are joined: a token may span the border between two.
+        """
+        joined: list[ResponsePart] = []
+        for kind, group in groupby(self._parts, type):
+            if kind is TextPart:
+                joined.append(TextPart("".join(part.value for part in group if isinstance(part, TextPart))))
+            elif kind is ThinkingPart:
+                thoughts = [part for part in group if isinstance(part, ThinkingPart)]
+                joined += [part for part in thoughts if not part.value]  # they may carry reasoning that is hidden
+                joined.append(ThinkingPart("".join(map(thinking_text, thoughts))))
+            else:
+                joined += group
+        return ChatMessage.assistant(joined)
 
     @property
     def length(self) -> float:
         """The ratio of the whole answer's text length to that of :meth:`message`; 1 except for a long answer."""
         return (self._kept + self._left_out) / self._kept if self._kept else 1.0
-
-
-def _joined(parts: Sequence[ResponsePart]) -> list[ResponsePart]:
-    """The parts, with consecutive texts joined: a token may span the border between two."""
-    joined: list[ResponsePart] = []
-    for kind, group in groupby(parts, type):
-        if kind is TextPart:
-            joined.append(TextPart("".join(part.value for part in group if isinstance(part, TextPart))))
-        elif kind is ThinkingPart:
-            thoughts = [part for part in group if isinstance(part, ThinkingPart)]
-            joined += [part for part in thoughts if not part.value]  # they may carry hidden reasoning of an upstream
-            joined.append(ThinkingPart("".join(map(thinking_text, thoughts))))
-        else:
-            joined += group
-    return joined

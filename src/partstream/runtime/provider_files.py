@@ -1,9 +1,12 @@
-"""Finds a user's own provider in the current source of a file or a module; knows no request.
+"""Finds a user's own provider in the current source of a file or a module, and follows its edits.
 
-An agent of another framework is as good as a provider: it becomes one.
+:class:`SourceLoader` runs the source and picks what it offers: the attribute that the source names, else `provider`,
+else the one provider, agent or class of a provider in it; an agent of another framework becomes a provider. Every load
+compiles the source again: Python's cache of compiled files compares whole seconds and the length, and would miss an
+edit that keeps both.
 
-Every load compiles the source again: Python's cache of compiled files compares whole seconds and the length, and would
-miss an edit that keeps both.
+:class:`ReloadedProvider` looks at the file from time to time and loads it again after an edit. Requests that run keep
+their version, which is closed after the last of them; an edit that cannot be loaded leaves the version before.
 """
 
 from __future__ import annotations
@@ -36,8 +39,6 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger import Ledger
 
 
-# ---- provider files ----
-
 Stamp: TypeAlias = tuple[int, int, int] | None
 """The facts about a file that an edit changes: modification time in nanoseconds, length, inode; None without a file."""
 
@@ -68,7 +69,7 @@ class ProviderLoader(Protocol):
     Attributes:
         is_own: Whether the person's own code is loaded.
         file: The person's own file that holds the provider; None where there is none, or it is not known yet.
-        place: Where the provider or its server is, as the log says it: `from parrot.py`, `at https://host/v1`.
+        place: The place of the provider or its server for the log: `from parrot.py`, `at https://host/v1`.
     """
 
     is_own: ClassVar[bool]
@@ -153,7 +154,24 @@ class SourceLoader:
             ProviderNotFoundError: The file or module does not exist.
             Exception: Any error that the source raises when it runs.
         """
-        return _run(self._file_spec() if self._is_file else self._module_spec())
+        if self._path is not None and self._is_file:
+            path = self._path.absolute()
+            if not path.is_file():
+                raise ProviderNotFoundError(self._source, "no such file", "a Python file")
+            if str(path.parent) not in sys.path:
+                # At the end: a file beside the provider must not hide the standard library from this process.
+                sys.path.append(str(path.parent))
+            # Two files of the same name in different folders are two modules.
+            return _run(_spec(f"partstream_provider_{path.stem}_{crc32(str(path).encode()):08x}", path))
+        spec = _found(self._place)
+        if spec is None:
+            raise ProviderNotFoundError(self._source, "no such module", "an importable module or a .py file")
+        if spec.origin is None or not spec.origin.endswith(".py"):
+            return _run(spec)
+        self._path = Path(spec.origin)
+        fresh = _spec(self._place, self._path)
+        fresh.submodule_search_locations = spec.submodule_search_locations
+        return _run(fresh)
 
     def provider_of(self, module: ModuleType) -> LanguageModelChatProvider:
         """The provider of the source that has run.
@@ -161,7 +179,19 @@ class SourceLoader:
         Raises:
             ProviderNotFoundError: The module does not hold exactly one provider.
         """
-        provider = _made(_pick(module, self._attribute, self._source), self._source)
+        found = _pick(module, self._attribute, self._source)
+        provider: LanguageModelChatProvider
+        if isinstance(found, LanguageModelChatProvider):
+            provider = found
+        elif _is_provider_class(found):
+            provider = found()
+        else:
+            try:
+                provider = provider_of(found, default_name(self._source))
+            except UnknownAgentError as error:
+                expected = "a LanguageModelChatProvider, or an agent"
+                expected += f"; {_FROM_FUNCTION}" if inspect.isfunction(found) else ""
+                raise ProviderNotFoundError(self._source, error.got, expected) from error
         if self._ledger is not None and (user := as_kind(provider, LedgerUser)) is not None:
             user.use_ledger(self._ledger())
         return provider
@@ -171,29 +201,9 @@ class SourceLoader:
         """The attribute that the source names, or None."""
         return self._attribute
 
-    def _file_spec(self) -> ModuleSpec:
-        assert self._path is not None  # noqa: S101 - for the type checker: it is a file
-        path = self._path.absolute()
-        if not path.is_file():
-            raise ProviderNotFoundError(self._source, "no such file", "a Python file")
-        _make_importable(path.parent)
-        # Two files of the same name in different folders are two modules.
-        return _spec(f"partstream_provider_{path.stem}_{crc32(str(path).encode()):08x}", path)
-
-    def _module_spec(self) -> ModuleSpec:
-        spec = _found(self._place)
-        if spec is None:
-            raise ProviderNotFoundError(self._source, "no such module", "an importable module or a .py file")
-        if spec.origin is None or not spec.origin.endswith(".py"):
-            return spec
-        self._path = Path(spec.origin)
-        fresh = _spec(self._place, self._path)
-        fresh.submodule_search_locations = spec.submodule_search_locations
-        return fresh
-
 
 def _found(name: str) -> ModuleSpec | None:
-    """The module of a name; None also where the name is none, or one of its packages does not exist."""
+    """The module of a name; None also for an invalid name, and where one of its packages does not exist."""
     try:
         return importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
@@ -224,12 +234,6 @@ def _spec(name: str, path: Path) -> ModuleSpec:
     return spec
 
 
-def _make_importable(folder: Path) -> None:
-    # At the end: a file beside the provider must not hide the standard library from this process.
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-
-
 def _run(spec: ModuleSpec) -> ModuleType:
     """Runs a module; on failure, the module that had this name before stays in place."""
     assert spec.loader is not None  # noqa: S101 - for the type checker: found modules have one
@@ -253,7 +257,12 @@ def _pick(module: ModuleType, attribute: str | None, source: str) -> Any:
     if attribute is not None or hasattr(module, wanted):
         return _named(module, wanted, source)
     instances = {id(value): name for name, value in vars(module).items() if _is_provider(value)}
-    classes = {name for name, value in vars(module).items() if _is_own_provider_class(value, module)}
+    classes = {
+        name
+        for name, value in vars(module).items()
+        # An imported class is a base class, not a provider that the file offers.
+        if _is_provider_class(value) and getattr(value, "__module__", None) == module.__name__
+    }
     agents = () if instances else agents_in(vars(module))
     candidates = sorted(instances.values()) or list(agents) or sorted(classes)
     if len(candidates) == 1:
@@ -262,9 +271,16 @@ def _pick(module: ModuleType, attribute: str | None, source: str) -> Any:
     got = f"{len(candidates)} {what} ({', '.join(candidates)})" if candidates else "no provider"
     expected = "one agent, or one that is called `agent`" if agents else "one LanguageModelChatProvider or agent"
     expected += f", or an attribute `{_ATTRIBUTE}`, or `source:attribute`"
-    functions = () if candidates else sorted(name for name, value in vars(module).items() if _is_own(value, module))
-    if functions:
-        got, expected = f"{got}, only {_functions(functions)}", f"{expected}; {_FROM_FUNCTION}"
+    functions = sorted(  # those that a person wrote in the file to be called
+        name
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not value.__name__.startswith("_")
+    )
+    if functions and not candidates:
+        named = ", ".join(f"`{name}`" for name in functions[:_SHOWN])
+        the = "the functions" if functions[1:] else "the function"
+        got += f", only {the} {named}{' and more' if functions[_SHOWN:] else ''}"
+        expected += f"; {_FROM_FUNCTION}"
     raise ProviderNotFoundError(source, got, expected)
 
 
@@ -274,56 +290,27 @@ _FROM_FUNCTION: Final = (
 )
 
 
-def _is_own(value: object, module: ModuleType) -> bool:
-    """Whether a value is a function that a person wrote in the file to be called."""
-    return inspect.isfunction(value) and value.__module__ == module.__name__ and not value.__name__.startswith("_")
-
-
-def _functions(names: Sequence[str]) -> str:
-    named = ", ".join(f"`{name}`" for name in names[:_SHOWN])
-    return f"{'the functions' if names[1:] else 'the function'} {named}{' and more' if names[_SHOWN:] else ''}"
-
-
 def _named(module: ModuleType, name: str, source: str) -> Any:
     if not hasattr(module, name):
         there = ", ".join(sorted(other for other, value in vars(module).items() if _is_provider(value)))
         expected = f"a LanguageModelChatProvider, such as {there}" if there else "a LanguageModelChatProvider"
         raise ProviderNotFoundError(source, f"no attribute {name!r}", expected)
     value = getattr(module, name)
-    if _is_for_conformance(value):
+    if inspect.isfunction(value) and _UPSTREAM in inspect.signature(value).parameters:
         got = f"{name!r}, a function of `upstream` that only the conformance kit calls"
         raise ProviderNotFoundError(
             source, got, f"a provider, such as the result of {name}(URL) in a variable of its own"
         )
-    if _is_provider(value) or _is_provider_class(value) or is_agent(value) or _is_factory(value):
+    if (
+        _is_provider(value)
+        or _is_provider_class(value)
+        or is_agent(value)
+        or (inspect.isfunction(value) and is_factory(value))
+    ):
         return value
     got = f"{name!r} of type {type(value).__name__}"
     expected = "a LanguageModelChatProvider, as an instance or a class, or an agent"
     raise ProviderNotFoundError(source, got, f"{expected}; {_FROM_FUNCTION}" if inspect.isfunction(value) else expected)
-
-
-def _is_for_conformance(value: object) -> bool:
-    """Whether a value makes a provider of a base URL, for the conformance kit; a maker of agents gets tools instead."""
-    return inspect.isfunction(value) and _UPSTREAM in inspect.signature(value).parameters
-
-
-def _is_factory(value: object) -> bool:
-    return inspect.isfunction(value) and is_factory(value)
-
-
-def _made(found: Any, source: str) -> LanguageModelChatProvider:
-    """The provider of what a module offers."""
-    if isinstance(found, LanguageModelChatProvider):
-        return found
-    if _is_provider_class(found):
-        provider: LanguageModelChatProvider = found()
-        return provider
-    try:
-        return provider_of(found, default_name(source))
-    except UnknownAgentError as error:
-        expected = "a LanguageModelChatProvider, or an agent"
-        expected += f"; {_FROM_FUNCTION}" if inspect.isfunction(found) else ""
-        raise ProviderNotFoundError(source, error.got, expected) from error
 
 
 def _is_provider(value: object) -> bool:
@@ -342,13 +329,7 @@ def _is_provider_class(value: object) -> bool:
     return is_class and not inspect.isabstract(value)
 
 
-def _is_own_provider_class(value: object, module: ModuleType) -> bool:
-    # An imported class is a base class, not a provider that the file offers.
-    return _is_provider_class(value) and getattr(value, "__module__", None) == module.__name__
-
-
-# ---- reloaded provider ----
-# A provider from a file that follows the edits of the file, while requests run on the version before.
+# ---- Edits ----
 
 LOOK_SECONDS: Final = 0.5
 """How often :meth:`ReloadedProvider.follow` looks at the file."""
@@ -394,7 +375,7 @@ class ReloadedProvider(LanguageModelChatProvider):
 
     Args:
         loader: Makes the provider.
-        on_load: Told of every load after the first: the error, which may be a SystemExit, or None for a new version.
+        on_load: Called after every load but the first: with the error, which may be a SystemExit, or None.
 
     Raises:
         ProviderNotFoundError: The source holds no provider.
@@ -418,27 +399,24 @@ class ReloadedProvider(LanguageModelChatProvider):
             await self.look()
 
     async def look(self) -> None:
-        """Loads the file again if it was edited, and closes the versions that nobody uses any more."""
+        """Loads the file again if it was edited, and closes the versions that no request uses any more."""
         stamp = self._loader.stamp()
         if stamp != self._stamp:
             self._stamp = stamp
-            await self._load()
+            try:
+                # In a thread: the imports of a file may take seconds, and responses must go on.
+                provider = await asyncio.to_thread(self._loader.load)
+            except (Exception, SystemExit) as error:
+                self._on_load(error)
+            else:
+                before, self._version = self._version, _Version(provider, self._did_change.fire)
+                before.replace()
+                self._replaced.append(before)
+                self._on_load(None)
+                self._did_change.fire(None)
         for version in [version for version in self._replaced if version.is_finished]:
             self._replaced.remove(version)
             await version.aclose()
-
-    async def _load(self) -> None:
-        try:
-            # In a thread: the imports of a file may take seconds, and answers must go on.
-            provider = await asyncio.to_thread(self._loader.load)
-        except (Exception, SystemExit) as error:
-            self._on_load(error)
-            return
-        before, self._version = self._version, _Version(provider, self._did_change.fire)
-        before.replace()
-        self._replaced.append(before)
-        self._on_load(None)
-        self._did_change.fire(None)
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken

@@ -1,4 +1,4 @@
-"""The short way to every protocol: takes the bytes of an answer, returns its parts and then its Finish."""
+"""One call for every protocol: takes the bytes of a response, returns its parts and then its Finish."""
 
 from __future__ import annotations
 
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 _Yielded: TypeAlias = TextPart | ThinkingPart | ToolCallPart | DataPart | Finish
 _OnUnmapped: TypeAlias = "Callable[[Unmapped], object]"
-
-
-def _nobody(_unmapped: Unmapped) -> None:
-    """Ignores an event without a part; the default of `on_unmapped`."""
 
 
 @overload
@@ -51,7 +47,7 @@ def read_stream(
     *,
     protocol: ProtocolName | Protocol = AUTO,
     options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
-    on_unmapped: _OnUnmapped = _nobody,
+    on_unmapped: _OnUnmapped = lambda _: None,
 ) -> Iterator[_Yielded] | AsyncIterator[_Yielded]:
     """Reads the bytes of one answer.
 
@@ -68,7 +64,7 @@ def read_stream(
         chunks: The bytes in pieces of any size, or all bytes at once. For an asynchronous iterable, the result is
             asynchronous too.
         protocol: What the bytes are, or its name; by default, the first event shows it. The names of
-            :data:`partstream.PROTOCOLS` and what people call them are known, such as `openai` and `anthropic`.
+            :data:`partstream.PROTOCOLS` and the names that people use are known, such as `openai` and `anthropic`.
         options: How to render the answer.
         on_unmapped: Called with each event that no part can represent.
 

@@ -1,6 +1,11 @@
-"""Runs one request: calls the provider, checks the parts that it reports, and ends the response on cancellation.
+"""One request of a consumer: calls the provider, checks the parts that it reports, and holds them for readers.
 
-Does not know who reads the parts.
+:class:`RunningRequest` runs the provider in a task of its own, until the task has ended. Its parts pass the contract
+and come into a :class:`PartBuffer`, which is unbounded on purpose: `progress.report` is synchronous in the contract, so
+a provider cannot be made to wait. A cancellation ends the response at once and normally; the provider stops in the
+background: its token first, after a short grace its task, and one that does not end is reported as stuck.
+:class:`LanguageModelChatResponse` is the reader's side (`@types/vscode` 1.140, `LanguageModelChatResponse`).
+:class:`ConsumerSettings` are the decisions that a host makes once for all its requests.
 """
 
 from __future__ import annotations
@@ -31,11 +36,6 @@ if TYPE_CHECKING:
     from partstream.lm.provider import Progress
 
 
-# ---- part buffer ----
-# Holds the parts of one response between the provider, which reports at any time, and the readers.
-#
-# Knows neither the provider nor its task nor the contract.
-
 _TURN_SECONDS: Final = 0.005
 """How long a provider that waits for nothing keeps the event loop to itself; far below what a person notices."""
 
@@ -52,8 +52,7 @@ class _State(Enum):
 class PartBuffer:
     """A progress that keeps its parts in a list, which grows until the buffer is settled and can be awaited.
 
-    Unbounded on purpose: `progress.report` is synchronous in the contract, so a provider cannot be made to wait.
-    The buffer holds one response in memory, for as long as somebody holds the response.
+    The buffer holds one response in memory, for as long as a reference to the response exists.
 
     Attributes:
         parts: The parts reported so far, in order.
@@ -90,9 +89,9 @@ class PartBuffer:
             self._changed.set()
 
     async def drain(self) -> None:
-        """Lets readers take what has come, and whoever cancels cancel: a provider need not wait for anything itself.
+        """Lets readers read and consumers cancel, next to a provider that waits for nothing itself.
 
-        Not at every part: a turn of the event loop takes longer than all else that is done with a part.
+        Not at every part: a turn of the event loop takes longer than everything else for a part.
         """
         now = monotonic()
         if now >= self._next_turn:
@@ -138,7 +137,7 @@ class PartBuffer:
         return False
 
 
-# ---- running request ----
+# ---- The request ----
 
 ProvideResponse: TypeAlias = "Callable[[Progress, CancellationToken], Awaitable[None]]"
 
@@ -159,14 +158,7 @@ def as_language_model_error(error: BaseException, vendor: str) -> LanguageModelE
 class RunningRequest:
     """One call of a provider, from its start until its task has ended.
 
-    Args:
-        vendor: The vendor that the provider is registered under.
-        model_id: The model of the request.
-        tool_names: The tools that the response may call; checked only in strict mode.
-        settings: The host's decisions.
-
-    Attributes:
-        buffer: The parts that passed the contract.
+    The names of tools are checked only in strict mode; the buffer has the parts that passed the contract.
     """
 
     def __init__(self, vendor: str, model_id: str, tool_names: Iterable[str], settings: ConsumerSettings) -> None:
@@ -175,9 +167,14 @@ class RunningRequest:
         self._model_id = model_id
         self._settings = settings
         # A model sometimes invents a tool. Unless the mode is strict, the call has to pass, so that the consumer can
-        # tell the model, as Copilot does.
+        # answer it, as Copilot does.
         compared_names = tool_names if settings.contract_mode is CheckMode.STRICT else None
-        self._progress = CheckedProgress(self.buffer, compared_names, settings.contract_mode, self._report_violation)
+        self._progress = CheckedProgress(
+            self.buffer,
+            compared_names,
+            settings.contract_mode,
+            lambda violation: settings.on_violation(vendor, model_id, violation),
+        )
         self._source = CancellationTokenSource()
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
@@ -211,7 +208,10 @@ class RunningRequest:
         if runs and self._task is not None:
             self._progress.cancel()
             self._winding_down = self._loop.create_task(self._wind_down(self._task))
-            self._cancel_provider_token()
+            try:
+                self._source.cancel()
+            except Exception as error:  # a provider's listener must not break its consumer's cancel()
+                self._settings.on_provider_error(self._vendor, error)
 
     async def stop(self) -> None:
         """Cancels the request if it still runs, and waits until the provider has stopped or is known to be stuck."""
@@ -227,36 +227,22 @@ class RunningRequest:
             self._subscription.dispose()
             self._subscription = None
 
-    def _cancel_provider_token(self) -> None:
-        try:
-            self._source.cancel()
-        except Exception as error:  # A provider's listener must not break its consumer's cancel().
-            self._settings.on_provider_error(self._vendor, error)
-
     async def _serve(self, provide: ProvideResponse) -> None:
         try:
             await provide(self._progress, self._source.token)
         except Exception as error:
-            self._fail(error)
+            self._progress.fail(error)
+            failure = self._progress.violation or as_language_model_error(error, self._vendor)
+            if self.buffer.settled:  # the consumer has left: no reader gets the error from the stream
+                self._settings.on_provider_error(self._vendor, failure)
+            self.buffer.end(failure)
         except BaseException as error:
             # The task was cancelled by us (then the response is settled), by its own code, or with the whole program.
             self.buffer.end(as_language_model_error(error, self._vendor))
             raise
         else:
-            self._complete()
-
-    def _complete(self) -> None:
-        self._progress.complete()
-        self.buffer.end(self._progress.violation)
-
-    def _fail(self, error: Exception) -> None:
-        self._progress.fail(error)
-        self._settle_failed(self._progress.violation or as_language_model_error(error, self._vendor))
-
-    def _settle_failed(self, error: Exception) -> None:
-        if self.buffer.settled:  # The consumer has left: no reader gets the error from the stream.
-            self._settings.on_provider_error(self._vendor, error)
-        self.buffer.end(error)
+            self._progress.complete()
+            self.buffer.end(self._progress.violation)
 
     async def _wind_down(self, task: asyncio.Task[None]) -> None:
         limits = self._settings.limits
@@ -267,15 +253,6 @@ class RunningRequest:
         if not task.done():
             error = ProviderStuckError(self._vendor, self._model_id, limits.cancel_seconds)
             self._settings.on_provider_error(self._vendor, error)
-
-    def _report_violation(self, violation: Violation) -> None:
-        self._settings.on_violation(self._vendor, self._model_id, violation)
-
-
-# ---- response ----
-# The response that a consumer reads; does not know how the provider runs.
-#
-# Source: `@types/vscode` 1.140, `LanguageModelChatResponse`.
 
 
 class LanguageModelChatResponse:
@@ -322,7 +299,14 @@ class LanguageModelChatResponse:
     @property
     def text(self) -> AsyncGenerator[str, None]:
         """All fragments of the visible text from the first; joined without a separator, they are the text."""
-        return self._read_fragments()
+
+        async def fragments() -> AsyncGenerator[str, None]:
+            async with aclosing(self._read()) as parts:
+                async for part in parts:
+                    if isinstance(part, TextPart):
+                        yield part.value
+
+        return fragments()
 
     @property
     def parts(self) -> tuple[ResponsePart, ...]:
@@ -402,12 +386,6 @@ class LanguageModelChatResponse:
         finally:
             await self._leave()
 
-    async def _read_fragments(self) -> AsyncGenerator[str, None]:
-        async with aclosing(self._read()) as parts:
-            async for part in parts:
-                if isinstance(part, TextPart):
-                    yield part.value
-
     async def _leave(self) -> None:
         self._readers -= 1
         if self._request.buffer.delivered:
@@ -416,10 +394,7 @@ class LanguageModelChatResponse:
             await self._request.stop()
 
 
-# ---- settings ----
-# The decisions that a host makes once for all its requests: limits, strictness, listeners for providers' mistakes.
-#
-# Knows no provider and no request.
+# ---- The decisions of a host ----
 
 ViolationListener: TypeAlias = "Callable[[str, str, Violation], object]"
 """Called with the vendor, the model's id and a violation of its provider."""
@@ -474,14 +449,7 @@ class ConsumerLimits:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerSettings:
-    """All decisions of a host.
-
-    Attributes:
-        contract_mode: How to treat a part that breaks the contract.
-        on_violation: Called with every violation.
-        on_provider_error: Called with errors of providers that no request can raise.
-        limits: How long to wait for a provider.
-    """
+    """All decisions of a host: strictness, listeners and limits."""
 
     contract_mode: CheckMode
     on_violation: ViolationListener

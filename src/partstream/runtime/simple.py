@@ -1,4 +1,4 @@
-"""Makes a provider of one plain function: all that a Python developer writes to have a model in the picker.
+"""Makes a provider of one plain function, so that a Python developer writes no more to have a model in the picker.
 
 ::
 
@@ -8,7 +8,8 @@
     async def provider(messages, options):
         yield f"You said: {user_request(messages)}"
 
-Knows no host and no wire; the result is a :class:`~partstream.lm.provider.LanguageModelChatProvider` like any other.
+The result is a :class:`~partstream.lm.provider.LanguageModelChatProvider` like any other. Mistakes are refused when the
+decorator is applied, with the file and the line of the function; a wrong keyword with the one that is probably meant.
 """
 
 from __future__ import annotations
@@ -58,10 +59,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import Progress
 
 
-# ---- answer functions ----
-# Checks what :func:`partstream.chat_model` and functions like it are given: the function, the keywords, their values.
-#
-# Mistakes are refused when the decorator is applied, with the file and the line of the function.
+# ---- Keywords and functions ----
 
 _DECORATOR: Final = "chat_model"
 
@@ -116,8 +114,7 @@ _KEYWORDS: Final[Mapping[str, Expectation]] = {
     "max_output_tokens": COUNT,
     "image_input": BOOLEAN,
     "tool_calling": Expectation(
-        "True, False or the most tools that a request may hold",
-        lambda value: BOOLEAN.fits(value) or COUNT.fits(value),
+        "True, False or the most tools that a request may hold", lambda value: BOOLEAN.fits(value) or COUNT.fits(value)
     ),
     "count_tokens": Expectation("a function that takes a text or a message", callable),
     "tooltip": optional(TEXT),
@@ -178,17 +175,29 @@ def check_answer_function(answer: object) -> None:
     if not callable(answer):
         raise InvalidArgumentError(_DECORATOR, described(answer), 'keywords, such as @chat_model(name="Parrot")')
     name = getattr(answer, "__name__", type(answer).__name__)
-    if not any(inspect.isasyncgenfunction(one) for one in (answer, _call_of(answer))):
-        raise InvalidArgumentError(_DECORATOR, f"{_placed(answer, name)}, {_what_is(answer)}", _GENERATOR)
+    code = getattr(inspect.unwrap(answer), "__code__", None)
+    placed = name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
+    is_class = inspect.isclass(answer)
+    call = None if is_class else getattr(type(answer), "__call__", None)  # noqa: B004 - the method of an object
+    if not (inspect.isasyncgenfunction(answer) or inspect.isasyncgenfunction(call)):
+        if is_class:
+            kind = "a class"
+        elif inspect.iscoroutinefunction(answer):
+            kind = "an async function without a `yield`"
+        elif inspect.isgeneratorfunction(answer):
+            kind = "a function without `async`"
+        else:
+            kind = "a function with neither `async` nor `yield`"
+        raise InvalidArgumentError(_DECORATOR, f"{placed}, {kind}", _GENERATOR)
     signature = inspect.signature(answer)
     try:
         signature.bind(None, None)
     except TypeError:
         expected = f"two parameters: async def {name}(messages, options)"
-        raise InvalidArgumentError(_DECORATOR, f"{_placed(answer, name)} with {signature}", expected) from None
+        raise InvalidArgumentError(_DECORATOR, f"{placed} with {signature}", expected) from None
     if [*signature.parameters][:2] == ["options", "messages"]:
         expected = f"the messages first: async def {name}(messages, options)"
-        raise InvalidArgumentError(_DECORATOR, f"{_placed(answer, name)} with {signature}", expected)
+        raise InvalidArgumentError(_DECORATOR, f"{placed} with {signature}", expected)
 
 
 _GENERATOR: Final = (
@@ -197,27 +206,7 @@ _GENERATOR: Final = (
 )
 
 
-def _call_of(answer: object) -> object:
-    """The method that answers when an object that is no function is called."""
-    return None if inspect.isclass(answer) else getattr(type(answer), "__call__", None)  # noqa: B004 - the method itself
-
-
-def _what_is(answer: Callable[..., object]) -> str:
-    if inspect.isclass(answer):
-        return "a class"
-    if inspect.iscoroutinefunction(answer):
-        return "an async function without a `yield`"
-    if inspect.isgeneratorfunction(answer):
-        return "a function without `async`"
-    return "a function with neither `async` nor `yield`"
-
-
-def _placed(answer: Callable[..., object], name: str) -> str:
-    code = getattr(inspect.unwrap(answer), "__code__", None)
-    return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
-
-
-# ---- simple ----
+# ---- The provider ----
 
 _USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL)
 _TIME: Final = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
@@ -231,8 +220,7 @@ AnswerFunction: TypeAlias = (
 returns."""
 
 _TOKENS: Final = Expectation(
-    "a whole number of 0 or more",
-    lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+    "a whole number of 0 or more", lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0
 )
 _NO_OPTIONS: Final = RequestOptions()
 _NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -298,7 +286,24 @@ class FunctionProvider(LanguageModelChatProvider):
             Exception: Any error that the function raises.
         """
         del model
-        await run_until_cancelled(self._report(messages, options, progress), token)
+        draining = progress if isinstance(progress, DrainingProgress) else None
+
+        async def report() -> None:
+            async with aclosing(self(messages, options)) as answer:
+                if isinstance(progress, CheckedProgress):
+                    progress.follow(answer)
+                async for piece in answer:
+                    if isinstance(piece, Finish):
+                        if isinstance(progress, FinishingProgress):
+                            progress.finish(piece)
+                        if piece.error is not None:
+                            raise piece.error
+                        continue
+                    progress.report(_as_part(piece, answer))
+                    if draining is not None:
+                        await draining.drain()
+
+        await run_until_cancelled(report(), token)
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
@@ -321,19 +326,6 @@ class FunctionProvider(LanguageModelChatProvider):
         count = self._count_tokens(text)
         check("count_tokens", count, _TOKENS)
         return count
-
-    async def _report(self, messages: Sequence[ChatMessage], options: RequestOptions, progress: Progress) -> None:
-        draining = progress if isinstance(progress, DrainingProgress) else None
-        async with aclosing(self(messages, options)) as answer:
-            if isinstance(progress, CheckedProgress):
-                progress.follow(answer)
-            async for piece in answer:
-                if isinstance(piece, Finish):
-                    _finish(progress, piece)
-                    continue
-                progress.report(_as_part(piece, answer))
-                if draining is not None:
-                    await draining.drain()
 
 
 @overload
@@ -380,7 +372,7 @@ def chat_model(
     """Makes a provider of the decorated async generator function. `@chat_model` without keywords works too.
 
     Args:
-        answer: The function, where the decorator stands without keywords.
+        answer: The function, where the decorator has no keywords.
         name: The name in the model picker; by default, the id.
         id: The model's id; by default, the function's name.
         family: The model family, by which Copilot picks its prompt; by default, the id.
@@ -479,13 +471,6 @@ def user_request(messages: Sequence[ChatMessage]) -> str:
         return request[1].strip()
     time = _TIME.match(last)
     return last[time.end() :] if time else last
-
-
-def _finish(progress: Progress, finish: Finish) -> None:
-    if isinstance(progress, FinishingProgress):
-        progress.finish(finish)
-    if finish.error is not None:
-        raise finish.error
 
 
 def _as_part(piece: object, answer: AsyncGenerator[object, None]) -> ResponsePart:

@@ -1,14 +1,17 @@
 """Turns streams of the Vercel AI SDK into VS Code's parts, for programs that have chunks and no provider: RFC 003.
 
-Feeds the chunks of any iterable, asynchronous or not, to an adapter and reports its outputs; the meaning of chunks is
-in :mod:`partstream.protocols`.
+:class:`StreamAdapter` serves any number of streams; each has a :class:`ChunkMapper` of its own, which feeds the chunks
+to a response reader of :mod:`partstream.protocols` and counts the tokens meanwhile. Chunks come as programs have them:
+from any iterable, asynchronous or not, as objects, as objects of an SDK, or as JSON texts. An error of the stream comes
+after the parts before it. A stream without any chunk that is understood ends with an error that names the kind of
+stream that the chunks look like.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -44,8 +47,7 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import ProtocolName
 
 
-# ---- chunk sources ----
-# Takes chunks as programs have them: any iterable, asynchronous or not, of objects or of their JSON texts.
+# ---- Chunks ----
 
 Chunk: TypeAlias = Mapping[str, Any] | str | bytes
 """A chunk: an object, or its JSON text."""
@@ -69,7 +71,7 @@ def chunks_of(stream: Chunks) -> AsyncIterator[Chunk]:
         return aiter(stream)
     if isinstance(stream, str | bytes | bytearray | Mapping) or not isinstance(stream, Iterable):
         refuse("stream", stream, _EXPECTED_STREAM)
-    return _Waiting(iter(stream))
+    return _Asynchronous(iter(stream))
 
 
 def as_chunk(value: object) -> dict[str, Any]:
@@ -80,7 +82,14 @@ def as_chunk(value: object) -> dict[str, Any]:
         UpstreamProtocolError: It is none of these.
     """
     if isinstance(value, str | bytes):
-        return _read(value)
+        try:
+            read = loads(value)
+        except JSONDecodeError:
+            read = None
+        if isinstance(read, dict):
+            return read
+        got = described(value) if isinstance(value, str) else f"{value[:60]!r}"
+        raise UpstreamProtocolError(event_type=None, field=None, got=got, expected=_EXPECTED_CHUNK)
     dump = getattr(type(value), "model_dump", None)
     try:
         chunk: Any = value if dump is None else dump(value, by_alias=True)
@@ -90,19 +99,8 @@ def as_chunk(value: object) -> dict[str, Any]:
         raise UpstreamProtocolError(event_type=None, field=None, got=got, expected="a mapping") from None
 
 
-def _read(text: str | bytes) -> dict[str, Any]:
-    try:
-        value = loads(text)
-    except JSONDecodeError:
-        value = None
-    if isinstance(value, dict):
-        return value
-    got = described(text) if isinstance(text, str) else f"{text[:60]!r}"
-    raise UpstreamProtocolError(event_type=None, field=None, got=got, expected=_EXPECTED_CHUNK)
-
-
-class _Waiting:
-    """An iterator that nobody has to wait for, as an asynchronous one that can be closed."""
+class _Asynchronous:
+    """A plain iterator as an asynchronous one that can be closed."""
 
     def __init__(self, chunks: Iterator[Chunk]) -> None:
         self._chunks = chunks
@@ -122,11 +120,10 @@ class _Waiting:
             close()
 
 
-# ---- chunk mapping ----
-# One stream of chunks on its way to parts: chunk by chunk, and what is known of its tokens meanwhile.
+# ---- One stream ----
 
 _LOOKED_AT: Final = 20
-"""Chunks without a part that are kept, to tell what they look like."""
+"""Chunks without a part that are kept, to recognize their kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +168,7 @@ class StreamUsage:
 
 @dataclass(frozen=True, slots=True)
 class MappingSettings:
-    """What holds for every stream of one adapter.
-
-    Attributes:
-        dialect: The kind of stream.
-        errors: What becomes of an error that ends a stream.
-        logger: Takes ignored chunks and ends at the level debug, errors at the level error.
-        on_unknown_chunk: Called with every chunk that no part can represent, as it came; or None.
-    """
+    """The settings of every stream of one adapter, whose kind is `dialect`."""
 
     dialect: str
     errors: ErrorMode
@@ -191,7 +181,7 @@ class ChunkMapper:
 
     Args:
         stream: Reads the chunks.
-        settings: What holds for every stream.
+        settings: The settings of every stream.
     """
 
     def __init__(self, stream: ResponseStream, settings: MappingSettings) -> None:
@@ -232,7 +222,7 @@ class ChunkMapper:
         return self._parts(self._stream.feed(event))
 
     def end(self) -> list[ResponsePart]:
-        """The parts that were held back, when no more chunks come. :attr:`finish` tells how the stream ended."""
+        """The parts that were held back, when no more chunks come. :attr:`finish` is the end of the stream."""
         if self._is_ended:
             return []
         self._is_ended = True
@@ -256,7 +246,14 @@ class ChunkMapper:
             if isinstance(output, Finish):
                 self._take_end(output, parts)
             elif isinstance(output, Unmapped):
-                self._take_unmapped(output)
+                if len(self._looked_at) < _LOOKED_AT:
+                    self._looked_at.append(output.data)
+                if output.type not in self._unmapped:
+                    text = "no part can represent chunks of type %s (logged once per stream)"
+                    self._settings.logger.debug(text, output.type)
+                self._unmapped[output.type] = self._unmapped.get(output.type, 0) + 1
+                if self._settings.on_unknown_chunk is not None:
+                    self._settings.on_unknown_chunk(output.data)
             else:
                 self._has_parts = True
                 parts.append(output)
@@ -272,16 +269,6 @@ class ChunkMapper:
             logger.error("the stream failed: %s", finish.error)
             if self._settings.errors is ErrorMode.TEXT:
                 parts.append(error_text(finish.error, has_begun=self._has_parts))
-
-    def _take_unmapped(self, output: Unmapped) -> None:
-        if len(self._looked_at) < _LOOKED_AT:
-            self._looked_at.append(output.data)
-        if output.type not in self._unmapped:
-            text = "no part can represent chunks of type %s (logged once per stream)"
-            self._settings.logger.debug(text, output.type)
-        self._unmapped[output.type] = self._unmapped.get(output.type, 0) + 1
-        if self._settings.on_unknown_chunk is not None:
-            self._settings.on_unknown_chunk(output.data)
 
     def _explained(self, finish: Finish) -> Finish:
         """The end of the stream; if no chunk was understood, with an error that names what the chunks look like."""
@@ -301,7 +288,7 @@ class ChunkMapper:
         return replace(finish, outcome=Outcome.FAILED, error=wrong)
 
 
-# ---- stream adapter ----
+# ---- The adapter ----
 
 _logger = logging.getLogger("partstream.stream_adapter")
 
@@ -316,13 +303,13 @@ class StreamAdapter:
             the end of each stream at the level debug; an error that ended a stream at the level error.
         dialect: The kind of stream, a name of :func:`partstream.protocols.protocol.chunk_protocols`; by default, the
             chunks of `fullStream`.
-        thinking: How to render reasoning, such as :attr:`ThinkingMode.TEXT` for a quote in the text; None for what
-            `enable_reasoning` says.
+        thinking: How to render reasoning, such as :attr:`ThinkingMode.TEXT` for a quote in the text; None follows
+            `enable_reasoning`.
         citations: How to render sources.
         call_id_prefix: The prefix of every call id. Empty by default: the results go back to the program's own SDK,
             which knows its ids without a prefix.
         files: How to render files of which the stream gives only the address; an adapter fetches none.
-        errors: What becomes of an error that ends a stream: raised, or a text part that says it.
+        errors: Whether an error that ends a stream is raised, or becomes a text part.
 
     Raises:
         ValueError: `dialect` is unknown.
@@ -369,12 +356,12 @@ class StreamAdapter:
             thinking = ThinkingMode.PART if enable_reasoning else ThinkingMode.OFF
         self._options = StreamOptions(thinking, citations, call_id_prefix, files)
         self._settings = MappingSettings(name, errors, logger or _logger, on_unknown_chunk)
-        self._corner = PROTOCOLS[name].read_response()
+        self._reader = PROTOCOLS[name].read_response()
         self._last: ChunkMapper | None = None
 
     def open(self) -> ChunkMapper:
         """A mapper for one stream, for a program that has its chunks one by one: `mapChunk` of RFC 003."""
-        self._last = ChunkMapper(open_response(self._corner, self._options), self._settings)
+        self._last = ChunkMapper(open_response(self._reader, self._options), self._settings)
         return self._last
 
     async def process_stream(
@@ -389,16 +376,33 @@ class StreamAdapter:
                 raised then, also if the stream ends with `abort` or an error because of it.
 
         Raises:
-            UpstreamAbortedError: The stream ended with `abort`, and nobody cancelled the token.
+            UpstreamAbortedError: The stream ended with `abort`, and the token was not cancelled.
             LanguageModelError: The stream reported another error, broke off or is invalid.
             Exception: The error that the stream itself raised, unchanged, after all parts before it.
         """
         mapper = self.open()
-        reading = self._process(mapper, stream, progress, token)
+
+        async def read() -> None:
+            broken: Exception | None = None
+            async with aclosing(self._parts(mapper, stream, token)) as parts:
+                while True:
+                    try:
+                        part = await anext(parts)
+                    except StopAsyncIteration:
+                        break
+                    except Exception as error:  # raised when the progress knows the end
+                        broken = error
+                        break
+                    progress.report(part)
+            if isinstance(progress, FinishingProgress) and mapper.finish is not None and not _is_cancelled(token):
+                progress.finish(mapper.finish)
+            if broken is not None:
+                raise broken
+
         if token is None:
-            await reading
+            await read()
         else:
-            await run_until_cancelled(reading, token)
+            await run_until_cancelled(read(), token)
         return mapper.get_usage()
 
     def adapt_stream(self, stream: Chunks, token: CancellationToken | None = None) -> AdaptedStream:
@@ -419,31 +423,12 @@ class StreamAdapter:
         """The usage so far of the stream that was begun last; for several at once, ask the object of each stream."""
         return StreamUsage() if self._last is None else self._last.get_usage()
 
-    async def _process(
-        self, mapper: ChunkMapper, stream: Chunks, progress: Progress, token: CancellationToken | None
-    ) -> None:
-        broken: Exception | None = None
-        async with aclosing(self._parts(mapper, stream, token)) as parts:
-            while True:
-                try:
-                    part = await anext(parts)
-                except StopAsyncIteration:
-                    break
-                except Exception as error:  # raised when the progress knows the end
-                    broken = error
-                    break
-                progress.report(part)
-        if isinstance(progress, FinishingProgress) and mapper.finish is not None and not _is_cancelled(token):
-            progress.finish(mapper.finish)
-        if broken is not None:
-            raise broken
-
     async def _parts(
         self, mapper: ChunkMapper, stream: Chunks, token: CancellationToken | None
     ) -> AsyncGenerator[ResponsePart]:
         raised: Exception | None = None
         chunks = chunks_of(stream)
-        async with _closed(chunks):
+        try:
             while not mapper.finished and not _is_cancelled(token):
                 try:
                     chunk = await anext(chunks)
@@ -456,6 +441,10 @@ class StreamAdapter:
                     if _is_cancelled(token):
                         return
                     yield part
+        finally:  # the producer of the chunks may close what it reads from
+            close = getattr(chunks, "aclose", None)
+            if close is not None:
+                await close()
         held = mapper.end() if raised is None else mapper.fail(raised)
         if _is_cancelled(token):
             return
@@ -491,14 +480,3 @@ class AdaptedStream:
 
 def _is_cancelled(token: CancellationToken | None) -> bool:
     return token is not None and token.is_cancellation_requested
-
-
-@asynccontextmanager
-async def _closed(chunks: AsyncIterator[Any]) -> AsyncGenerator[None]:
-    """Closes an iterator that can be closed: the producer of the chunks learns that nobody wants more of them."""
-    try:
-        yield
-    finally:
-        close = getattr(chunks, "aclose", None)
-        if close is not None:
-            await close()

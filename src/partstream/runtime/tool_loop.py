@@ -1,6 +1,9 @@
-"""The consumer's side: register providers, select models, send requests, count tokens, run the tool loop.
+"""The tool loop: sends a request, executes the tools that the model calls, sends the results, until it calls none.
 
-The counterpart of `vscode.lm` and its objects; runs on asyncio and opens no file and no connection.
+The calls of one response run at the same time, once the response is complete; a failed tool becomes a result that the
+model reads. The assistant's message of the next request has the text and the thinking, joined as VS Code joins them,
+the calls that have results, and the one data part that Copilot returns (section 7.3 of the contract). The loop yields
+events, values that a screen or a log can show, and ends with the whole conversation.
 """
 
 from __future__ import annotations
@@ -11,17 +14,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from partstream.codec import json_codec
 from partstream.codec.checks import Expectation, check_fields, instance_of, sequence_of
 from partstream.errors import CallerError, ToolRoundLimitError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultContent, ToolResultPart
-from partstream.runtime.consumer import (
-    LanguageModelChat,
-    conversation_of,
-)
+from partstream.runtime.consumer import LanguageModelChat, conversation_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from partstream.runtime.consumer import Prompt
 
 
-# ---- tool execution ----
-# Runs a tool that a model called and makes a result of its return value; knows no model and no conversation.
+# ---- Tools ----
 
 ToolCallable: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[object] | object]
 """Takes the call's input and returns the result, or an awaitable of the result."""
@@ -48,7 +47,7 @@ class ToolFunction:
         call: Called with the call's input, a parsed JSON object. A coroutine function runs on the event loop; any
             other callable runs in a worker thread, because a blocking call would hold up the answer and its
             cancellation. Cancelling stops a coroutine; a thread cannot be stopped, and its result is dropped. For the
-            values that it may return, see :func:`tool_result_content`. The model is told of the errors that it raises.
+            values that it may return, see :func:`tool_result_content`. The model reads the errors that it raises.
 
     Example:
         >>> from partstream import Tool, ToolFunction
@@ -65,21 +64,12 @@ class ToolFunction:
         check_fields(self, _TOOL_FUNCTION)
 
 
-_TOOL_FUNCTION = {
-    "tool": instance_of(Tool),
-    "call": Expectation("a function of the call's input", callable),
-}
+_TOOL_FUNCTION = {"tool": instance_of(Tool), "call": Expectation("a function of the call's input", callable)}
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """The outcome of one call.
-
-    Attributes:
-        call: The call.
-        result: The result for the model.
-        error: The error that the tool raised, for the log; None also for an unknown tool.
-    """
+    """The outcome of one call; `error` is the one that the tool raised, for the log, None also for an unknown tool."""
 
     call: ToolCallPart
     result: ToolResultPart
@@ -116,7 +106,13 @@ async def execute_tool_call(call: ToolCallPart, functions: Mapping[str, ToolFunc
         known = ", ".join(functions) or "none"
         return _failure(call, f"The tool {call.name!r} does not exist. Available tools: {known}.", None)
     try:
-        value = await _call(function.call, call.input)
+        value: object
+        if inspect.iscoroutinefunction(function.call) or inspect.iscoroutinefunction(type(function.call).__call__):
+            value = function.call(call.input)
+        else:
+            value = await asyncio.to_thread(function.call, call.input)
+        if inspect.isawaitable(value):
+            value = await value
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
@@ -131,24 +127,11 @@ async def execute_tool_call(call: ToolCallPart, functions: Mapping[str, ToolFunc
         return _failure(call, f"The tool {call.name!r} returned a result that cannot be sent: {error}", error)
 
 
-async def _call(function: ToolCallable, tool_input: Mapping[str, Any]) -> object:
-    if _is_coroutine_function(function):
-        value = function(tool_input)
-    else:
-        value = await asyncio.to_thread(function, tool_input)
-    return await value if inspect.isawaitable(value) else value
-
-
-def _is_coroutine_function(function: ToolCallable) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-
-
 def _failure(call: ToolCallPart, text: str, error: BaseException | None) -> ToolOutcome:
     return ToolOutcome(call, ToolResultPart(call.call_id, (TextPart(text),), is_error=True), error)
 
 
-# ---- tool loop events ----
-# The events and the result of a tool loop: values that a screen or a log can show; they know neither.
+# ---- Events ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,85 +209,7 @@ ToolLoopEvent: TypeAlias = RoundStarted | PartReceived | ToolCallStarted | ToolR
 """What :func:`~partstream.stream_tool_loop` yields, in the order in which it happens."""
 
 
-# ---- assistant message ----
-# Selects the parts of a response that the next request sends back as the assistant's message; knows no tool.
-#
-# Source: section 7.3 of the contract, and the data parts of a response that Copilot sends back.
-
-# The one data part that Copilot returns with each assistant message: it identifies state that the provider keeps.
-_RETURNED_MIME_TYPES = frozenset({"stateful_marker"})
-
-
-def assistant_content(parts: Iterable[ResponsePart], answered: Collection[str]) -> tuple[ResponsePart, ...]:
-    """The content of the assistant's message: joined text and thinking, answered calls, the provider's marker.
-
-    Args:
-        parts: The parts of a response, in order.
-        answered: The ids of the calls that have results; other calls are left out.
-    """
-    runs: list[_Run] = []
-    for part in parts:
-        if not _is_returned(part, answered):
-            continue
-        if not runs or not runs[-1].take(part):
-            runs.append(_Run(part))
-    return tuple(run.joined() for run in runs)
-
-
-def _is_returned(part: ResponsePart, answered: Collection[str]) -> bool:
-    match part:
-        case ToolCallPart():
-            return part.call_id in answered
-        case DataPart():
-            return part.mime_type in _RETURNED_MIME_TYPES
-        case TextPart():
-            return part.value != ""
-        case ThinkingPart():
-            return True
-
-
-class _Run:
-    """Neighbouring parts that form one part: any texts (section 2.2), or the thinking of one item."""
-
-    __slots__ = ("_id", "_last", "_values")
-
-    def __init__(self, first: ResponsePart) -> None:
-        self._last = first
-        self._id = first.id if isinstance(first, ThinkingPart) else None
-        self._values = [first.value] if isinstance(first, TextPart | ThinkingPart) else []
-
-    def take(self, part: ResponsePart) -> bool:
-        """Adds `part` if it belongs to the run; returns whether it does."""
-        if not (self._continues_text(part) or self._continues_thinking(part)):
-            return False
-        self._values.append(part.value)
-        self._last = part
-        return True
-
-    def joined(self) -> ResponsePart:
-        """The run as one part."""
-        if isinstance(self._last, TextPart):
-            return TextPart("".join(self._values))
-        if isinstance(self._last, ThinkingPart):
-            return ThinkingPart("".join(self._values), self._id, self._last.metadata)
-        return self._last
-
-    def _continues_text(self, part: ResponsePart) -> TypeGuard[TextPart]:
-        return isinstance(part, TextPart) and isinstance(self._last, TextPart)
-
-    def _continues_thinking(self, part: ResponsePart) -> TypeGuard[ThinkingPart]:
-        # The last part of an item carries the metadata of the whole item: the part after it belongs to another item.
-        if not isinstance(part, ThinkingPart) or not isinstance(self._last, ThinkingPart) or self._last.metadata:
-            return False
-        if self._id is None:
-            self._id = part.id
-        return part.id in {None, self._id}
-
-
-# ---- tool loop ----
-# The tool loop: send a request, execute the tools that the model calls, send the results, until it calls none.
-#
-# Knows neither what a tool does nor who watches. Source: section 7.3 of the contract.
+# ---- The loop ----
 
 DEFAULT_MAX_ROUNDS = 20
 """The most requests of a loop, by default."""
@@ -327,14 +232,7 @@ async def run_tool_loop(
 ) -> ToolLoopResult:
     """Runs :func:`stream_tool_loop` to its end and returns its result.
 
-    Args:
-        model: As in :func:`stream_tool_loop`.
-        messages: As in :func:`stream_tool_loop`.
-        tools: As in :func:`stream_tool_loop`.
-        options: As in :func:`stream_tool_loop`.
-        token: As in :func:`stream_tool_loop`.
-        on_part: Called with every part of the model, as it comes.
-        max_rounds: As in :func:`stream_tool_loop`.
+    The arguments are those of :func:`stream_tool_loop`; `on_part` is called with every part of the model, as it comes.
 
     Raises:
         LanguageModelError: A request failed.
@@ -489,7 +387,7 @@ async def _execute(
 ) -> AsyncGenerator[ToolCallStarted | ToolResultReceived, None]:
     """Executes the calls at the same time; stops the tools and ends early when `token` is cancelled."""
     cancelled = asyncio.get_running_loop().create_future()
-    subscription = None if token is None else token.on_cancellation_requested(lambda: _set(cancelled))
+    subscription = None if token is None else token.on_cancellation_requested(lambda: _resolve(cancelled))
     running: list[asyncio.Task[ToolOutcome]] = []
     try:
         for call in calls:
@@ -514,6 +412,71 @@ async def _execute(
             await asyncio.wait(running, timeout=_TOOL_STOP_SECONDS)
 
 
-def _set(future: asyncio.Future[None]) -> None:
+def _resolve(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
+
+
+# ---- The assistant's message ----
+
+# The one data part that Copilot returns with each assistant message: it identifies state that the provider keeps.
+_RETURNED_MIME_TYPES = frozenset({"stateful_marker"})
+
+
+def assistant_content(parts: Iterable[ResponsePart], answered: Collection[str]) -> tuple[ResponsePart, ...]:
+    """The content of the assistant's message: joined text and thinking, answered calls, the provider's marker.
+
+    Args:
+        parts: The parts of a response, in order.
+        answered: The ids of the calls that have results; other calls are left out.
+    """
+    runs: list[_Run] = []
+    for part in parts:
+        match part:
+            case ToolCallPart():
+                is_returned = part.call_id in answered
+            case DataPart():
+                is_returned = part.mime_type in _RETURNED_MIME_TYPES
+            case TextPart():
+                is_returned = part.value != ""
+            case ThinkingPart():
+                is_returned = True
+        if not is_returned:
+            continue
+        if not runs or not runs[-1].take(part):
+            runs.append(_Run(part))
+    return tuple(run.joined() for run in runs)
+
+
+class _Run:
+    """Neighbouring parts that form one part: any texts (section 2.2), or the thinking of one item."""
+
+    __slots__ = ("_id", "_last", "_values")
+
+    def __init__(self, first: ResponsePart) -> None:
+        self._last = first
+        self._id = first.id if isinstance(first, ThinkingPart) else None
+        self._values = [first.value] if isinstance(first, TextPart | ThinkingPart) else []
+
+    def take(self, part: ResponsePart) -> bool:
+        """Adds `part` if it belongs to the run; returns whether it does."""
+        if isinstance(part, ThinkingPart):
+            # The last part of an item carries the metadata of the whole item: the part after it is of another item.
+            if not isinstance(self._last, ThinkingPart) or self._last.metadata:
+                return False
+            self._id = part.id if self._id is None else self._id
+            if part.id not in {None, self._id}:
+                return False
+        elif not (isinstance(part, TextPart) and isinstance(self._last, TextPart)):
+            return False
+        self._values.append(part.value)
+        self._last = part
+        return True
+
+    def joined(self) -> ResponsePart:
+        """The run as one part."""
+        if isinstance(self._last, TextPart):
+            return TextPart("".join(self._values))
+        if isinstance(self._last, ThinkingPart):
+            return ThinkingPart("".join(self._values), self._id, self._last.metadata)
+        return self._last
