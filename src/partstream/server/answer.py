@@ -76,13 +76,7 @@ _CURRENT: Final[ContextVar[CurrentAnswer | None]] = ContextVar("partstream_answe
 
 @dataclass(slots=True)
 class CurrentAnswer:
-    """One response while it is made.
-
-    Attributes:
-        caller: The caller.
-        client: The program and the conversation of the caller.
-        upstream: The name of the upstream that the provider asked last; empty where it names none.
-    """
+    """One response while it is made; `upstream` is the one that the provider asked last, "" where it names none."""
 
     caller: Caller
     client: RequestClient
@@ -91,11 +85,7 @@ class CurrentAnswer:
 
 @contextmanager
 def answering(answer: CurrentAnswer | None) -> Iterator[None]:
-    """Sets the current response of the code inside, and of the tasks that it starts.
-
-    Args:
-        answer: The response; None for none.
-    """
+    """Sets the current response, or none, for the code inside and for the tasks that it starts."""
     token = _CURRENT.set(answer)
     try:
         yield
@@ -123,15 +113,10 @@ class AnswerEnd:
 
     Attributes:
         finish: The finish as it was written; None where the client left before.
-        is_usage_counted: Whether its tokens were counted here.
-        is_cancelled: Whether the client left.
-        first_part_at: When the first part came, in the time of the event loop, or None.
-        violations: How often each rule of the contract was broken, by its id.
-        error: The error that ended the response, or None.
+        first_part_at: When the first part came, in the time of the event loop.
         kept: What the upstreams that the provider asked have entered into the ledger.
-        cost: The cost in US dollars that the provider reported, or None.
-        usage: The tokens that the provider reported as a part, or None.
-        was_asked: Whether the provider was asked.
+        cost: The cost in US dollars that the provider reported.
+        usage: The tokens that the provider reported as a part.
         answer: Makes the message of the parts that were reported; of a long response its beginning.
         length: The ratio of the length of all parts to that of `answer`.
     """
@@ -160,13 +145,13 @@ class ProviderCall:
         outlet: Where the bytes of the reply go.
         settings: The limits of the server.
         stopped: The outcome with which the wire ends a response that the server stops.
-        trace: Traces the call, or None.
+        trace: Traces the call.
         is_kept: Whether the response is remembered: its end is written even if the client has left.
         has_own_ids: Whether clients return the id of the response to this server: it is not the upstream's then.
-        thinking: The state of thinking that the caller got in earlier responses, or None.
-        capture: Captures the response, or None.
-        current: What the provider may know of its caller, or None.
-        reported: Looks at each part, and decides whether the response must end after it; or None.
+        thinking: The state of thinking that the caller got in earlier responses.
+        capture: Captures the response.
+        current: What the provider may know of its caller.
+        reported: Looks at each part, and decides whether the response must end after it.
     """
 
     def __init__(
@@ -430,38 +415,20 @@ class ProviderCall:
 class ReplyProgress:
     """Writes the parts of one response, which keep the contract.
 
-    It is a :class:`~partstream.lm.provider.DrainingProgress` and a :class:`~partstream.lm.provider.FinishingProgress`.
+    It drains and takes the end too. Usage and cost come as a part from the provider.
 
     Args:
         reply: Writes the parts.
         outlet: Where the bytes go.
         on_failure: Called with the error of a part that a thread of the provider's own reported.
-        capture: Captures the parts, or None.
-        look: Called with each part after it is written, or None.
+        capture: Captures the parts.
+        look: Called with each part after it is written.
 
     Attributes:
-        first_part_at: When the first part came, in the time of the event loop; None before it.
-        usage: The tokens that the provider reported as a part; None while it has not.
-        cost: The cost in US dollars that came with it, or None.
-        has_calls: Whether a part was a call of a tool.
+        first_part_at: When the first part came, in the time of the event loop.
         kept: The parts that are kept to count their tokens.
-        state: The last metadata of thinking, which lists the state of all of it; None while there is none.
+        state: The last metadata of thinking, which lists the state of all of it.
     """
-
-    __slots__ = (
-        "_keep",
-        "_loop",
-        "_on_failure",
-        "_outlet",
-        "_take",
-        "_thread",
-        "cost",
-        "first_part_at",
-        "has_calls",
-        "kept",
-        "state",
-        "usage",
-    )
 
     def __init__(
         self,

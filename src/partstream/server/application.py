@@ -182,27 +182,15 @@ class ServingApp:
         self._state.owner_routes.add(method, path, OwnerRoute(handler, is_open, most_bytes))
 
     def add_lifetime(self, lifetime: Lifetime) -> None:
-        """Starts something before the first request, and stops it after the last answer.
-
-        Args:
-            lifetime: It is started and stopped by the lifespan of ASGI.
-        """
+        """Starts something before the first request, and stops it after the last response, by ASGI's lifespan."""
         self._state.lifetimes.add(lifetime)
 
     def trace_answers(self, start: StartTrace) -> None:
-        """Traces every request for an answer from now on.
-
-        Args:
-            start: Starts the trace of a request.
-        """
+        """Traces every request for a response from now on."""
         self._state.start_trace = start
 
     def capture_answers(self, answers: LastAnswers) -> None:
-        """Captures every response from now on.
-
-        Args:
-            answers: Keeps the captures.
-        """
+        """Captures every response from now on."""
         self._state.last_answers = answers
 
     def begin_drain(self) -> None:
@@ -298,15 +286,7 @@ _NORMAL, _POLICY, _TOO_LARGE = 1000, 1008, 1009
 
 
 class SocketExchange:
-    """One WebSocket.
-
-    Args:
-        state: What all requests share.
-        request: The handshake, with the path that it means.
-        scope: ASGI's own.
-        receive: ASGI's own, read here alone.
-        send: ASGI's own.
-    """
+    """One WebSocket; `request` is its handshake, with the path that it means."""
 
     def __init__(self, state: ServerState, request: RequestHead, scope: Scope, receive: Receive, send: Send) -> None:
         self._state = state

@@ -84,12 +84,7 @@ def key_places(endpoints: Iterable[Endpoint]) -> tuple[KeyPlace, ...]:
 
 
 class TokenAuthenticator:
-    """Knows one caller by one key, which is compared in constant time.
-
-    Args:
-        token: The key.
-        places: The headers that may hold it.
-    """
+    """Knows one caller by one key in any of the places, which is compared in constant time."""
 
     _CALLER: Final = Caller("token")
 
@@ -133,12 +128,7 @@ _USABLE: Final = re.compile(rb"[\x21-\x7e]+")
 
 
 class UnusableTokenError(CallerError):
-    """A token cannot be read, or no client could send it. The message does not show it.
-
-    Attributes:
-        where: The place of the token.
-        expected: What should be there.
-    """
+    """A token cannot be read, or no client could send it. The message does not show it."""
 
     def __init__(self, where: str, got: str, expected: str) -> None:
         super().__init__(f"{where}: got {got}, expected {expected}")
@@ -148,14 +138,7 @@ class UnusableTokenError(CallerError):
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """A token and its place.
-
-    Attributes:
-        secret: The token.
-        where: The place in words: a file, or an environment variable.
-        file: The file that holds it, or None.
-        is_new: Whether it was made just now.
-    """
+    """A token and its place in words: a file, or an environment variable; `is_new` if it was made just now."""
 
     secret: Secret
     where: str
@@ -248,11 +231,7 @@ _LOCAL: Final = Caller("local")
 
 
 def local_program(headers: Mapping[str, str]) -> Caller | None:
-    """The one caller of a server on loopback without a token, unless a page of some site sends the request.
-
-    Args:
-        headers: The headers of the request, names in lower case.
-    """
+    """The one caller of a server on loopback without a token, unless a page of some site sends the request."""
     origin = headers.get("origin")
     is_of_a_site = origin is not None and not _is_local(origin)
     return None if is_of_a_site or not _is_local(f"//{headers.get('host', '')}") else _LOCAL
@@ -292,12 +271,9 @@ class RequestClient:
 
     Attributes:
         name: The name of a known client, such as `codex`; of an unknown one the product in its user agent, or "".
-        version: Its version, or "".
-        of_class: What kind of program it is.
         session: Its id of the conversation, or None.
         turn: Its id of the turn, or None.
         retry: How many times it has sent this request before.
-        kind: What the answer is for.
     """
 
     name: str = ""
@@ -314,8 +290,6 @@ class KnownClient:
     """The headers of one known client.
 
     Attributes:
-        name: Its name here.
-        of_class: What kind of program it is.
         product: The beginnings of its user agent, before the `/` and the version; a pattern, in any case of letters.
         session: The headers with its id of the conversation; the first that is sent counts.
         turn: The header whose JSON object has its id of the turn under `turn_id`, or None.

@@ -83,14 +83,7 @@ Deliver: TypeAlias = Callable[[Head | None, bytes, bool], Awaitable[None]]
 
 
 class RequestHandler:
-    """One HTTP request and its reply.
-
-    Args:
-        state: What all requests share.
-        request: The request without its body, with the path that it means.
-        receive: ASGI's own, read here alone.
-        send: ASGI's own.
-    """
+    """One HTTP request, with the path that it means, and its reply."""
 
     def __init__(self, state: ServerState, request: RequestHead, receive: Receive, send: Send) -> None:
         self._state = state
@@ -240,13 +233,7 @@ _PAUSE_SECONDS: Final = 1.0
 
 
 class RequestBody:
-    """The body of one request, within bounds of size and time; read once by one task.
-
-    Args:
-        request: The request.
-        receive: ASGI's own.
-        settings: The bounds.
-    """
+    """The body of one request, within bounds of size and time; read once by one task."""
 
     __slots__ = ("_is_whole", "_receive", "_request", "_settings", "_size")
 
@@ -328,16 +315,15 @@ _LONGEST_NAME: Final = 80
 
 
 class ResponseRun:
-    """One request for a response, over HTTP or as a turn of a WebSocket.
+    """One request for a response, over HTTP or as a turn of a WebSocket, whose `request` is the handshake.
 
     Args:
         state: What all requests share.
         endpoint: Where the request came.
-        request: The request without its body; that of the handshake for a turn of a WebSocket.
+        request: The request without its body.
         recall: What a socket itself remembers; None for HTTP.
 
     Attributes:
-        endpoint: Where the request came.
         caller: Who asks; :data:`~partstream.server.clients.NOBODY` before the key is checked.
         earlier: The earlier responses to which the request refers; None before they are found.
         stored: The response as it is remembered; None for one that is not, and before its end.
@@ -368,11 +354,7 @@ class ResponseRun:
         self._observed: AnswerObservation | None = None
 
     def begin_trace(self, route: str) -> None:
-        """Begins the trace of the response, if the owner of the server wants one.
-
-        Args:
-            route: The pattern of the path.
-        """
+        """Begins the trace of the response, if the owner of the server wants one; `route` is a pattern of paths."""
         if self._state.start_trace is not None:
             self._trace = self._state.start_trace(self._request.method, route, self._request.headers)
 
@@ -422,9 +404,6 @@ class ResponseRun:
 
     async def count(self, asked: InboundRequest) -> int:
         """Counts the tokens of a request, without a response.
-
-        Args:
-            asked: The request.
 
         Raises:
             PartstreamError: The request is refused.
@@ -660,14 +639,7 @@ class ResponseRun:
 
 
 class FrameReplay:
-    """The frames of a stream from one number on: those that are stored, or those of a response that still runs.
-
-    Args:
-        frames: All frames of a response that is over.
-        running: The response that runs, or None.
-        first: The number of the first frame that is sent.
-        writes: The response writer of the protocol.
-    """
+    """The frames of a stream from the number `first` on: all of a response that is over, or those of one that runs."""
 
     def __init__(
         self, frames: Sequence[bytes], running: RecordingReplySink | None, first: int, writes: ResponseWriterSpec

@@ -42,12 +42,8 @@ _LINGER_SECONDS: Final = 1.0
 
 
 class LoopbackLimits(NamedTuple):
-    """The limits of a connection.
-
-    Attributes:
-        header_bytes: The maximum size of a request's head.
-        body_bytes: The maximum size of a request's body.
-        request_seconds: The maximum time from the start, or the last reply, to the end of the next request.
+    """The limits of a connection: the bytes of a request's head and of its body, and the seconds from the start, or the
+    last reply, to the end of the next request.
     """
 
     header_bytes: int = 64 * 1024
@@ -56,12 +52,7 @@ class LoopbackLimits(NamedTuple):
 
 
 class BadHTTPRequestError(PartstreamError):
-    """An unreadable request; the connection is unusable afterwards.
-
-    Attributes:
-        status: The HTTP status of the answer.
-        message: What arrived and what was expected.
-    """
+    """An unreadable request, with the HTTP status of its answer; the connection is unusable afterwards."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -185,12 +176,7 @@ class ServerConnection:
             await asyncio.gather(watching, return_exceptions=True)
 
     async def refuse(self, status: int, body: bytes) -> None:
-        """Refuses a client that has sent no request.
-
-        Args:
-            status: The HTTP status.
-            body: JSON.
-        """
+        """Refuses a client that has sent no request; `body` is JSON."""
         headers = [(b"content-type", b"application/json")]
         with suppress(OSError):
             await self._send({"type": "http.response.start", "status": status, "headers": headers})

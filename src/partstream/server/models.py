@@ -47,14 +47,7 @@ _logger = logging.getLogger("partstream.serving")
 
 @dataclass(frozen=True, slots=True)
 class CataloguedModel:
-    """A model that requests may name.
-
-    Attributes:
-        id: The id that requests use.
-        provider_name: The name of its provider.
-        provider: Its provider.
-        information: The provider's information about it.
-    """
+    """A model that requests may name, by the id that they use."""
 
     id: str
     provider_name: str
@@ -267,12 +260,7 @@ async def counted_usage(
 ) -> Usage:
     """The tokens of a response whose provider reported none.
 
-    Args:
-        model: The model.
-        asked: The request.
-        answer: The response, or its beginning.
-        length: The ratio of the whole response's text to that of `answer`.
-        token: Cancelled when the client has left.
+    `answer` is the response or its beginning, and `length` the ratio of the whole text to that of `answer`.
     """
     around = MessageCounter(model.information.family).count_request((), asked.options.tools).tokens
     *prompt, said = await _count_all(model, (*asked.messages, answer), token)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, ResponseWriter, StreamOutput
     from partstream.lm.parts import ResponsePart
-    from partstream.protocols.failures import ServedFailure
     from partstream.protocols.serve import AnswerRecord, ResponseWriterSpec, StreamForm, WireEvent, WireRequest
     from partstream.server.settings import ServingSettings
 
@@ -46,41 +45,8 @@ _FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})
 _logger = logging.getLogger("partstream.serving")
 
 
-class ReplyWriter(Protocol):
-    """Takes the outputs of one response and writes a reply."""
-
-    @property
-    def events(self) -> int:
-        """The events that were written."""
-        ...
-
-    def take(self, part: ResponsePart, /) -> None:
-        """Writes a part."""
-        ...
-
-    def finish(self, finish: Finish) -> None:
-        """Writes the end, which is the last."""
-        ...
-
-    def break_off(self, error: Exception) -> None:
-        """Ends the reply as far as possible: the end could not be written because of a fault of ours."""
-        ...
-
-    def open(self) -> None:
-        """Sends the head of a stream although no part has come: a failure is an event from now on."""
-        ...
-
-    def keep_alive(self) -> None:
-        """Writes bytes that only show that the connection lives."""
-        ...
-
-    def idle(self) -> None:
-        """Writes the wire's own event for a model that still works, if it has one."""
-        ...
-
-
-class StreamReply:
-    """Writes a response as events, each as soon as its part comes.
+class ReplyWriter:
+    """Takes the outputs of one response and writes a reply.
 
     Args:
         writes: The response writer of the protocol.
@@ -88,26 +54,63 @@ class StreamReply:
         reply: What identifies the reply.
         outlet: Where the bytes go.
         request_id: The id of the request, which a failure holds where its wire has a place for it.
-        form: The framing of the events; None for the stream of an HTTP reply.
     """
 
-    __slots__ = ("_begun", "_bytes", "_form", "_outlet", "_request_id", "_send", "_writer", "_writes")
+    __slots__ = ("_outlet", "_request_id", "_writer", "_writes")
 
     def __init__(
-        self,
-        writes: ResponseWriterSpec,
-        asked: InboundRequest,
-        reply: Reply,
-        outlet: ReplySink,
-        request_id: str,
-        form: StreamForm | None = None,
+        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: ReplySink, request_id: str
     ) -> None:
         self._writes = writes
         self._request_id = request_id
-        self._form = form or writes.stream_form(asked)
         self._writer = writes.open(asked, reply)
-        self._bytes = AnswerBytes(self._writer, self._form)
         self._outlet = outlet
+
+    @property
+    def events(self) -> int:
+        """The events that were written; a document has none."""
+        return 0
+
+    def take(self, part: ResponsePart, /) -> None:
+        """Writes a part."""
+        raise NotImplementedError
+
+    def finish(self, finish: Finish) -> None:
+        """Writes the end, which is the last; a failure becomes an HTTP status where the head is not sent yet."""
+        raise NotImplementedError
+
+    def break_off(self, error: Exception) -> None:
+        """Ends the reply as far as possible: the end could not be written because of a fault of ours."""
+        self._fail(error)
+
+    def open(self) -> None:
+        """Sends the head of a stream although no part has come: a failure is an event from now on."""
+
+    def keep_alive(self) -> None:
+        """Writes bytes that only show that the connection lives, once the head is sent; JSON has no place for them."""
+
+    def idle(self) -> None:
+        """Writes the wire's own event for a model that still works, if it has one, once the head is sent."""
+
+    def _fail(self, error: Exception) -> None:
+        """Writes a whole reply that reports a failure, in the wire's own words."""
+        said = self._writes.failed(replace(failure_of(error), request_id=self._request_id))
+        body = dumps(said.body)
+        self._outlet.start(Head(said.status, (*json_headers(body), *said.headers)))
+        self._outlet.end(body)
+
+
+class StreamReply(ReplyWriter):
+    """Writes a response as events, each as soon as its part comes; the first part decides that the status is 200."""
+
+    __slots__ = ("_begun", "_bytes", "_form", "_send")
+
+    def __init__(
+        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: ReplySink, request_id: str
+    ) -> None:
+        super().__init__(writes, asked, reply, outlet, request_id)
+        self._form = writes.stream_form(asked)
+        self._bytes = AnswerBytes(self._writer, self._form)
         self._send = outlet.send
         self._begun = False
 
@@ -117,7 +120,7 @@ class StreamReply:
         return self._bytes.events
 
     def take(self, part: ResponsePart, /) -> None:
-        """Writes a part; the first one decides that the status is 200."""
+        """Writes a part."""
         data = self._bytes.write(part)
         if not self._begun:
             self._begin()
@@ -125,7 +128,7 @@ class StreamReply:
             self._send(data)
 
     def finish(self, finish: Finish) -> None:
-        """Writes the end: as an event, or as an HTTP status if the answer failed before its first part."""
+        """Writes the end."""
         if not self._begun and finish.outcome in _FAILED and finish.error is not None:
             self._fail(finish.error)
             return
@@ -135,7 +138,7 @@ class StreamReply:
         self._outlet.end(data + self._bytes.end())
 
     def break_off(self, error: Exception) -> None:
-        """Ends the stream without its last event, or reports the failure if nothing was sent."""
+        """Ends the stream without its last event, or reports the failure."""
         if self._begun:
             self._outlet.end()
         else:
@@ -148,56 +151,37 @@ class StreamReply:
             self.keep_alive()
 
     def keep_alive(self) -> None:
-        """Writes a comment, once the head is sent."""
+        """Writes a comment."""
         if self._begun and self._form.keep_alive:
             self._send(self._form.keep_alive)
 
     def idle(self) -> None:
-        """Writes the wire's own event for a model that still works, once the head is sent."""
+        """Writes the wire's own event."""
         if self._begun and isinstance(self._writer, IdleWriter):
             self._send(self._bytes.write_events(self._writer.idle()))
-
-    def _fail(self, error: Exception) -> None:
-        send_failure(self._writes, replace(failure_of(error), request_id=self._request_id), self._outlet)
 
     def _begin(self) -> None:
         self._begun = True
         self._outlet.start(Head(200, stream_headers(self._form.content_type)))
 
 
-class DocumentReply:
-    """Writes a response as one document, at its end.
+class DocumentReply(ReplyWriter):
+    """Writes a response as one document at its end, for which the status waits."""
 
-    Args:
-        writes: The response writer of the protocol.
-        asked: The request.
-        reply: What identifies the reply.
-        outlet: Where the bytes go.
-        request_id: The id of the request, which a failure holds where its wire has a place for it.
-    """
-
-    __slots__ = ("_events", "_outlet", "_request_id", "_writer", "_writes")
+    __slots__ = ("_events",)
 
     def __init__(
         self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: ReplySink, request_id: str
     ) -> None:
-        self._writes = writes
-        self._request_id = request_id
-        self._writer = writes.open(asked, reply)
+        super().__init__(writes, asked, reply, outlet, request_id)
         self._events: list[WireEvent] = []
-        self._outlet = outlet
-
-    @property
-    def events(self) -> int:
-        """None: a document is no event."""
-        return 0
 
     def take(self, part: ResponsePart, /) -> None:
-        """Keeps the events of a part."""
+        """Writes a part."""
         self._events += self._writer.write(part)
 
     def finish(self, finish: Finish) -> None:
-        """Writes the document, or the failure."""
+        """Writes the end."""
         if finish.outcome in _FAILED and finish.error is not None:
             self._fail(finish.error)
             return
@@ -206,22 +190,6 @@ class DocumentReply:
         body = dumps(document)
         self._outlet.start(Head(status, json_headers(body)))
         self._outlet.end(body)
-
-    def break_off(self, error: Exception) -> None:
-        """Reports the failure in place of the document."""
-        self._fail(error)
-
-    def open(self) -> None:
-        """Does nothing: the status of a document waits for its end."""
-
-    def keep_alive(self) -> None:
-        """Does nothing: JSON has no place for it."""
-
-    def idle(self) -> None:
-        """Does nothing: JSON has no place for it."""
-
-    def _fail(self, error: Exception) -> None:
-        send_failure(self._writes, replace(failure_of(error), request_id=self._request_id), self._outlet)
 
 
 def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
@@ -234,24 +202,8 @@ def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:
     return (("content-type", "application/json"), ("content-length", str(len(body))))
 
 
-def send_failure(
-    writes: ResponseWriterSpec, failure: ServedFailure, outlet: ReplySink, *headers: tuple[str, str]
-) -> None:
-    """Writes a whole reply that reports a failure, in the wire's own words."""
-    said = writes.failed(failure)
-    body = dumps(said.body)
-    outlet.start(Head(said.status, (*json_headers(body), *said.headers, *headers)))
-    outlet.end(body)
-
-
 class KeepAlive:
-    """One timer for one response, not one for each event.
-
-    Args:
-        reply: The reply.
-        outgoing: Its bytes.
-        settings: How long silences may be.
-    """
+    """One timer for one response, not one for each event."""
 
     __slots__ = ("_event_at", "_events", "_handle", "_loop", "_outgoing", "_reply", "_settings")
 
@@ -302,15 +254,7 @@ _NUMBER: Final = 7_361_952_840_173_605
 
 
 class AnswerBytes:
-    """The bytes of one response's stream.
-
-    Args:
-        writer: Writes the response as events.
-        form: The framing of the events.
-
-    Attributes:
-        events: How many events were written.
-    """
+    """The bytes of one response's stream, and the number of its events."""
 
     __slots__ = ("_form", "_id", "_repeat", "_separator", "_taken", "_writer", "_writes_repeated", "events")
 
@@ -473,28 +417,8 @@ class BufferedReplySink:
         head: The head, once it is set.
         is_closed: Whether the client has left: later bytes are ignored.
         sent_at: When bytes were sent last, in the time of the event loop.
-        bytes: The bytes that were sent.
+        bytes: The number of bytes that were sent.
     """
-
-    __slots__ = (
-        "_backlog_bytes",
-        "_buffer_bytes",
-        "_deliver",
-        "_direct",
-        "_direct_writes",
-        "_ended",
-        "_is_head_sent",
-        "_loop",
-        "_pieces",
-        "_size",
-        "_waiting",
-        "_wake",
-        "_write",
-        "bytes",
-        "head",
-        "is_closed",
-        "sent_at",
-    )
 
     def __init__(
         self,

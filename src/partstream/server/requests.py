@@ -50,11 +50,9 @@ class RequestHead:
     """A request without its body.
 
     Attributes:
-        method: The HTTP method.
         path: The path below the mount of the application, percent-encoded, without the query.
         query: The query without the question mark.
         headers: The headers by name in lower case.
-        request_id: The id of the request.
         has_connection: Whether the reply may have `connection`: in HTTP/2 and later it may not (RFC 9113, 8.2.2).
         write: Writes bytes of a stream whose head is sent, or returns False where ASGI's `send` has to; None where the
             server has no such function.
@@ -192,13 +190,8 @@ def _not_json(message: str) -> RequestFailedError:
 class Endpoint:
     """A path where models answer, with its protocol.
 
-    Attributes:
-        protocol: The protocol.
-        base_path: The path of a client's base URL.
-        pattern: The path below that, with `{model}` where it names the model.
-        asks: The request writer, which has the header for the key.
-        reads: The request reader.
-        writes: The response writer.
+    The pattern is below the path of a client's base URL, with `{model}` where it names the model. `asks` is the request
+    writer, which has the header of the key, `reads` the request reader, and `writes` the response writer.
     """
 
     protocol: Protocol
@@ -219,12 +212,7 @@ class Endpoint:
         return {name: value for name, value in headers.items() if key in value}
 
     def request(
-        self,
-        path: str,
-        body: Mapping[str, Any],
-        headers: Mapping[str, str],
-        query: str = "",
-        method: str = "POST",
+        self, path: str, body: Mapping[str, Any], headers: Mapping[str, str], query: str = "", method: str = "POST"
     ) -> WireRequest:
         """A request at the whole path `path` as the request reader of this protocol gets it."""
         return WireRequest(path.removeprefix(self.base_path), body, headers, query, method, self.base_path)
@@ -255,14 +243,9 @@ _MOST_ALIKE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What a method at a path means.
+    """What a method at a path means: a response of a model, or the document or the stored response that it has.
 
-    Attributes:
-        method: The HTTP method.
-        path: The pattern of the whole path, see :mod:`partstream.protocols.serve`.
-        endpoint: The endpoint whose protocol is spoken here.
-        document: The document here, or None.
-        stored: What this route does with a stored response, or None.
+    `path` is the pattern of the whole path, see :mod:`partstream.protocols.serve`.
     """
 
     method: str

@@ -44,15 +44,9 @@ _MEBIBYTE: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ServingNumber:
-    """A number among the settings of a server.
+    """A number among the settings of a server, with its bounds.
 
-    Attributes:
-        name: The field of :class:`ServingSettings`.
-        default: Its default.
-        least: The smallest value.
-        most: The largest value.
-        unit: What it counts: `seconds`, `bytes`, or things such as `answers`.
-        says: What it does, as a phrase.
+    `unit` is `seconds`, `bytes`, or things such as `answers`; `says` is a phrase.
     """
 
     name: str
@@ -223,9 +217,7 @@ class AnswerRequest:
     """A request that waits for admission.
 
     Attributes:
-        caller: The caller.
         model: The model that the request names; one of those that :meth:`Admission.models_of` lets the caller use.
-        asked: The request.
         wire: The name of the protocol in which it came.
         client: The client, as its headers name it; good for showing and adding up, never for access.
         request_id: The id of the request. It belongs to this request alone; no client can choose it.
@@ -343,32 +335,27 @@ def settled(permit: Permit, ended: EndedAnswer) -> None:
 
 @dataclass(frozen=True, slots=True)
 class AnswerObservation:
-    """An answer that is over.
+    """A response that is over.
 
     Attributes:
         time: When the request was read, in seconds since 1970.
-        wire: The name of the protocol in which it was asked.
-        model: The id of the model that was asked for.
+        wire: The name of the protocol in which it came.
+        model: The id in the request.
         provider: The name of the provider that answered, or "" where none was asked.
         status: The HTTP status of the reply; of a frame of a socket, the status that it has there.
-        duration: The seconds from the request until its last byte was handed to the server.
-        request_id: The id that the reply carried.
-        client: The client, as its headers name it.
+        duration: The seconds from the request until its last byte was sent.
         caller: The name of the caller whose key was accepted, or "".
         is_stream: Whether the client asked for events; otherwise for one document.
-        outcome: How the answer ended, or None if it did not: the client left, or no provider was asked.
-        reason: Why the model stopped, or None.
-        usage: The tokens, or None.
-        cost: The cost in US dollars, as the upstreams that the provider asked reported or list it; or None.
+        outcome: How the response ended, or None if it did not: the client left, or no provider was asked.
+        cost: The cost in US dollars, as the upstreams that the provider asked reported or list it.
         is_usage_kept: Whether an upstream that the provider asked has entered its tokens into the ledger itself.
         is_usage_counted: Whether the tokens were counted here because the provider reported none.
-        first_part_after: The seconds from the request until the first part, or None without a part.
+        first_part_after: The seconds from the request until the first part.
         bytes: The bytes of the body that was sent.
         events: The events that were sent; 0 of a document.
         is_cancelled: Whether the client left before the end.
-        error: The class of the error that ended the answer, such as `UpstreamFailureError`; of a refused request, its
-            kind of failure, such as `unauthenticated`; or None.
-        response_id: The id of the answer on the wire, or None.
+        error: The class of the error that ended the response, such as `UpstreamFailureError`; of a refused request, its
+            kind of failure, such as `unauthenticated`.
         violations: How often the provider broke a rule of the contract; the parts that did were left out.
     """
 
@@ -401,12 +388,7 @@ class AnswerTrace(Protocol):
     """One answer as it is traced. Spans of OpenTelemetry, an extra, implement it."""
 
     def calling(self, provider: str, model: str) -> AbstractContextManager[object]:
-        """The time in which the provider is asked; entered and left in the task that asks it.
-
-        Args:
-            provider: The name of the provider.
-            model: The id of the model.
-        """
+        """The time in which the provider is asked; entered and left in the task that asks it."""
         ...
 
     def finish(self, answer: AnswerObservation) -> None:

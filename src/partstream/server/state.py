@@ -74,19 +74,13 @@ class ServerState:
         rules: How it differs from others.
 
     Attributes:
-        settings: The settings.
-        rules: How it differs from others.
-        routes: All routes of the protocols.
         base_paths: The path of a client's base URL for each protocol; the first, where it has several.
-        catalogue: The models.
         memory: What it remembers of its responses.
         thinking: The state of thinking that clients of some wires cannot return.
         requests: How many requests are being read or answered.
         is_draining: Whether new responses are refused.
         owner_routes: The owner's own routes.
         lifetimes: What the owner runs beside the requests.
-        start_trace: Starts the trace of a request for a response, or None.
-        last_answers: Captures the responses, or None.
     """
 
     def __init__(
@@ -277,14 +271,13 @@ def installation_secret(folder: Path | None) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A request with what it refers to.
+    """A request with the earlier responses that it refers to.
 
     Attributes:
         asks: The request to the model.
         own: The request as it is stored.
-        earlier: What it refers to.
         is_kept: Whether its response goes into the store.
-        is_local: Whether what it continues is remembered by its socket alone.
+        is_local: Whether its socket alone remembers what it continues.
     """
 
     asks: WireRequest
@@ -297,12 +290,8 @@ class Remembered:
 class AnswerMemory:
     """What one server remembers of its responses.
 
-    Args:
-        store: The store; None to keep no response.
-        secret: What the server signs with.
-
     Attributes:
-        store: The store, or None.
+        store: The store; None to keep no response.
         secret: What the server signs with.
         running: The responses that run and will be stored, by their owner and id.
     """
@@ -422,16 +411,7 @@ MOST_BYTES: Final = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class OwnerRequest:
-    """A request at a path of the owner's.
-
-    Attributes:
-        method: The HTTP method.
-        path: The path.
-        query: The query without the question mark.
-        headers: The headers by name in lower case, with the key in them.
-        body: The body.
-        request_id: The id of the request.
-    """
+    """A request at a path of the owner's; the names of its headers are in lower case, and the key is in them."""
 
     method: str
     path: str
@@ -451,14 +431,7 @@ class OwnerRequest:
 
 @dataclass(frozen=True, slots=True)
 class OwnerReply:
-    """A reply to a request at a path of the owner's.
-
-    Attributes:
-        body: The body.
-        content_type: Its media type.
-        status: The HTTP status.
-        headers: Further headers, names in lower case.
-    """
+    """A reply to a request at a path of the owner's."""
 
     body: bytes
     content_type: str = "application/json"
@@ -477,12 +450,8 @@ OwnerHandler: TypeAlias = "Callable[[OwnerRequest, Caller], Awaitable[OwnerReply
 
 @dataclass(frozen=True, slots=True)
 class OwnerRoute:
-    """The route of one method at a path of the owner's.
-
-    Attributes:
-        handler: Answers a request.
-        is_open: Whether it needs no key; the caller is :data:`~partstream.server.clients.NOBODY` then.
-        most_bytes: The largest body that it takes.
+    """The route of one method at a path of the owner's: its handler, whether it needs no key (the caller is
+    :data:`~partstream.server.clients.NOBODY` then), and the largest body that it takes.
     """
 
     handler: OwnerHandler
@@ -517,8 +486,7 @@ class OwnerRoutes:
 def page_handler(make: Callable[[str], tuple[str, bytes]]) -> OwnerHandler:
     """Answers with a page, which is for owners of the server, and for every caller where no key is needed.
 
-    Args:
-        make: Makes the page, given the header `accept` of the request: its content type and its bytes.
+    `make` gets the header `accept` of the request and returns the content type and the bytes.
     """
 
     async def show(request: OwnerRequest, caller: Caller) -> OwnerReply:

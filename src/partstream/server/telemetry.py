@@ -270,11 +270,7 @@ def open_answer_ledger(folder: Path | None = None) -> AnswerLedger | None:
 
 
 class AnswerLedger:
-    """Writes responses into the ledger's file.
-
-    Args:
-        path: The path of the file, which is made with the first answer.
-    """
+    """Writes responses into the ledger's file, which is made with the first one."""
 
     def __init__(self, path: Path) -> None:
         self._rows: _Waiting = _Waiting()
@@ -391,11 +387,7 @@ _NO_MODEL: Final = "unknown"
 
 
 class ServingMetrics:
-    """The metrics of one server.
-
-    Args:
-        open_answers: Returns the number of responses that run now.
-    """
+    """The metrics of one server; `open_answers` returns the number of responses that run now."""
 
     def __init__(self, open_answers: Callable[[], int]) -> None:
         from prometheus_client import (  # noqa: PLC0415 - an extra
@@ -457,11 +449,7 @@ class ServingMetrics:
             self._repeated.labels(client).inc()
 
     def page(self, accept: str = "") -> tuple[str, bytes]:
-        """The content type and the body of `GET /metrics`.
-
-        Args:
-            accept: The header `accept` of the request: Prometheus asks for OpenMetrics where it reads that.
-        """
+        """The content type and the body of `GET /metrics`; Prometheus asks for OpenMetrics in the header `accept`."""
         from prometheus_client.exposition import choose_encoder  # noqa: PLC0415 - an extra
 
         encode, content_type = choose_encoder(accept)

@@ -45,11 +45,7 @@ def is_configured() -> bool:
 
 
 def trace_starter(provider: TracerProvider | None = None) -> StartTrace:
-    """Makes the function that starts the trace of each request.
-
-    Args:
-        provider: Where the spans go; None for the one that the program has set.
-    """
+    """Makes the function that starts the trace of each request; by default for the provider of the program."""
     from opentelemetry import propagate, trace  # noqa: PLC0415 - an extra
 
     tracer = trace.get_tracer(_TRACER, __version__, provider)
@@ -145,12 +141,7 @@ _SERVICE: Final = "partstream"
 
 
 class Tracing:
-    """The spans of a server, until it ends.
-
-    Args:
-        start_trace: Starts the trace of each request.
-        exported: What sends the spans, if that was opened here.
-    """
+    """The spans of a server, until it ends; `exported` sends them, if it was opened here."""
 
     def __init__(self, start_trace: StartTrace, exported: TraceTracerProvider | None = None) -> None:
         self.start_trace = start_trace

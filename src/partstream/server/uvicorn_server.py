@@ -271,12 +271,7 @@ class _ChunkWriter:
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """One connection.
-
-    Args:
-        limits: Its limits.
-        options: What uvicorn gives every connection.
-    """
+    """One connection; the options are those that uvicorn gives every connection."""
 
     def __init__(self, *, limits: ConnectionLimits, **options: Any) -> None:
         super().__init__(**options)

@@ -195,13 +195,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a plot with bars.
-
-    Attributes:
-        label: The label below it.
-        title: Its description in words.
-        heights: The height of each piece, from the bottom.
-    """
+    """One column of bars: the label below it, its description, and the height of each piece from the bottom."""
 
     label: str
     title: str
@@ -210,13 +204,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point of a line.
-
-    Attributes:
-        title: Its description in words.
-        value: Its height.
-        limit: The most that it can be, or None if that is unknown.
-    """
+    """One point of a line: its description, its height, and the most that it can be, if that is known."""
 
     title: str
     value: float
@@ -226,14 +214,14 @@ class Point:
 def bars(
     title: str, columns: Sequence[Column], pieces: Sequence[Piece], shown: Callable[[float], str], name: str
 ) -> str:
-    """Columns of stacked pieces.
+    """Columns of stacked pieces, from left to right; at least one.
 
     Args:
-        title: What the plot shows, for those who do not see it.
-        columns: The columns, from left to right; at least one.
+        title: The description of the plot, for those who do not see it.
+        columns: The columns.
         pieces: The kinds of pieces, from the bottom.
         shown: A value as text, for the scale.
-        name: A name of the plot that is an identifier, unlike that of every other plot of the page.
+        name: An identifier of the plot, unlike that of every other plot of the page.
     """
     top = _scale(max(sum(column.heights) for column in columns))
     step = (_WIDTH - _LEFT) / len(columns)
@@ -257,14 +245,7 @@ def bars(
 
 
 def line(title: str, points: Sequence[Point], shown: Callable[[float], str], name: str) -> str:
-    """A line through points, and their limit above it.
-
-    Args:
-        title: What the plot shows, for those who do not see it.
-        points: The points, from left to right; at least one.
-        shown: A value as text, for the scale.
-        name: A name of the plot that is an identifier, unlike that of every other plot of the page.
-    """
+    """A line through points, from left to right, and their limit above it; the arguments are those of :func:`bars`."""
     top = _scale(max(max(point.value, point.limit or 0) for point in points))
     step = (_WIDTH - _LEFT - 16) / max(len(points) - 1, 1)
     places = [(_LEFT + 8 + step * number, _y(point.value, top), point) for number, point in enumerate(points)]
@@ -385,13 +366,7 @@ def _row(row: Sequence[str], columns: Sequence[int], kinds: Sequence[str]) -> st
 
 
 def figure(caption: str, plot: str, pieces: Sequence[Piece]) -> str:
-    """A plot with its caption, and with the legend of its pieces where it has any.
-
-    Args:
-        caption: What it shows, as text.
-        plot: The plot as SVG.
-        pieces: The kinds of pieces, as in the plot.
-    """
+    """A plot with its caption, and with the legend of its pieces where it has any."""
     keys = "".join(
         f'<li><svg viewBox="0 0 20 12" aria-hidden="true"><rect class="{piece.style}" x="1" y="1" width="18" '
         f'height="10"/></svg>{text(piece.name)}</li>'

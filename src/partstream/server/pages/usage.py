@@ -295,15 +295,17 @@ _BUTTONS: Final = (
 
 
 def findings_html(name: str, findings: Sequence[ShownFinding], policy: ContentPolicy) -> str:
-    """The page as one document.
-
-    Args:
-        name: The person's name for what was examined.
-        findings: The findings, in the order of the checks.
-        policy: The page's Content-Security-Policy.
-    """
+    """The page as one document; `name` is the person's name for what was examined."""
     title = _title(name)
-    rows = "".join(map(_row, findings))
+    rows = ""
+    for one in findings:
+        verdict = one["verdict"]
+        advice = f'<p class="advice"><span class="quiet">What helps:</span> {text(one["advice"])}</p>'
+        rows += (
+            f'<li class="{verdict}"><span class="sign" aria-hidden="true">{_SIGNS[verdict]}</span>'
+            f'<div><p><span class="unseen">{verdict}: </span><strong>{text(one["subject"])}</strong>: '
+            f"{text(one['says'])}</p>{advice if one['advice'] else ''}</div></li>"
+        )
     buttons = "".join(
         f'<button type="button" data-message="{message}" data-said="{text(said)}">{label}</button>'
         for message, label, said in _BUTTONS
@@ -329,16 +331,6 @@ def findings_text(name: str, findings: Sequence[ShownFinding]) -> str:
 
 def _title(name: str) -> str:
     return f"Connection of {name}"
-
-
-def _row(finding: ShownFinding) -> str:
-    verdict = finding["verdict"]
-    advice = f'<p class="advice"><span class="quiet">What helps:</span> {text(finding["advice"])}</p>'
-    return (
-        f'<li class="{verdict}"><span class="sign" aria-hidden="true">{_SIGNS[verdict]}</span>'
-        f'<div><p><span class="unseen">{verdict}: </span><strong>{text(finding["subject"])}</strong>: '
-        f"{text(finding['says'])}</p>{advice if finding['advice'] else ''}</div></li>"
-    )
 
 
 def _summary(findings: Sequence[ShownFinding]) -> str:
