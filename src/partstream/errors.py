@@ -160,11 +160,7 @@ class ContractViolationError(CallerError):
 
 
 class DuplicateVendorError(CallerError):
-    """A provider was registered under a vendor that already has a provider.
-
-    Attributes:
-        vendor: The vendor.
-    """
+    """A provider was registered under a vendor that already has a provider."""
 
     def __init__(self, vendor: str) -> None:
         super().__init__(f"the vendor {vendor!r} already has a provider: dispose of its registration first")

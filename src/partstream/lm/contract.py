@@ -72,15 +72,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class UnobservablePromise:
-    """A demand of the document that no checker of parts can judge.
-
-    Attributes:
-        bound_to: The side that has to keep the promise, `provider` or `consumer`.
-        section: The section of the document that states the promise.
-        level: The requirement level.
-        text: The promise as one sentence.
-        reason: Why a stream of parts does not show whether the promise is kept.
-    """
+    """A demand of the document that no checker of parts can judge: the side that it binds, and why."""
 
     bound_to: str
     section: str
@@ -441,12 +433,7 @@ class CheckMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CodePlace:
-    """A line of a provider's source; its string form is `file:line`.
-
-    Attributes:
-        file: The path of the file, as in the code object.
-        line: The number of the line, from 1.
-    """
+    """A line of a provider's source; its string form is `file:line`."""
 
     file: str
     line: int
@@ -679,12 +666,7 @@ def missing_evidence(
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What helps a person with a broken promise.
-
-    Attributes:
-        seen: What a person sees in VS Code.
-        causes: What is usually wrong in the provider; the likeliest first.
-    """
+    """What a person sees in VS Code of a broken promise, and its causes in the provider; the likeliest first."""
 
     seen: str
     causes: tuple[str, ...]

@@ -62,12 +62,7 @@ class KeptFolder:
     def write(self, name: str, data: bytes) -> Path:
         """Writes a file as a whole, readable for the user alone; a file of the same name is replaced.
 
-        Args:
-            name: A name that `names` knows.
-            data: The content.
-
-        Returns:
-            Its path.
+        `names` has to know the name.
 
         Raises:
             OSError: The system refuses, or the folder is a link or something else.
@@ -161,13 +156,9 @@ def _size(count: int) -> str:
 
 
 class KeptFiles:
-    """The files of answers in one folder. Any number of processes may share it.
+    """The files of responses in one folder, by default that of the user's cache.
 
-    Args:
-        folder: The folder; None for that of the user's cache. It is made when the first file is kept, for the user
-            alone.
-        limits: The limits of what it holds.
-        clock: Returns the seconds since 1970.
+    It is made when the first file is kept, for the user alone. Any number of processes may share it.
     """
 
     def __init__(
@@ -197,14 +188,9 @@ class KeptFiles:
         return _NAME.fullmatch(path.name) is not None and path.as_uri() == url
 
     def find(self, url: str, most_bytes: int) -> bytes | None:
-        """The bytes of a kept file by the address in its link.
+        """The bytes of a kept file by the address in its link, if they are no more than `most_bytes`.
 
-        Args:
-            url: The address.
-            most_bytes: The most bytes of a file that is read.
-
-        Returns:
-            The bytes; None for a file that is gone or larger, and for the address of anything else.
+        None for a file that is gone or larger, and for the address of anything else.
         """
         path = self._folder.path / url.rpartition("/")[2]
         if not self.owns(url) or path.is_symlink():

@@ -68,20 +68,18 @@ class ProviderLoader(Protocol):
 
     Attributes:
         is_own: Whether the person's own code is loaded.
-        file: The person's own file that holds the provider; None where there is none, or it is not known yet.
-        place: The place of the provider or its server for the log: `from parrot.py`, `at https://host/v1`.
     """
 
     is_own: ClassVar[bool]
 
     @property
     def file(self) -> Path | None:
-        """The attribute `file`."""
+        """The person's own file that holds the provider; None where there is none, or it is not known yet."""
         ...
 
     @property
     def place(self) -> str:
-        """The attribute `place`."""
+        """The place of the provider or its server for the log: `from parrot.py`, `at https://host/v1`."""
         ...
 
     def stamp(self) -> Stamp:

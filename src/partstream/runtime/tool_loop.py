@@ -136,12 +136,7 @@ def _failure(call: ToolCallPart, text: str, error: BaseException | None) -> Tool
 
 @dataclass(frozen=True, slots=True)
 class RoundStarted:
-    """The loop sends a request.
-
-    Attributes:
-        number: The number of the round, from 1.
-        messages: The messages of the request.
-    """
+    """The loop sends a request: the number of its round, from 1, and its messages."""
 
     number: int
     messages: tuple[ChatMessage, ...]
@@ -163,13 +158,7 @@ class ToolCallStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultReceived:
-    """A tool has ended; the results of a round come in the order in which the tools end.
-
-    Attributes:
-        call: The call that the result answers.
-        result: The result for the model.
-        error: The error that the tool raised, or None.
-    """
+    """A tool has ended, with the error that it raised or None; results come in the order in which the tools end."""
 
     call: ToolCallPart
     result: ToolResultPart

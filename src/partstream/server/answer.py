@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from partstream.conversation.provider_state import CallersMemory
     from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.lm.contract import Violation
-    from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart
     from partstream.server.clients import Caller, RequestClient
@@ -107,34 +106,6 @@ _STOPPED: Final = FinishReason(UnifiedFinishReason.OTHER, "server_stopped")
 _CANCELLED: Final = FinishReason(UnifiedFinishReason.OTHER, "cancelled")
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerEnd:
-    """How a response ended.
-
-    Attributes:
-        finish: The finish as it was written; None where the client left before.
-        first_part_at: When the first part came, in the time of the event loop.
-        kept: What the upstreams that the provider asked have entered into the ledger.
-        cost: The cost in US dollars that the provider reported.
-        usage: The tokens that the provider reported as a part.
-        answer: Makes the message of the parts that were reported; of a long response its beginning.
-        length: The ratio of the length of all parts to that of `answer`.
-    """
-
-    finish: Finish | None
-    is_usage_counted: bool
-    is_cancelled: bool
-    first_part_at: float | None
-    violations: Counter[str]
-    error: BaseException | None
-    kept: tuple[UsageRow, ...]
-    cost: float | None
-    usage: Usage | None
-    was_asked: bool
-    answer: Callable[[], ChatMessage]
-    length: float
-
-
 class ProviderCall:
     """One call of a provider, from its start until the provider has stopped.
 
@@ -152,6 +123,14 @@ class ProviderCall:
         capture: Captures the response.
         current: What the provider may know of its caller.
         reported: Looks at each part, and decides whether the response must end after it.
+
+    Attributes:
+        finish: The finish as it was written; None before it, and where the client left before.
+        is_usage_counted: Whether its tokens were counted here.
+        is_cancelled: Whether the client left.
+        violations: How often each rule of the contract was broken, by its id.
+        usage_rows: What the upstreams that the provider asked have entered into the ledger.
+        progress: What the provider has reported.
     """
 
     def __init__(
@@ -185,18 +164,18 @@ class ProviderCall:
         self._current = current
         self._reported = reported
         look = None if reported is None else self._look
-        self._progress = ReplyProgress(reply, outlet, self._fail, capture, look)
-        self._violations: Counter[str] = Counter()
+        self.progress = ReplyProgress(reply, outlet, self._fail, capture, look)
+        self.violations: Counter[str] = Counter()
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
-        self._checked = CheckedProgress(self._progress, tools=None, on_violation=self._note_violation)
+        self._checked = CheckedProgress(self.progress, tools=None, on_violation=self._note_violation)
         self._task: asyncio.Task[None] | None = None
-        self._finish: Finish | None = None
-        self._error: BaseException | None = None
+        self.finish: Finish | None = None
+        self.error: BaseException | None = None
         self._is_over = False
-        self._is_cancelled = False
-        self._is_counted = False
-        self._was_asked = False
-        self._kept: list[UsageRow] = []
+        self.is_cancelled = False
+        self.is_usage_counted = False
+        self.was_asked = False
+        self.usage_rows: list[UsageRow] = []
 
     def start(self) -> None:
         """Calls the provider in a task of its own; a second call does nothing."""
@@ -209,15 +188,15 @@ class ProviderCall:
         Nothing more is written, except the end of a response that is remembered.
         """
         if not self._is_over:
-            self._is_cancelled = True
+            self.is_cancelled = True
             if self._is_kept:
                 self._write(Finish(self._stopped, _CANCELLED))
-            self._finish, self._is_over = None, True
+            self.finish, self._is_over = None, True
             self._silence_provider()
 
     def stop_for_client(self) -> None:
         """Ends the response because its client asks for that, in the wire's own words. Later calls do nothing."""
-        self._is_cancelled = self._is_cancelled or not self._is_over
+        self.is_cancelled = self.is_cancelled or not self._is_over
         self._end_early(Finish(self._stopped, _CANCELLED))
 
     def end_empty(self) -> None:
@@ -262,40 +241,23 @@ class ProviderCall:
         if self._task is not None:
             self._task.cancel()
 
-    def end(self) -> AnswerEnd:
-        """How the response ended."""
-        return AnswerEnd(
-            self._finish,
-            self._is_counted,
-            self._is_cancelled,
-            self._progress.first_part_at,
-            self._violations,
-            self._error,
-            tuple(self._kept),
-            self._progress.cost,
-            self._progress.usage,
-            self._was_asked,
-            self._progress.kept.message,
-            self._progress.kept.length,
-        )
-
     def _look(self, part: ResponsePart) -> None:
         """Ends the response as one that has reached its longest length, where its permit wants that."""
         assert self._reported is not None  # noqa: S101 - otherwise no part is looked at
         if (stop := self._reported(part)) is not None:
             reason = FinishReason(UnifiedFinishReason.LENGTH, stop.reason)
-            self._end_early(Finish(Outcome.INCOMPLETE, reason, self._progress.usage))
+            self._end_early(Finish(Outcome.INCOMPLETE, reason, self.progress.usage))
 
     async def _provide(self) -> None:
         """Calls the provider and writes the end. Raises nothing: a task that raises SystemExit ends the event loop."""
-        self._was_asked = not self._is_over  # it is over if the client has left while the response waited for admission
-        if not self._was_asked:
+        self.was_asked = not self._is_over  # it is over if the client has left while the response waited for admission
+        if not self.was_asked:
             return
         traced: AbstractContextManager[object] = (
             nullcontext() if self._trace is None else self._trace.calling(self._name, self._model.id)
         )
         try:
-            with traced, capturing(self._capture), answering(self._current), watched_usage() as self._kept:
+            with traced, capturing(self._capture), answering(self._current), watched_usage() as self.usage_rows:
                 answer = self._model.provider.provide_language_model_chat_response(
                     self._model.information,
                     self._asked.messages,
@@ -316,7 +278,7 @@ class ProviderCall:
             self._fail(error)
 
     async def _complete(self) -> None:
-        finish, progress = self._checked.said_finish, self._progress
+        finish, progress = self._checked.said_finish, self.progress
         if finish is None:
             reason = UnifiedFinishReason.TOOL_CALLS if progress.has_calls else UnifiedFinishReason.STOP
             finish = Finish(Outcome.COMPLETED, FinishReason(reason))
@@ -324,7 +286,7 @@ class ProviderCall:
             usage, kept = progress.usage, progress.kept
             if usage is None:
                 usage = await counted_usage(self._model, self._asked, kept.message(), kept.length, self._source.token)
-                self._is_counted = True
+                self.is_usage_counted = True
             finish = replace(finish, usage=usage)
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED} and finish.error is None:
             finish = replace(finish, error=LanguageModelError("the provider gave no reason for its failure"))
@@ -348,7 +310,7 @@ class ProviderCall:
         """Ends the response with an error, whose text passes only if it is one of ours."""
         if self._is_over:
             return
-        self._error = error
+        self.error = error
         if isinstance(error, LanguageModelError):
             told = error
             _logger.info("the provider %s failed: %s", self._name, with_facts(str(error), error))
@@ -365,7 +327,7 @@ class ProviderCall:
         """Writes an end although the provider has not returned, or has raised."""
         if self._is_over:
             return
-        self._error = finish.error if self._error is None else self._error
+        self.error = finish.error if self.error is None else self.error
         self._write(finish)
         self._silence_provider()
 
@@ -374,10 +336,10 @@ class ProviderCall:
         if self._is_over:
             return
         self._is_over = True
-        self._finish = finish
-        self._error = self._error or finish.error
+        self.finish = finish
+        self.error = self.error or finish.error
         # Clients of some wires do not return the state of thinking.
-        state, kept = self._progress.state, self._progress.kept
+        state, kept = self.progress.state, self.progress.kept
         is_whole = finish.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE} and kept.length == 1.0
         if self._thinking is not None and state is not None and is_whole:
             self._thinking.remember(kept.message().content, state)
@@ -385,7 +347,7 @@ class ProviderCall:
             self._reply.finish(replace(finish, response_id=None) if self._has_own_ids else finish)
         except Exception as error:
             _logger.exception("the end of an answer of the provider %s could not be written", self._name)
-            self._error = error
+            self.error = error
             self._reply.break_off(error)
 
     def _silence_provider(self) -> None:
@@ -401,9 +363,9 @@ class ProviderCall:
         return self._model.provider_name
 
     def _note_violation(self, violation: Violation) -> None:
-        self._violations[violation.rule.id] += 1
+        self.violations[violation.rule.id] += 1
         place = "" if violation.place is None else f" at {violation.place}"
-        if self._violations[violation.rule.id] == 1:
+        if self.violations[violation.rule.id] == 1:
             # What was reported instead is left out: it may hold what a person wrote.
             said = "the provider %s broke the rule %s%s: %s"
             _logger.warning(said, self._name, violation.rule.id, place, violation.rule.text)

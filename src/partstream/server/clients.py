@@ -167,10 +167,7 @@ def given_token(environment: Mapping[str, str], file: Path | None = None) -> Acc
 
 
 def kept_token(file: Path | None = None) -> AccessToken:
-    """The token of this machine; made when there is none yet.
-
-    Args:
-        file: The file; None for :func:`kept_token_file`.
+    """The token of this machine, by default in :func:`kept_token_file`; made when there is none yet.
 
     Raises:
         UnusableTokenError: The file cannot be written or read, or holds something else.

@@ -487,9 +487,8 @@ class ResponseRun:
         finally:
             self._state.dismiss(answer)
             if capture is not None:
-                end = answer.end()
-                finish = None if end.is_cancelled else end.finish
-                capture.end("cancelled" if finish is None else finish.outcome.value, end.error)
+                finish = None if answer.is_cancelled else answer.finish
+                capture.end("cancelled" if finish is None else finish.outcome.value, answer.error)
 
     async def _transfer(
         self,
@@ -556,8 +555,9 @@ class ResponseRun:
         if self._running is None:
             ended = EndedAnswer(observation, asked, False, None, (), KeptAnswer().message, 1.0)
         else:
-            end = self._running.end()
-            ended = EndedAnswer(observation, asked, end.was_asked, end.usage, end.kept, end.answer, end.length)
+            call, progress = self._running, self._running.progress
+            kept, rows = progress.kept, tuple(call.usage_rows)
+            ended = EndedAnswer(observation, asked, call.was_asked, progress.usage, rows, kept.message, kept.length)
         settled(permit, ended)
 
     # ---- What is known of it ----
@@ -565,26 +565,25 @@ class ResponseRun:
     def _observe(
         self, answer: ProviderCall, reply: ReplyWriter, outgoing: BufferedReplySink, model: CataloguedModel
     ) -> None:
-        end = answer.end()
-        finish, first = end.finish, end.first_part_at
-        costs = [row.cost for row in end.kept if row.cost is not None]  # what the upstreams cost, where it is known
+        finish, first, rows = answer.finish, answer.progress.first_part_at, answer.usage_rows
+        costs = [row.cost for row in rows if row.cost is not None]  # what the upstreams cost, where it is known
         self._report(
             replace(
-                self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, end.error),
+                self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, answer.error),
                 model=model.id,
                 provider=self._upstream or model.provider_name,
                 outcome=None if finish is None else finish.outcome,
                 reason=None if finish is None else finish.reason,
                 usage=None if finish is None else finish.usage,
-                is_usage_counted=end.is_usage_counted,
+                is_usage_counted=answer.is_usage_counted,
                 first_part_after=None if first is None else first - self._started,
                 bytes=outgoing.bytes,
                 events=reply.events,
-                is_cancelled=end.is_cancelled,
-                cost=sum(costs) if costs else end.cost,
-                is_usage_kept=bool(end.kept),
+                is_cancelled=answer.is_cancelled,
+                cost=sum(costs) if costs else answer.progress.cost,
+                is_usage_kept=bool(rows),
                 response_id=None if finish is None else finish.response_id,
-                violations=end.violations.total(),
+                violations=answer.violations.total(),
             )
         )
 

@@ -239,8 +239,7 @@ class AnswerRequest:
 class StopAnswer:
     """A response that runs must end now, for its client as one that has reached its longest length.
 
-    Attributes:
-        reason: Why, as a word for programs, such as `budget_spent`.
+    `reason` is a word for programs, such as `budget_spent`.
     """
 
     reason: str

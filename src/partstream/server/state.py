@@ -258,8 +258,7 @@ _FRAME_BYTES: Final = 16 * 1024 * 1024
 def installation_secret(folder: Path | None) -> bytes:
     """The secret with which a server signs: one for all processes with the same folder, made when there is none yet.
 
-    Args:
-        folder: The folder of what the server keeps; None for a secret of this process alone.
+    Without a folder, it is one of this process alone.
 
     Raises:
         UnusableTokenError: The file of the secret cannot be written or read.

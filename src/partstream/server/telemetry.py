@@ -94,14 +94,9 @@ class TokenType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of a response whose distribution is kept.
+    """A number of a response whose distribution is kept, with its name and unit in the conventions.
 
-    Attributes:
-        name: The name in the conventions.
-        unit: Its unit, as the conventions write it: `s`, or `{token}`.
-        says: The description for people.
-        bounds: The upper bounds of its buckets.
-        of: Returns the number of a response, or None where it has none.
+    `says` is for people, `bounds` are those of its buckets, and `of` returns the number, or None where there is none.
     """
 
     name: str
