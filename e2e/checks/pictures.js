@@ -40,7 +40,7 @@ const CHAT_PIXELS = 430;
 const TALL_PIXELS = 800;
 const BOX = ".quick-input-widget:visible";
 const CHAT = ".part.auxiliarybar";
-const USAGE_ITEM = '.statusbar-item[id$="partstream.lm.parts"]';
+const USAGE_ITEM = '.statusbar-item[id$="partstream.usage"]';
 const HUB_ITEM = '.statusbar-item[id$="partstream.hub"]';
 const HOVER = ".workbench-hover:visible";
 

@@ -11,7 +11,7 @@ const ANSWER = `${PANEL} ${RESPONSE}`;
 const ROW = `${PANEL} .monaco-list-row`;
 const STOP = `${PANEL} .chat-input-toolbars .codicon-stop-circle, ${PANEL} .chat-input-toolbars .codicon-debug-stop`;
 const LOADING = `${PANEL} .chat-response-loading`;
-const USAGE_ITEM = '.part.statusbar .statusbar-item[id$="partstream.lm.parts"]';
+const USAGE_ITEM = '.part.statusbar .statusbar-item[id$="partstream.usage"]';
 const WAITING_ITEM = '.part.statusbar .statusbar-item[id$="partstream.waiting"]';
 const HUB_ITEM = '.part.statusbar .statusbar-item[id$="partstream.hub"]';
 const WINDOW = { viewport: { width: 1400, height: 900 } };

@@ -17,7 +17,7 @@ const ICONS = /\$\([^)]*\)\s*/g;
 
 /** A status bar item that runs a command when clicked; hidden until it shows something. */
 export function createStatusItem(command: string): vscode.StatusBarItem {
-  const item = vscode.window.createStatusBarItem("partstream.lm.parts", vscode.StatusBarAlignment.Right, 100);
+  const item = vscode.window.createStatusBarItem("partstream.usage", vscode.StatusBarAlignment.Right, 100);
   item.name = l10n.t("Partstream Token Usage");
   item.command = command;
   return item;

@@ -109,7 +109,7 @@ test("the status bar says what the last answer took, in the colour of a full inp
     text: "$(symbol-number) 950 in · 20 out · 50% cached · $0.13",
     background: "statusBarItem.errorBackground",
   });
-  assert.equal(world.heard.get("partstream.lm.parts"), "Partstream Token Usage: 950 in · 20 out · 50% cached · $0.13");
+  assert.equal(world.heard.get("partstream.usage"), "Partstream Token Usage: 950 in · 20 out · 50% cached · $0.13");
   set("usageInStatusBar", false);
   assert.equal(shownItem("usage"), undefined);
 });

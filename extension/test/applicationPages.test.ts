@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { answer, models, NEW, OLD, start, until } from "./applicationWorld";
 import { Panel, set, shownItem, world } from "./vscodeModule";
 
-const USAGE = "partstream.lm.parts";
+const USAGE = "partstream.usage";
 const show = (): unknown => world.commands.get("partstream.showUsage")?.();
 const html = (): string => world.panels.get(USAGE)?.webview.html ?? "";
 

@@ -4,7 +4,7 @@ import { answer, models, NEW, start, until } from "./applicationWorld";
 import { settled } from "./testClock";
 import { set, shownItem, world } from "./vscodeModule";
 
-const INSPECTOR = "partstream.devtools.inspector.shapes";
+const INSPECTOR = "partstream.inspector";
 const run = (command: string): unknown => world.commands.get(`partstream.${command}`)?.();
 const html = (): string => world.panels.get(INSPECTOR)?.webview.html ?? "";
 const heard =

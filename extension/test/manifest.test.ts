@@ -82,7 +82,7 @@ test("answers are looked at and recorded, and hubs are joined, in trusted folder
 });
 
 test("VS Code starts the extension when it has started, for a link to it, and for a page that comes back with the window", () => {
-  assert.deepEqual(manifest.activationEvents, ["onStartupFinished", "onUri", "onWebviewPanel:partstream.lm.parts"]);
+  assert.deepEqual(manifest.activationEvents, ["onStartupFinished", "onUri", "onWebviewPanel:partstream.usage"]);
 });
 
 test("no command takes the place of VS Code's own menu of a group, and VS Code asks for the address, the protocol and the key", () => {

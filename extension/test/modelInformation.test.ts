@@ -51,7 +51,7 @@ test("what the host reads of extra is passed on, and may hide the model", () => 
       contextSize: { type: "number", enum: [64_000, 128_000], group: "tokens" },
     },
   };
-  const warningText = { "partstream.settings.kinds": "unknown setting" };
+  const warningText = { "partstream.settings": "unknown setting" };
   const extra = {
     configurationSchema,
     isUserSelectable: false,
