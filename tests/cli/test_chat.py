@@ -419,7 +419,7 @@ def test_a_trace_has_a_line_for_every_event_and_nothing_of_the_answer():
         async with ReplayUpstream() as upstream:
             ended = await call("chat", "Hi", "--base-url", upstream.base_url, "--model", "text", "--log-level", "trace")
         lines = [line for line in ended.errors.splitlines() if "partstream.upstreams.trace" in line]
-        assert lines[0].startswith("TRACE partstream.upstream.transport: answer 1 #1 +")
+        assert lines[0].startswith("TRACE partstream.upstreams.trace: answer 1 #1 +")
         assert "response.output_text.delta" in ended.errors
         assert "Hello" in ended.output
         assert "Hello" not in ended.errors

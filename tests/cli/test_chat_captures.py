@@ -32,7 +32,7 @@ def test_the_trace_is_a_line_an_event_and_the_answer_stays_alone_in_the_output()
         async with ReplayUpstream() as upstream:
             ended = await call(*chat(upstream, "--trace", "Hi"))
         assert (ended.code, ended.output) == (0, f"{HELLO}\n")
-        lines = [line for line in ended.errors.splitlines() if line.startswith("TRACE partstream.upstream.transport: ")]
+        lines = [line for line in ended.errors.splitlines() if line.startswith("TRACE partstream.upstreams.trace: ")]
         assert len(lines) > 10
         assert "response.completed" in "".join(lines)
         assert "Grüße" not in "".join(lines)
