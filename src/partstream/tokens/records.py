@@ -1,4 +1,19 @@
-"""The rows of the ledger, as values: numbers and digests, never a text, a key or an address."""
+"""The rows of the ledger, as values: numbers and digests, never a text, a key or an address.
+
+A row belongs to a digest. Two digests are equal exactly if the count of one thing also holds for the other: a digest
+covers all bytes of every part, so that two different results under one call id differ, and so do two images of the same
+length. It leaves out what no prompt holds: the host's marks, which move from message to message, and call ids, which
+hosts rewrite. It covers thinking, unlike the digests of :mod:`partstream.conversation.turns`, which identify
+conversations and not counts. It is one pass of SHA-256, for which today's processors have instructions, and is the same
+after a restart and on any machine.
+
+Calibration learns the factors that multiply estimates, by model family, from the reports of upstreams. A sample is the
+ratio of a reported number to the *uncorrected* estimate of the same text, so the factor never affects its own samples:
+a ratio to corrected estimates would converge to the square root of the truth.
+
+A fact is what one ledger reports to another. The last part tells the code that runs an answer what usage was kept while
+it ran. No function here knows a file or a clock.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +35,6 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import MessagePart
     from partstream.tokens.families import CountSource
-
-
-# ---- rows ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +75,7 @@ class TotalRow:
 
 @dataclass(frozen=True, slots=True)
 class LimitRow:
-    """The input limit that an upstream reported for a model.
-
-    Attributes:
-        tokens: The limit.
-        learned: The time of the report, in seconds since 1970.
-    """
+    """The input limit that an upstream reported for a model, and the time of the report, in seconds since 1970."""
 
     tokens: int
     learned: float
@@ -109,9 +116,9 @@ class AnswerRow:
         usage: The tokens, the model and the time; without an upstream and a conversation.
         client: The name of the client.
         session: The client's own id of the conversation.
-        kind: What the answer was for: `turn`, or `title`.
+        kind: The purpose of the answer: `turn`, or `title`.
         retry: How many times the client had sent the request before.
-        is_kept: Whether the tokens stand in the ledger a second time, as the usage of an upstream.
+        is_kept: Whether the ledger holds the tokens a second time, as the usage of an upstream.
     """
 
     usage: UsageRow
@@ -124,13 +131,8 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True)
 class WantedRows:
-    """Rows that are about to be needed.
-
-    Attributes:
-        counts: The digests of messages, texts or tools whose counts are needed.
-        totals: The digests of beginnings of conversations whose reported totals are needed.
-        families: The families, or other owners of samples, whose samples are needed.
-    """
+    """Rows that are about to be needed: counts of messages, texts or tools, totals of beginnings of conversations, and
+    the samples of families or other owners."""
 
     counts: Sequence[Digest] = ()
     totals: Sequence[Digest] = ()
@@ -139,27 +141,12 @@ class WantedRows:
 
 @dataclass(frozen=True, slots=True)
 class FoundRows:
-    """The rows that the file has of those that were wanted.
-
-    Attributes:
-        counts: The counts, by digest and scope.
-        totals: The totals, by digest and scope; a row for each set of tools.
-        samples: The newest samples by family, the oldest of them first.
-    """
+    """The wanted rows that the file has: by digest and scope, and the newest samples by family, oldest first."""
 
     counts: Mapping[Digest, Mapping[str, CountRow]]
     totals: Mapping[Digest, Mapping[str, tuple[TotalRow, ...]]]
     samples: Mapping[str, Sequence[Sample]]
 
-
-# ---- digests ----
-# Digests of counted things: two are equal exactly if the count of one also holds for the other.
-#
-# A digest covers all bytes of every part, so that two different results under one call id differ, and so do two
-# images of the same length. It leaves out the things that no prompt holds: the host's marks, which move from message
-# to message, and call ids, which hosts rewrite. It covers thinking, unlike the digests of
-# :mod:`partstream.conversation.turns`, which identify conversations and not counts. One pass of SHA-256, for which
-# today's processors have instructions; the same after a restart and on any machine.
 
 Digest = bytes
 """16 bytes: among a billion messages, the chance of any collision is below one in 10**20."""
@@ -229,28 +216,17 @@ def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
         piece = row_of_class(_PIECES, part)(part)
         if not piece:
             continue
-        yield from _text(texts)
+        if joined := "".join(texts):
+            yield b"text", _bytes(joined)
         texts = []
         yield piece
-    yield from _text(texts)
-
-
-def _text(texts: list[str]) -> Iterator[tuple[bytes, ...]]:
     if joined := "".join(texts):
         yield b"text", _bytes(joined)
-
-
-def _data(part: DataPart) -> tuple[bytes, ...]:
-    return () if is_mark(part.mime_type) else (b"data", _bytes(part.mime_type), part.data)
 
 
 def _thinking(part: ThinkingPart) -> tuple[bytes, ...]:
     metadata = canonical_json(part.metadata) if part.metadata else b""
     return (b"thinking", _bytes(part.value), metadata) if part.value or metadata else ()
-
-
-def _call(part: ToolCallPart) -> tuple[bytes, ...]:
-    return b"call", _bytes(part.name), canonical_json(part.input)
 
 
 def _result(part: ToolResultPart) -> tuple[bytes, ...]:
@@ -259,26 +235,22 @@ def _result(part: ToolResultPart) -> tuple[bytes, ...]:
 
 
 _PIECES: Final[dict[type[MessagePart], Callable[..., tuple[bytes, ...]]]] = {
-    DataPart: _data,
+    DataPart: lambda part: () if is_mark(part.mime_type) else (b"data", _bytes(part.mime_type), part.data),
     ThinkingPart: _thinking,
-    ToolCallPart: _call,
+    ToolCallPart: lambda part: (b"call", _bytes(part.name), canonical_json(part.input)),
     ToolResultPart: _result,
 }
 
-
-# ---- known messages ----
-# Digests of messages and of their conversations, computed once for each object.
-#
-# Nobody changes a message (:mod:`partstream.lm.parts`), so its identity determines its digest as long as it lives.
-# That also holds for its contents: code that changes the input of a counted tool call gets the old count. Knows no
-# ledger; the same message in another process has the same digest, but not the same identity.
-
-_MOST: Final = 20_000
+_KEPT_DIGESTS: Final = 20_000
 """The most messages whose digests are kept; as many as the ledger keeps in memory."""
 
 
 class KnownMessages:
-    """The digests of living messages, and of the last conversation."""
+    """The digests of living messages, and of the last conversation, computed once for each object.
+
+    No code changes a message (:mod:`partstream.lm.parts`), so its identity determines its digest as long as it lives.
+    That also holds for its contents: code that changes the input of a counted tool call gets the old count.
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[weakref.ref[ChatMessage], Digest]] = {}
@@ -291,7 +263,7 @@ class KnownMessages:
         known = self._known.get(identity)
         if known is not None and known[0]() is message:
             return known[1]
-        if len(self._known) >= _MOST:
+        if len(self._known) >= _KEPT_DIGESTS:
             self._known.clear()
         known_messages, digest = self._known, message_digest(message)
         # Python may reuse an identity as soon as its object is gone.
@@ -299,7 +271,7 @@ class KnownMessages:
         return digest
 
     def prefixes(self, digests: Sequence[Digest]) -> list[Digest]:
-        """Does the same as :func:`partstream.tokens.records.prefix_digests`, but computes only new digests."""
+        """The same as :func:`prefix_digests`, but computes only new digests."""
         same = 0
         for one, other in zip(digests, self._last_digests, strict=False):
             if one != other:
@@ -311,18 +283,8 @@ class KnownMessages:
         return list(prefixes)
 
 
-# ---- facts ----
-# What upstreams report, as facts that one ledger can tell another; values without a text, a key or an address.
-
-
 class CountFact(NamedTuple):
-    """The tokens of a message, as an upstream's reports tell them.
-
-    Attributes:
-        scope: The family at its upstream.
-        digest: The digest of the message.
-        row: Its numbers.
-    """
+    """The tokens of a message according to an upstream's reports; the scope is a family at its upstream."""
 
     scope: str
     digest: Digest
@@ -330,13 +292,7 @@ class CountFact(NamedTuple):
 
 
 class TotalFact(NamedTuple):
-    """The tokens of a whole request.
-
-    Attributes:
-        scope: The family at its upstream.
-        digest: The digest of the messages.
-        row: Its numbers.
-    """
+    """The tokens of a whole request, by the digest of its messages."""
 
     scope: str
     digest: Digest
@@ -344,25 +300,14 @@ class TotalFact(NamedTuple):
 
 
 class SampleFact(NamedTuple):
-    """How right an estimate was.
-
-    Attributes:
-        family: Whose sample it is.
-        sample: The sample.
-    """
+    """How right an estimate was, for a family or another owner of samples."""
 
     family: str
     sample: Sample
 
 
 class LimitFact(NamedTuple):
-    """The input limit of a model.
-
-    Attributes:
-        upstream: The identity of the upstream.
-        model: The model's id.
-        row: The limit; None for one that turned out to be wrong.
-    """
+    """The input limit of a model; None for one that turned out to be wrong."""
 
     upstream: str
     model: str
@@ -370,14 +315,7 @@ class LimitFact(NamedTuple):
 
 
 class RefusalFact(NamedTuple):
-    """A field that a model refuses.
-
-    Attributes:
-        upstream: The identity of the upstream.
-        model: The model's id.
-        field: The name of the field.
-        learned: The time of the refusal, in seconds since 1970.
-    """
+    """A field that a model refused, and the time of the refusal, in seconds since 1970."""
 
     upstream: str
     model: str
@@ -388,15 +326,11 @@ class RefusalFact(NamedTuple):
 Fact: TypeAlias = CountFact | TotalFact | SampleFact | LimitFact | RefusalFact
 
 TellFact: TypeAlias = Callable[[Fact], object]
-"""Hears of a fact; called in the thread of the event loop, while an answer ends: it only notes it."""
+"""Takes a fact; called in the thread of the event loop, while an answer ends, so it must not wait."""
 
 
-# ---- calibration ----
-# Learns the factors that multiply estimates, by model family, from upstreams' reports; pure functions.
-#
-# A sample is the ratio of a reported number to the *uncorrected* estimate of the same text. The factor therefore
-# never affects its own samples: a ratio to corrected estimates would converge to the square root of the truth. Knows
-# no file and no clock.
+# ---- Calibration ----
+
 
 LOWEST_FACTOR: Final = 0.5
 HIGHEST_FACTOR: Final = 3.0
@@ -523,18 +457,16 @@ def _clamped(ratio: float) -> float:
     return min(max(ratio, LOWEST_FACTOR), HIGHEST_FACTOR)
 
 
-# ---- kept usage ----
-# Tells whoever runs an answer what usage was kept while it ran, wherever in the provider's code that happened.
-#
-# An answer may ask upstreams, which enter their tokens into the ledger themselves. Whoever counts the answer as well
-# has to know that, so that no token is counted twice, and learns its cost.
-
 _WATCHED: Final[ContextVar[list[UsageRow] | None]] = ContextVar("watched_usage", default=None)
 
 
 @contextmanager
 def watched_usage() -> Iterator[list[UsageRow]]:
-    """Gives a list that gets the usage that is kept in this task, and in tasks that it starts meanwhile."""
+    """Gives a list that gets the usage that is kept in this task, and in tasks that it starts meanwhile.
+
+    An answer may ask upstreams, which enter their tokens into the ledger themselves. Code that counts the answer as well
+    has to know that, so that no token is counted twice, and learns its cost.
+    """
     rows: list[UsageRow] = []
     token = _WATCHED.set(rows)
     try:
@@ -544,7 +476,7 @@ def watched_usage() -> Iterator[list[UsageRow]]:
 
 
 def note_usage(row: UsageRow) -> None:
-    """Adds a usage that was kept to the list of whoever watches."""
+    """Adds a usage that was kept to the list of the code that watches."""
     rows = _WATCHED.get()
     if rows is not None:
         rows.append(row)
