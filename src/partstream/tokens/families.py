@@ -1,7 +1,13 @@
-"""The vocabularies of model families: a table by the beginning of the family's name; knows no way of counting.
+"""What is known of a model family: tables by the beginning of its name; knows no way of counting.
 
-The longest matching beginning wins. A family without a row is estimated with one of today's large vocabularies;
-calibration learns the difference, because an unpublished ratio would be invented.
+The longest matching beginning wins. The tables hold the vocabularies, the overheads around messages and tools, the
+providers' formulas for images, and the tokens of other files. A family without a row is estimated with one of today's
+large vocabularies; calibration learns the difference, because an unpublished ratio would be invented.
+
+The size of an image is read from its header, without decoding pixels; sources: the PNG specification (third edition,
+11.2.1), JPEG (ITU-T T.81, B.2), GIF89a (18), and the WebP container specification (RFC 9649, 2.5 to 2.7). The tokens of
+a file that is neither text nor an image follow from its pages or its size. No such estimate is exact until the upstream
+has read the file; the upstream's report then replaces it.
 """
 
 from __future__ import annotations
@@ -10,13 +16,11 @@ import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-
-# ---- vocabularies ----
 
 Value = TypeVar("Value")
 
@@ -77,10 +81,6 @@ def vocabulary_of(family: str) -> Vocabulary:
     return exact_vocabulary(family) or _UNKNOWN
 
 
-# ---- overheads ----
-# The tokens in a prompt beside the texts: around messages, tools and the answer; a table by family.
-
-
 @dataclass(frozen=True, slots=True)
 class Overheads:
     """Tokens beside the texts.
@@ -119,10 +119,6 @@ def overheads_of(family: str) -> Overheads:
     return longest_match(family, OVERHEADS) or _COPILOT
 
 
-# ---- count ----
-# A number of tokens together with its source; knows no way of counting.
-
-
 class CountSource(StrEnum):
     """The source of a number of tokens, most certain first."""
 
@@ -159,10 +155,6 @@ _SURENESS: Final = tuple(CountSource)
 
 NO_TOKENS: Final = TokenCount(0, CountSource.REPORTED)
 """The empty sum; adding it does not make another number less certain."""
-
-
-# ---- image costs ----
-# The tokens of an image by its dimensions: the providers' formulas, in a table by family; reads no bytes.
 
 
 class ImageCost(Protocol):
@@ -251,11 +243,7 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class PerImage:
-    """The same number of tokens for every image.
-
-    Attributes:
-        each: The tokens of an image.
-    """
+    """The same number of tokens for every image."""
 
     each: int
 
@@ -307,13 +295,13 @@ IMAGE_COSTS: Final[Mapping[str, ImageCost]] = {
     "claude-opus-4-7": _CLAUDE_LARGE,
     "claude-opus-4.8": _CLAUDE_LARGE,
     "claude-opus-4-8": _CLAUDE_LARGE,
-    # Google, pages "Image understanding" and "Media resolution" (Gemini 3 goes by a budget, not by the size).
+    # Google, pages "Image understanding" and "Media resolution" (Gemini 3 has a budget per image, whatever its size).
     "gemini": Tiles(),
     "gemini-3": PerImage(1120),
     # Qwen's model cards: a token is 28 by 28 pixels, at most 16,384 of them.
     "qwen": Patches(28, 16384),
 }
-"""The formulas by the beginning of the family; the longest match wins."""
+"""The formulas by the beginning of the family."""
 
 _IMAGE_COSTS_UNKNOWN: Final = _OPENAI
 """The formula for other families: the one that Copilot uses for every model."""
@@ -323,11 +311,6 @@ def image_cost_of(family: str) -> ImageCost:
     """The formula of a family."""
     return longest_match(family, IMAGE_COSTS) or _IMAGE_COSTS_UNKNOWN
 
-
-# ---- files ----
-# Estimates the tokens of a file that is neither text nor an image, by its pages or its size: a table.
-#
-# No estimate is exact until the upstream has read the file; the upstream's report then replaces it.
 
 PAGE_TOKENS: Final[Mapping[str, int]] = {
     # Google, page "Document understanding": 258 tokens per page; "Media resolution": 560 for Gemini 3.
@@ -350,12 +333,7 @@ _PAGE_BYTES: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class _BySize:
-    """The tokens of a file, by its size.
-
-    Attributes:
-        bytes_per_token: The number of bytes per token.
-        most: The most tokens of such a file, whatever its size.
-    """
+    """The tokens of a file, by its size; `most` tokens for the largest file."""
 
     bytes_per_token: float
     most: int = 200_000
@@ -380,20 +358,9 @@ def estimate_file_tokens(family: str, media_type: str, data: bytes) -> int:
     if media_type == "application/pdf":
         pages = len(_PAGE_OBJECT.findall(data)) or math.ceil(len(data) / _PAGE_BYTES) or 1
         return pages * (longest_match(family, PAGE_TOKENS) or _PAGE)
-    row = _by_size(media_type)
-    return max(1, min(row.most, math.ceil(len(data) / row.bytes_per_token)))
-
-
-def _by_size(media_type: str) -> _BySize:
     fitting = [beginning for beginning in _SIZES if media_type.startswith(beginning)]
-    return _SIZES[max(fitting, key=len)] if fitting else _OTHERS
-
-
-# ---- images ----
-# Reads the dimensions of an image from its header; decodes no pixels and knows no tokens.
-#
-# Sources: the PNG specification (third edition, 11.2.1), JPEG (ITU-T T.81, B.2), GIF89a (18), and the WebP container
-# specification (RFC 9649, 2.5 to 2.7).
+    row = _SIZES[max(fitting, key=len)] if fitting else _OTHERS
+    return max(1, min(row.most, math.ceil(len(data) / row.bytes_per_token)))
 
 
 class Dimensions(NamedTuple):
@@ -405,33 +372,22 @@ class Dimensions(NamedTuple):
 
 def read_dimensions(data: bytes) -> Dimensions | None:
     """The size of a PNG, JPEG, GIF or WebP image; None for a damaged or cut header, or another format."""
-    for signature, read in _READERS:
-        if data.startswith(signature):
-            found = read(data)
-            return found if found is not None and found.width > 0 and found.height > 0 else None
-    return None
+    found: Dimensions | None = None
+    if data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR":
+        found = Dimensions(_number(data, 16, 4), _number(data, 20, 4))
+    elif data.startswith(b"\xff\xd8"):
+        found = _jpeg(data)
+    elif data.startswith((b"GIF87a", b"GIF89a")):
+        found = Dimensions(_number(data, 6, 2, "little"), _number(data, 8, 2, "little"))
+    elif data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        found = _webp(data)
+    return found if found is not None and found.width > 0 and found.height > 0 else None
 
 
-def _number(data: bytes, start: int, length: int) -> int:
-    """A big-endian number; 0 if the data ends before the number does."""
+def _number(data: bytes, start: int, length: int, order: Literal["big", "little"] = "big") -> int:
+    """A number; 0 if the data ends before the number does."""
     field = data[start : start + length]
-    return int.from_bytes(field, "big") if len(field) == length else 0
-
-
-def _little(data: bytes, start: int, length: int) -> int:
-    """A little-endian number; 0 if the data ends before the number does."""
-    field = data[start : start + length]
-    return int.from_bytes(field, "little") if len(field) == length else 0
-
-
-def _png(data: bytes) -> Dimensions | None:
-    if data[12:16] != b"IHDR":
-        return None
-    return Dimensions(_number(data, 16, 4), _number(data, 20, 4))
-
-
-def _gif(data: bytes) -> Dimensions | None:
-    return Dimensions(_little(data, 6, 2), _little(data, 8, 2))
+    return int.from_bytes(field, order) if len(field) == length else 0
 
 
 _STANDALONE: Final = frozenset({0x01, *range(0xD0, 0xD9)})
@@ -450,7 +406,7 @@ def _jpeg(data: bytes) -> Dimensions | None:
         if data[place] != 0xFF:
             return None
         marker = data[place + 1]
-        if marker == 0xFF:  # fill bytes may stand before a marker
+        if marker == 0xFF:  # fill bytes may precede a marker
             place += 1
         elif marker in _STANDALONE:
             place += 2
@@ -467,40 +423,12 @@ def _jpeg(data: bytes) -> Dimensions | None:
 
 
 def _webp(data: bytes) -> Dimensions | None:
-    read = _WEBP_FORMS.get(data[12:16])
-    return read(data) if read is not None and data[8:12] == b"WEBP" else None
-
-
-def _webp_lossy(data: bytes) -> Dimensions | None:
-    if data[23:26] != b"\x9d\x01\x2a":  # the start code of a key frame
-        return None
-    return Dimensions(_little(data, 26, 2) & 0x3FFF, _little(data, 28, 2) & 0x3FFF)
-
-
-def _webp_lossless(data: bytes) -> Dimensions | None:
-    if data[20:21] != b"\x2f" or len(data) < 25:
-        return None
-    bits = _little(data, 21, 4)
-    return Dimensions((bits & 0x3FFF) + 1, ((bits >> 14) & 0x3FFF) + 1)
-
-
-def _webp_extended(data: bytes) -> Dimensions | None:
-    if len(data) < 30:
-        return None
-    return Dimensions(_little(data, 24, 3) + 1, _little(data, 27, 3) + 1)
-
-
-_WEBP_FORMS: Final[dict[bytes, Callable[[bytes], Dimensions | None]]] = {
-    b"VP8 ": _webp_lossy,
-    b"VP8L": _webp_lossless,
-    b"VP8X": _webp_extended,
-}
-
-_READERS: Final[tuple[tuple[bytes, Callable[[bytes], Dimensions | None]], ...]] = (
-    (b"\x89PNG\r\n\x1a\n", _png),
-    (b"\xff\xd8", _jpeg),
-    (b"GIF87a", _gif),
-    (b"GIF89a", _gif),
-    (b"RIFF", _webp),
-)
-"""The first bytes of each format, and the function that reads its header."""
+    form = data[12:16]
+    if form == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":  # lossy, with the start code of a key frame
+        return Dimensions(_number(data, 26, 2, "little") & 0x3FFF, _number(data, 28, 2, "little") & 0x3FFF)
+    if form == b"VP8L" and data[20:21] == b"\x2f" and len(data) >= 25:  # lossless
+        bits = _number(data, 21, 4, "little")
+        return Dimensions((bits & 0x3FFF) + 1, ((bits >> 14) & 0x3FFF) + 1)
+    if form == b"VP8X" and len(data) >= 30:  # extended
+        return Dimensions(_number(data, 24, 3, "little") + 1, _number(data, 27, 3, "little") + 1)
+    return None

@@ -1,7 +1,13 @@
-"""The ledger's SQLite file: opened when needed, renamed if it is broken, left alone if it cannot be used.
+"""The ledger's SQLite file: its tables, its thread, and the totals that are read from it.
 
-Belongs to one thread; other processes may use the same file at the same time. A problem with the file or its folder
-never raises an error: reading then gives no rows, and rows to write are kept for the next time.
+`LedgerFile` belongs to one thread; other processes may use the same file at the same time. The file is opened when it
+is needed, renamed if it is broken, and left alone if a newer version has written it. A problem with the file or its
+folder never raises an error: reading then gives no rows, and rows to write are kept for the next time.
+
+`FileThread` is that one thread, so that a slow disk delays no other. It closes the file when its owner says so, when
+its owner is garbage, or when the interpreter ends.
+
+`UsageTotals` adds up the usage of answers by day and model; an unknown number counts as unknown and never as 0.
 """
 
 from __future__ import annotations
@@ -28,9 +34,6 @@ from partstream.tokens.records import AnswerRow, UsageRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-
-# ---- schema ----
-# The tables of the ledger's file, and all statements for it; knows no connection.
 
 APPLICATION_ID: Final = 0x50535447
 """The mark in the header of the file that distinguishes it from other applications' files (`PRAGMA application_id`)."""
@@ -152,9 +155,6 @@ TOUCH_TOTAL: Final = "UPDATE totals SET used = ? WHERE digest = ?"
 # Also deletes the rows at the border that have the same age, all of one day.
 TRIM: Final = "DELETE FROM {table} WHERE {age} <= (SELECT {age} FROM {table} ORDER BY {age} LIMIT 1 OFFSET ?)"
 
-
-# ---- file ----
-
 _logger = logging.getLogger("partstream.tokens")
 
 Statement = tuple[str, "Sequence[tuple[Any, ...]]"]
@@ -225,7 +225,10 @@ class LedgerFile:
 
     def write(self, statements: Sequence[Statement]) -> bool:
         """Runs statements in one transaction; returns whether it succeeded. If not, they go with the next write."""
-        self._unwritten = _bounded([*self._unwritten, *statements])
+        self._unwritten += statements
+        rows = sum(len(parameters) for _, parameters in self._unwritten)
+        while rows > _MOST_UNWRITTEN and len(self._unwritten) > 1:
+            rows -= len(self._unwritten.pop(0)[1])
         if not self._unwritten:
             return True
         is_written = self._use(self._commit) is not None
@@ -234,7 +237,7 @@ class LedgerFile:
         return is_written
 
     def note_damage(self, rows: int) -> None:
-        """Logs how many rows of a query held values that cannot be."""
+        """Logs how many rows of a query held values out of range."""
         if rows:
             self._log(f"{rows:,} rows hold values that cannot be; those values count as unknown")
 
@@ -266,7 +269,8 @@ class LedgerFile:
             self._log(f"another process has used it for more than {_BUSY:g} s")
             return False
         self.close()
-        if _is_undecodable(error) and not self._is_lenient:
+        # A text in the file is not UTF-8: Python's own error, without a code of SQLite.
+        if isinstance(error, sqlite3.OperationalError) and "decode" in str(error) and not self._is_lenient:
             self._is_lenient = True
             return True
         if code is not None and code & 0xFF == sqlite3.SQLITE_CANTOPEN and not os.path.lexists(self.path):
@@ -321,7 +325,7 @@ class LedgerFile:
             )
             with closed_on_error(connection):
                 if self._is_lenient:
-                    connection.text_factory = _decoded
+                    connection.text_factory = lambda text: text.decode(errors="replace")
                 self._prepare(connection)
             self._connection, self._identity = connection, _identity(self.path)
         return self._connection
@@ -343,7 +347,11 @@ class LedgerFile:
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            _make_tables(connection)
+            if not _is_made(connection):  # otherwise another process was first
+                for statement in SCHEMA:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             connection.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):
@@ -376,7 +384,9 @@ class LedgerFile:
             if self._identity not in ((0, 0), _identity(self.path)):
                 self._identity = (0, 0)
                 return True
-            place = self._free_place()
+            places = [self.path.with_name(f"{self.path.name}.aside-{number}") for number in range(1, _KEPT + 1)]
+            free = next((place for place in places if not place.exists()), None)
+            place = free or min(places, key=lambda place: place.stat().st_mtime)
             self.path.replace(place)
             for beside in _files_beside(self.path):
                 beside.unlink(missing_ok=True)
@@ -387,11 +397,6 @@ class LedgerFile:
         self._identity = (0, 0)
         self._log(f"it was renamed to {place.name} and replaced by an empty file: {error}")
         return True
-
-    def _free_place(self) -> Path:
-        places = [self.path.with_name(f"{self.path.name}.aside-{number}") for number in range(1, _KEPT + 1)]
-        free = next((place for place in places if not place.exists()), None)
-        return free or min(places, key=lambda place: place.stat().st_mtime)
 
     def _log(self, problem: str) -> None:
         """Logs each problem once, because it would occur with every answer."""
@@ -410,15 +415,6 @@ def _files_beside(path: Path) -> list[Path]:
     return [Path(f"{path}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
 
 
-def _is_undecodable(error: Exception) -> bool:
-    """Whether a text in the file is not UTF-8: Python's own error, without a code of SQLite."""
-    return isinstance(error, sqlite3.OperationalError) and "decode" in str(error)
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode(errors="replace")
-
-
 def _is_made(connection: sqlite3.Connection) -> bool:
     """Whether the file holds our tables; False if it is empty. Only reads.
 
@@ -426,34 +422,20 @@ def _is_made(connection: sqlite3.Connection) -> bool:
         _ForeignFileError: The file belongs to another application or to an older version.
         _NewerFileError: The file belongs to a newer version.
     """
-    application, version = head = _head(connection)
-    if head == (APPLICATION_ID, SCHEMA_VERSION):
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if (application, version) == (APPLICATION_ID, SCHEMA_VERSION):
         return True
     if application == APPLICATION_ID and version > SCHEMA_VERSION:
         raise _NewerFileError(
             f"a newer version of Partstream has written it (tables {version}, this version knows {SCHEMA_VERSION})"
         )
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if head != (0, 0) or tables:
+    if (application, version) != (0, 0) or tables:
         raise _ForeignFileError(
             f"got application {application:#x}, version {version}, expected {APPLICATION_ID:#x}, {SCHEMA_VERSION}"
         )
     return False
-
-
-def _make_tables(connection: sqlite3.Connection) -> None:
-    if _is_made(connection):  # another process was first
-        return
-    for statement in SCHEMA:
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def _head(connection: sqlite3.Connection) -> tuple[int, int]:
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return application, version
 
 
 def _trim(connection: sqlite3.Connection) -> None:
@@ -463,19 +445,6 @@ def _trim(connection: sqlite3.Connection) -> None:
         if rows > capacity:
             connection.execute(TRIM.format(table=table, age=age), (rows - capacity * 9 // 10 - 1,))
 
-
-def _bounded(statements: list[Statement]) -> list[Statement]:
-    rows = sum(len(parameters) for _, parameters in statements)
-    while rows > _MOST_UNWRITTEN and len(statements) > 1:
-        rows -= len(statements.pop(0)[1])
-    return statements
-
-
-# ---- file thread ----
-# The thread in which an object uses a ledger's file, so that a slow disk delays nobody else.
-#
-# It closes the file at last: when the object says so, when nobody holds the object any more, or when the interpreter
-# ends.
 
 _LAST_PATIENCE: Final = 2.0
 """The most seconds to wait for the last writes when the file is closed."""
@@ -489,7 +458,7 @@ class FileThread:
     Args:
         owner: The object that uses the file. The thread does not keep it, and nothing that is submitted may.
         file: The file.
-        name: What the thread is called.
+        name: The name of the thread.
     """
 
     def __init__(self, owner: object, file: LedgerFile, name: str) -> None:
@@ -521,14 +490,14 @@ class FileThread:
 
 
 def _close_uncalled(executor: ThreadPoolExecutor, file: LedgerFile) -> None:
-    """Closes the file for an owner that is gone.
+    """Closes the file for an owner that is garbage.
 
-    Garbage is collected in the middle of anything, also of `submit` in any executor: to submit something then is to
-    wait for a lock that the waiting thread itself holds. So another thread does it.
+    Garbage is collected at any time, also within `submit` of any executor: to submit something then is to wait for a
+    lock that the waiting thread itself holds. So another thread does it.
     """
     if threading.main_thread().is_alive():
         threading.Thread(target=_close, args=(executor, file), name="partstream-close").start()
-    else:  # the interpreter is ending: no other thread is waited for any more
+    else:  # the interpreter is ending and waits for no other thread any more
         _close(executor, file)
 
 
@@ -543,9 +512,6 @@ def _close(executor: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | Non
     return closing
 
 
-# ---- usage totals ----
-# Adds up the usage of answers by day and model; an unknown number is counted as unknown and never as 0.
-
 _LAST_NUMBER: Final = 2**53
 """The largest number of a row. A row with the largest that SQLite has would make it number all further rows at random,
 and new rows could not be told from old ones."""
@@ -553,13 +519,7 @@ and new rows could not be told from old ones."""
 
 @dataclass(slots=True)
 class Sum:
-    """A sum of numbers, some of which may be unknown.
-
-    Attributes:
-        known: The sum of the known numbers.
-        answers: How many numbers are known.
-        unknown: How many numbers are unknown.
-    """
+    """A sum of the known numbers of answers, how many they are, and how many numbers are unknown."""
 
     known: float = 0
     answers: int = 0
@@ -575,7 +535,7 @@ class Sum:
 
     @property
     def value(self) -> float | None:
-        """The sum of the known numbers, or None if there are none."""
+        """The sum, or None if no number is known."""
         return self.known if self.answers else None
 
 
@@ -584,11 +544,7 @@ class UsageTotals:
     """The total usage of several answers.
 
     Attributes:
-        answers: The number of answers.
-        input: The tokens of the prompts.
-        output: The tokens of the answers.
         cached: The prompt tokens that were read from a cache.
-        reasoning: The answer tokens that were spent on reasoning.
         cost: The cost in US dollars.
         of_cached: The tokens of the prompts whose cached tokens are known.
         repeated: The answers to requests that their client had sent before; known of served answers.
@@ -620,9 +576,51 @@ class UsageTotals:
         return min(self.cached.known / self.of_cached, 1.0) if self.of_cached else None
 
 
+def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[date, str], UsageTotals]:
+    """The totals by day and model, in the order of the days.
+
+    Args:
+        rows: The usage of answers, oldest first.
+        model_pattern: The pattern of the model ids; `*` is any text, `?` any character.
+    """
+    totals: dict[tuple[date, str], UsageTotals] = {}
+    for row in rows:
+        if fnmatchcase(row.model, model_pattern):
+            totals.setdefault((_day(row.time), row.model), UsageTotals()).add(row)
+    return dict(sorted(totals.items()))
+
+
+def _day(time: float) -> date:
+    """The day in the local calendar."""
+    return datetime.fromtimestamp(time, UTC).astimezone().date()
+
+
+def add_up_answers(
+    rows: Iterable[AnswerRow], who: Callable[[AnswerRow], tuple[str, ...]], model_pattern: str = "*"
+) -> dict[tuple[date, tuple[str, ...], str], UsageTotals]:
+    """The totals of served answers by day, by client, and by model, in that order.
+
+    Args:
+        rows: The answers.
+        who: Gives the names under which an answer is added up, such as that of its client.
+        model_pattern: The pattern of the model ids, as of :func:`add_up`.
+    """
+    totals: dict[tuple[date, tuple[str, ...], str], UsageTotals] = {}
+    for row in rows:
+        if fnmatchcase(row.usage.model, model_pattern):
+            one = totals.setdefault((_day(row.usage.time), who(row), row.usage.model), UsageTotals())
+            one.add(row.usage)
+            one.repeated += row.retry > 0
+    return dict(sorted(totals.items()))
+
+
 def read_usage_rows(file: LedgerFile, since: date) -> list[UsageRow]:
     """The usage of the answers since a day of the local calendar, oldest first."""
     return _sound_rows(file, file.read(READ_USAGE, (_start_of(since),)))
+
+
+def _start_of(day: date) -> float:
+    return datetime(day.year, day.month, day.day).astimezone().timestamp()
 
 
 class UsageOfOthers:
@@ -644,11 +642,15 @@ class UsageOfOthers:
             file.write([(CLEAR_USAGE_BEYOND, [(_LAST_NUMBER,)])])
             file.note_damage(1)
             last = _last_number(file)
-        if last < self._last:  # somebody has cleared the table, and its numbers start again
+        if last < self._last:  # another process has cleared the table, and its numbers start again
             self._last = 0
         rows = file.read(READ_USAGE_OF_OTHERS, (self._last, _start_of(since), own))
         self._last = max([self._last, last, *(number for number, *_ in rows)])
         return _sound_rows(file, [row[1:] for row in rows])
+
+
+def _last_number(file: LedgerFile) -> int:
+    return next((number for (number,) in file.read(READ_LAST_USAGE) if isinstance(number, int)), 0)
 
 
 def read_answer_rows(file: LedgerFile, since: date) -> list[AnswerRow]:
@@ -661,61 +663,11 @@ def read_answer_rows(file: LedgerFile, since: date) -> list[AnswerRow]:
     return [row for row in rows if row is not None]
 
 
-def clear_usage(file: LedgerFile) -> bool:
-    """Deletes the usage of all answers, and no other rows; returns whether the file was written."""
-    return file.write([(CLEAR_USAGE, [()]), (CLEAR_ANSWERS, [()])])
-
-
-def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[date, str], UsageTotals]:
-    """The totals by day and model, in the order of the days.
-
-    Args:
-        rows: The usage of answers, oldest first.
-        model_pattern: The pattern of the model ids; `*` is any text, `?` any character.
-    """
-    totals: dict[tuple[date, str], UsageTotals] = {}
-    for row in rows:
-        if fnmatchcase(row.model, model_pattern):
-            totals.setdefault((_day(row.time), row.model), UsageTotals()).add(row)
-    return dict(sorted(totals.items()))
-
-
-def add_up_answers(
-    rows: Iterable[AnswerRow], who: Callable[[AnswerRow], tuple[str, ...]], model_pattern: str = "*"
-) -> dict[tuple[date, tuple[str, ...], str], UsageTotals]:
-    """The totals of served answers by day, by who asked, and by model, in that order.
-
-    Args:
-        rows: The answers.
-        who: Gives the names under which an answer is added up, such as that of its client.
-        model_pattern: The pattern of the model ids, as of :func:`add_up`.
-    """
-    totals: dict[tuple[date, tuple[str, ...], str], UsageTotals] = {}
-    for row in rows:
-        if fnmatchcase(row.usage.model, model_pattern):
-            one = totals.setdefault((_day(row.usage.time), who(row), row.usage.model), UsageTotals())
-            one.add(row.usage)
-            one.repeated += row.retry > 0
-    return dict(sorted(totals.items()))
-
-
-def _last_number(file: LedgerFile) -> int:
-    return next((number for (number,) in file.read(READ_LAST_USAGE) if isinstance(number, int)), 0)
-
-
-def _start_of(day: date) -> float:
-    return datetime(day.year, day.month, day.day).astimezone().timestamp()
-
-
-def _day(time: float) -> date:
-    """The day in the local calendar."""
-    return datetime.fromtimestamp(time, UTC).astimezone().date()
-
-
 def _sound_rows(file: LedgerFile, read: Sequence[tuple[Any, ...]]) -> list[UsageRow]:
-    """The rows of a query, without damaged ones; a number in them that cannot be is unknown. The log counts both."""
+    """The rows of a query, without damaged ones; a number out of range is unknown. The log counts both."""
     rows = [_sound_row(*values) for values in read]
-    file.note_damage(sum(row is None or _values(row) != values for row, values in zip(rows, read, strict=True)))
+    sound = [None if row is None else tuple(getattr(row, one.name) for one in fields(row)) for row in rows]
+    file.note_damage(sum(kept != values for kept, values in zip(sound, read, strict=True)))
     return [row for row in rows if row is not None]
 
 
@@ -747,8 +699,9 @@ def _sound_row(
     )
 
 
-def _values(row: UsageRow) -> tuple[Any, ...]:
-    return tuple(getattr(row, one.name) for one in fields(row))
+def clear_usage(file: LedgerFile) -> bool:
+    """Deletes the usage of all answers, and no other rows; returns whether the file was written."""
+    return file.write([(CLEAR_USAGE, [()]), (CLEAR_ANSWERS, [()])])
 
 
 def _sound_answer(

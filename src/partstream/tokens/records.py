@@ -464,8 +464,8 @@ _WATCHED: Final[ContextVar[list[UsageRow] | None]] = ContextVar("watched_usage",
 def watched_usage() -> Iterator[list[UsageRow]]:
     """Gives a list that gets the usage that is kept in this task, and in tasks that it starts meanwhile.
 
-    An answer may ask upstreams, which enter their tokens into the ledger themselves. Code that counts the answer as well
-    has to know that, so that no token is counted twice, and learns its cost.
+    An answer may ask upstreams, which enter their tokens into the ledger themselves. Code that counts the answer as
+    well has to know that, so that no token is counted twice, and learns its cost.
     """
     rows: list[UsageRow] = []
     token = _WATCHED.set(rows)

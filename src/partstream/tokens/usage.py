@@ -1,6 +1,7 @@
 """Adds up the usage of answers, by conversation and by day; knows no connection and reads no clock.
 
-Holds the answers of this process, and those of other processes in the ledger.
+The book holds the answers of this process, and those of other processes in the ledger. The typed dictionaries are the
+shapes in which hosts send usage and pages show it; every one is JSON.
 """
 
 from __future__ import annotations
@@ -18,14 +19,12 @@ if TYPE_CHECKING:
     from partstream.tokens.records import UsageRow
 
 
-# ---- usage book ----
-
 DAYS: Final = 30
 """The number of days to show, and to look up in the ledger."""
 _ANSWERS: Final = 100
 _CONVERSATIONS: Final = 100
 _FILLS: Final = 200
-"""The most answers of a conversation of which it is kept how full the context window was."""
+"""The most answers of a conversation whose share of the context window is kept."""
 
 
 @dataclass(slots=True)
@@ -81,7 +80,19 @@ class UsageBook:
             asked_by: The program that asked for them, if that is known.
         """
         for row in sorted(rows, key=lambda row: row.time):
-            self._add(_remembered(row, asked_by), row.conversation)
+            answer: ListedAnswer = {
+                "model": row.model,
+                "endedAt": row.time,
+                "inputTokens": row.input_tokens,
+                "outputTokens": row.output_tokens,
+                "cachedTokens": row.cached_tokens,
+                "cost": row.cost,
+                "source": "reported",
+                "maxInputTokens": None,
+                "edits": [],
+                "askedBy": asked_by,
+            }
+            self._add(answer, row.conversation)
 
     def add(self, answer: AnswerUsage, conversation: str | None) -> None:
         """Adds an answer.
@@ -155,22 +166,6 @@ def _sum(before: UsageSums, answer: ListedAnswer) -> UsageSums:
     }
 
 
-def _remembered(row: UsageRow, asked_by: str | None) -> ListedAnswer:
-    """The usage of an answer in the ledger."""
-    return {
-        "model": row.model,
-        "endedAt": row.time,
-        "inputTokens": row.input_tokens,
-        "outputTokens": row.output_tokens,
-        "cachedTokens": row.cached_tokens,
-        "cost": row.cost,
-        "source": "reported",
-        "maxInputTokens": None,
-        "edits": [],
-        "askedBy": asked_by,
-    }
-
-
 _NOTHING: Final[UsageSums] = {
     "answers": 0,
     "inputTokens": 0,
@@ -181,10 +176,6 @@ _NOTHING: Final[UsageSums] = {
     "withoutTokens": 0,
     "estimated": 0,
 }
-
-
-# ---- usage records ----
-# The shapes of what answers took, as hosts send them and pages show them; every one is JSON.
 
 TokenCountSource: TypeAlias = Literal["reported", "counted", "estimated"]
 
@@ -250,7 +241,7 @@ class ContextFill(TypedDict):
 
 
 class ListedAnswer(TypedDict):
-    """One answer on a page, as :class:`AnswerUsage` has it, but that more of it may be unknown: such a number is null.
+    """One answer on a page: as :class:`AnswerUsage`, but more numbers may be unknown and then are null.
 
     `askedBy` is the program that asked, where that is known.
     """

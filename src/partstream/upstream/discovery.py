@@ -1,6 +1,16 @@
-"""Reads a server's list of models into records: keeps language models, and notes entries that cannot be read.
+"""Discovers the models of one upstream: returns the last known list at once, and fetches a new one in the background.
 
-Knows how lists are wrapped and which entries are usable; :mod:`partstream.upstream.model_shapes` reads the entries.
+`ModelDiscovery` decides when to ask and which answers to keep. A refresh asks for the list, then, if the list has only
+OpenAI's fields, for the server's native list, then for the details of each model that is offered. `compose` makes the
+records from all answers together, and the further questions that these answers raise. It is pure: the same answers give
+the same records. `read_catalogue` knows how lists are wrapped and which entries are usable;
+:mod:`partstream.upstream.model_shapes` reads the entries. `DiskCache` keeps answers between starts; a missing or broken
+file only costs time.
+
+Servers deviate. Many answer any path with some document, so one that is no list counts as none. A native list may hold
+models that only the native API serves: the first list alone determines which models can be used. Anthropic (`has_more`,
+`last_id`) and Google (`nextPageToken`; docs/wires/gemini.md#models-and-counting) give their lists page by page. Ollama
+sends null if it has no models. LiteLLM lists its routes, such as `openai/*`, beside its models.
 """
 
 from __future__ import annotations
@@ -38,519 +48,31 @@ from partstream.upstream.model_shapes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from partstream.upstream.model_facts import Fact
     from partstream.upstream.model_shapes import DetailKind, Shape
 
 
-# ---- catalogue ----
-
-_MAX_ENTRIES: Final = 5000
-_MAX_ID: Final = 500
-_BARE: Final = SHAPES[-1].name
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogueEntry:
-    """One language model of a list.
-
-    Attributes:
-        record: The model's record from the list.
-        details: The source of the server's details about the model, or None.
-    """
-
-    record: ModelRecord
-    details: DetailKind | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Catalogue:
-    """The content of a list.
-
-    Attributes:
-        entries: The language models by id, in the order of the list.
-        others: The ids of models that are declared to be of another kind.
-        problems: Sentences about values that could not be read; the named entries are left out or lack a fact.
-        shapes: The names of the entries' shapes.
-    """
-
-    entries: Mapping[str, CatalogueEntry]
-    others: frozenset[str] = frozenset()
-    problems: tuple[Problem, ...] = ()
-    shapes: frozenset[str] = frozenset()
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether the list has no limits, so that the server's native list may have more facts."""
-        known = any(entry.record.context_window is not None for entry in self.entries.values())
-        return bool(self.entries) and not known and self.shapes <= {_BARE}
-
-
-def read_catalogue(document: Any) -> Catalogue:
-    """Reads the JSON value of a list: `{data: [...]}`, `{models: [...]}` or the list alone.
-
-    Raises:
-        UpstreamProtocolError: `document` is none of these.
-    """
-    items, place = _items(document)
-    problems: list[Problem] = []
-    entries: dict[str, CatalogueEntry] = {}
-    others: set[str] = set()
-    shapes: set[str] = set()
-    if len(items) > _MAX_ENTRIES:
-        problems.append(Problem(place, f"{len(items)} entries", f"at most {_MAX_ENTRIES}; the rest is left out"))
-    for number, item in enumerate(items[:_MAX_ENTRIES]):
-        where = f"{place}[{number}]"
-        if not isinstance(item, dict):
-            problems.append(Problem(where, item, "an object"))
-            continue
-        fields = Fields(item, where, Source.LIST, problems)
-        shape = shape_of(fields)
-        model_id = _id_of(item, where, shape, problems)
-        if model_id is None:
-            continue
-        if not shape.is_language(fields):
-            others.add(model_id)
-        elif model_id in entries:
-            problems.append(Problem(f"{where}.{shape.id_fields[0]}", model_id, "an id that no earlier entry has"))
-        else:
-            shapes.add(shape.name)
-            entries[model_id] = CatalogueEntry(shape.record(fields, model_id), shape.details)
-    return Catalogue(entries, frozenset(others), tuple(problems), frozenset(shapes))
-
-
-def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
-    """A bare list with the facts of the server's native list about the same models.
-
-    Only the bare list determines which models can be used: the native list may hold models that only the native API
-    serves.
-    """
-    entries = {
-        model_id: _with_native_entry(entry, native.entries.get(model_id))
-        for model_id, entry in catalogue.entries.items()
-        if model_id not in native.others
-    }
-    return replace(
-        catalogue,
-        entries=entries,
-        others=catalogue.others | (catalogue.entries.keys() & native.others),
-        problems=catalogue.problems + native.problems,
-        shapes=catalogue.shapes | native.shapes,
-    )
-
-
-def with_further_list(catalogue: Catalogue, further: Catalogue) -> Catalogue:
-    """A list with the facts that it lacks about its models and that another list has."""
-    entries = {
-        model_id: replace(entry, record=merged(other.record, entry.record))
-        if (other := further.entries.get(model_id)) is not None
-        else entry
-        for model_id, entry in catalogue.entries.items()
-    }
-    return replace(catalogue, entries=entries)
-
-
-def _with_native_entry(entry: CatalogueEntry, native: CatalogueEntry | None) -> CatalogueEntry:
-    if native is None:
-        return entry
-    return CatalogueEntry(merged(entry.record, native.record), native.details or entry.details)
-
-
-def _items(document: Any) -> tuple[list[Any], str]:
-    if isinstance(document, list):
-        return document, "list"
-    for name in ("data", "models"):
-        value = document.get(name) if isinstance(document, dict) else None
-        if isinstance(value, list):
-            return value, name
-    # Ollama sends null if it has no models.
-    if isinstance(document, dict) and document.get("object") == "list" and document.get("data") is None:
-        return [], "data"
-    raise UpstreamProtocolError(
-        event_type="the list of models", field="data", got=f"{document!r:.80}", expected="a list of models"
-    )
-
-
-def _id_of(item: dict[str, Any], where: str, shape: Shape, problems: list[Problem]) -> str | None:
-    """The id of an entry; None, and a note, if the entry has no usable id."""
-    model_id = next((item[name] for name in shape.id_fields if item.get(name) is not None), None)
-    place = f"{where}.{shape.id_fields[0]}"
-    if not isinstance(model_id, str) or not model_id.strip():
-        problems.append(Problem(place, model_id, "the id of a model"))
-    elif len(model_id) > _MAX_ID or not model_id.isprintable():
-        problems.append(Problem(place, model_id, f"at most {_MAX_ID} printable characters"))
-    elif "*" in model_id:
-        problems.append(
-            Problem(place, model_id, "the id of one model, no pattern")
-        )  # LiteLLM lists its routes: openai/*
-    else:
-        return model_id.removeprefix(shape.id_prefix) or model_id
-    return None
-
-
-# ---- composition ----
-# Makes the records of a server's models from the server's answers, and the list of further questions.
-#
-# Pure: the same answers give the same records. :mod:`partstream.upstream.discovery` decides when to ask.
-
-_NATIVE_LISTS: Final = (
-    ("/api/v0/models", None),
-    ("/api/tags", None),
-    ("/model/info", None),
-    ("/v1/language-models", "xai"),
-)
-"""The native lists of LM Studio, Ollama, LiteLLM's proxy and xAI, requested if a list has only OpenAI's fields; and who
-has to own one of the models for it, or None."""
-_VERSION: Final = "/v1"
-_NATIVE: Final = "/api"
-"""The end of the base path of a native API, whose root is before it, like that of `/v1`."""
-MODELS_PATH: Final = "/models"
-"""Where nearly every server lists its models, below the path of the base URL."""
-
-
-@dataclass(frozen=True, slots=True)
-class FactRequest:
-    """A request for facts about models.
-
-    Attributes:
-        key: The key under which the answer is kept.
-        path: The path of the request, from the root of the host.
-        body: The body of a POST, or None for a GET.
-    """
-
-    key: str
-    path: str
-    body: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Composition:
-    """The content of all answers together.
-
-    Attributes:
-        records: The language models, in the order of the list.
-        questions: All further useful questions, answered or not.
-        problems: Sentences about values that could not be read.
-    """
-
-    records: tuple[ModelRecord, ...]
-    questions: tuple[FactRequest, ...]
-    problems: tuple[str, ...]
-
-
-def list_question(base_path: str, models_path: str = MODELS_PATH) -> FactRequest:
-    """The question for the list itself.
-
-    Args:
-        base_path: The path of the base URL, such as `/v1`.
-        models_path: Where the list is, below it.
-    """
-    path = f"{base_path.rstrip('/')}{models_path}"
-    return FactRequest(path, path)
-
-
-def list_questions(
-    base_path: str, further_lists: Iterable[str] = (), models_path: str = MODELS_PATH
-) -> tuple[FactRequest, ...]:
-    """The questions for lists, best first: the first list with an answer determines the models.
-
-    Args:
-        base_path: The path of the base URL, such as `/v1`.
-        further_lists: The paths of a protocol's further lists, from the root of the host.
-        models_path: Where the first list is, below the path of the base URL.
-    """
-    return (list_question(base_path, models_path), *(FactRequest(path, path) for path in further_lists))
-
-
-def has_list(answers: Mapping[str, CachedAnswer], questions: Iterable[FactRequest]) -> bool:
-    """Whether one of the lists has an answer."""
-    return any(_document(answers, question) is not None for question in questions)
-
-
-def compose(
-    answers: Mapping[str, CachedAnswer],
-    base_path: str,
-    is_wanted: Callable[[str], bool],
-    further_lists: Iterable[str] = (),
-    models_path: str = MODELS_PATH,
-) -> Composition:
-    """Reads all answers.
-
-    Args:
-        answers: The answers by key; at least one of :func:`list_questions` has an answer.
-        base_path: The path of the base URL, such as `/v1`.
-        is_wanted: Whether a model is offered; there are no further questions about other models.
-        further_lists: As in :func:`list_questions`.
-        models_path: As in :func:`list_questions`.
-
-    Raises:
-        UpstreamProtocolError: The list is not a list of models.
-    """
-    lists = list_questions(base_path, further_lists, models_path)
-    chosen = next(question for question in lists if _document(answers, question) is not None)
-    catalogue = read_catalogue(_document(answers, chosen))
-    questions: list[FactRequest] = []
-    problems: list[str] = [*catalogue.problems]
-    for further in lists[1:]:
-        questions.append(further)
-        if further is not chosen:
-            catalogue = _with_further(catalogue, further, answers, problems)
-    for native in _native_questions(catalogue, base_path):
-        questions.append(native)
-        catalogue = _with_native(catalogue, native, answers, problems)
-    running = _running_question(catalogue, base_path)
-    questions += running
-    windows = _windows(running, answers, problems)
-    records = []
-    for model_id, entry in catalogue.entries.items():
-        question = _detail_question(model_id, entry, base_path) if is_wanted(model_id) else None
-        if question is not None:
-            questions.append(question)
-        record = _with_details(entry, question, answers, problems)
-        if record is not None:
-            records.append(with_running_window(record, windows.get(model_id)))
-    return Composition(tuple(records), tuple(questions), tuple(problems))
-
-
-def _document(answers: Mapping[str, CachedAnswer], question: FactRequest) -> object | None:
-    answer = answers.get(question.key)
-    return None if answer is None else answer.document
-
-
-def _with_further(
-    catalogue: Catalogue, question: FactRequest, answers: Mapping[str, CachedAnswer], problems: list[str]
-) -> Catalogue:
-    """The list with the facts that it lacks about its models and that a further list has."""
-    document = _document(answers, question)
-    if document is None:
-        return catalogue
-    try:
-        further = read_catalogue(document)
-    except UpstreamProtocolError as error:
-        problems.append(f"{question.path}: {error}")
-        return catalogue
-    problems += further.problems
-    return with_further_list(catalogue, further)
-
-
-def _native_questions(catalogue: Catalogue, base_path: str) -> Iterator[FactRequest]:
-    root = _root(base_path)
-    if root is None or not catalogue.is_bare:
-        return
-    owners = {entry.record.creator for entry in catalogue.entries.values()}
-    for path, owner in _NATIVE_LISTS:
-        if owner is None or owner in owners:
-            yield FactRequest(root + path, root + path)
-
-
-def _root(base_path: str) -> str | None:
-    """The path before `/v1` or `/api`, which is the root of a server's native API; None without either."""
-    path = base_path.rstrip("/")
-    return next((path.removesuffix(end) for end in (_VERSION, _NATIVE) if path.endswith(end)), None)
-
-
-def _running_question(catalogue: Catalogue, base_path: str) -> list[FactRequest]:
-    """The question which models are loaded, at a server that says with which windows."""
-    root = _root(base_path)
-    kinds = {entry.details for entry in catalogue.entries.values() if entry.details is not None}
-    paths = [RUNNING_PATHS[kind] for kind in kinds if kind in RUNNING_PATHS]
-    return [FactRequest(root + path, root + path) for path in paths] if root is not None else []
-
-
-def _windows(
-    questions: Iterable[FactRequest], answers: Mapping[str, CachedAnswer], problems: list[str]
-) -> Mapping[str, Fact[int]]:
-    """The windows of the models that are loaded, by their ids."""
-    windows: dict[str, Fact[int]] = {}
-    for question in questions:
-        if (document := _document(answers, question)) is not None:
-            read, found = read_running(document)
-            windows |= read
-            problems += found
-    return windows
-
-
-def _with_native(
-    catalogue: Catalogue, question: FactRequest, answers: Mapping[str, CachedAnswer], problems: list[str]
-) -> Catalogue:
-    answer = answers.get(question.key)
-    if answer is None or answer.document is None:
-        return catalogue
-    try:
-        native = read_catalogue(answer.document)
-    except UpstreamProtocolError:
-        return catalogue  # not a list: many servers answer any path with something
-    problems += native.problems
-    return with_native_list(catalogue, native)
-
-
-def _detail_question(model_id: str, entry: CatalogueEntry, base_path: str) -> FactRequest | None:
-    request = detail_request(entry.details, model_id) if entry.details is not None else None
-    if request is None:
-        return None
-    root = _root(base_path) if request.is_native else base_path.rstrip("/")
-    if root is None:
-        return None
-    path = root + request.path
-    return FactRequest(path if request.body is None else f"{path} {model_id}", path, request.body)
-
-
-def _with_details(
-    entry: CatalogueEntry, question: FactRequest | None, answers: Mapping[str, CachedAnswer], problems: list[str]
-) -> ModelRecord | None:
-    """The record with the details of the model; None if the model is not a language model."""
-    answer = answers.get(question.key) if question is not None else None
-    if answer is None or answer.document is None or entry.details is None:
-        return entry.record
-    try:
-        better, found = read_detail(entry.details, entry.record.id, answer.document)
-    except UpstreamProtocolError as error:
-        problems.append(f"{entry.record.id}: {error}")
-        return entry.record
-    problems += found
-    return None if better is None else merged(entry.record, better)
-
-
-# ---- paging ----
-# Lists of models that come page by page: which page is next, and all pages as one list.
-#
-# Sources: Anthropic (`has_more`, `last_id`), Google (`nextPageToken`; docs/wires/gemini.md#models-and-counting).
-
-_LARGE_PAGE: Final = "1000"
-"""Google's largest page; without a size, it gives 50 models at once (docs/wires/gemini.md#models-and-counting)."""
-MOST_PAGES: Final = 50
-"""The most pages of one list: a server that names the same next page for ever must not be asked for ever."""
-
-
-def next_page(document: Any) -> str | None:
-    """The query of the next page of a list, such as `after_id=claude-haiku-4-5`; None behind the last page."""
-    if not isinstance(document, dict):
-        return None
-    query = _after_last(document) or _by_token(document)
-    return None if query is None else urlencode(query)
-
-
-def _after_last(document: Mapping[str, Any]) -> Mapping[str, str] | None:
-    last = document.get("last_id")
-    return {"after_id": last} if document.get("has_more") is True and isinstance(last, str) and last else None
-
-
-def _by_token(document: Mapping[str, Any]) -> Mapping[str, str] | None:
-    token = document.get("nextPageToken")
-    return {"pageSize": _LARGE_PAGE, "pageToken": token} if isinstance(token, str) and token else None
-
-
-def joined_pages(pages: Iterable[Any]) -> Any:
-    """The first page with the entries of all; its marks of further pages are gone."""
-    first, *others = pages
-    if not others:
-        return first
-    joined = {name: value for name, value in first.items() if name not in _MARKS}
-    for name in _LISTS:
-        if isinstance(first.get(name), list):
-            joined[name] = [
-                entry
-                for page in (first, *others)
-                if isinstance(page, dict) and isinstance(page.get(name), list)
-                for entry in page[name]
-            ]
-    return joined
-
-
-_LISTS: Final = ("data", "models")
-_MARKS: Final = frozenset({"has_more", "first_id", "last_id", "nextPageToken"})
-
-
-# ---- kept answers ----
-# A server's stored answers about its models, which need not be requested again; knows no file and no network.
-
-_FORMAT: Final = 1
-_MAX_ANSWERS: Final = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class CachedAnswer:
-    """One answer.
-
-    Attributes:
-        document: The JSON value; None if the server has no document there (HTTP 404), which is a useful fact too.
-        fetched_at: The time of the last confirmation, in seconds since 1970.
-        etag: The entity tag with which to ask the server for changes, or None.
-    """
-
-    document: Any
-    fetched_at: float
-    etag: str | None = None
-
-    def is_fresh(self, now: float, seconds: float) -> bool:
-        """Whether the answer is younger than `seconds`; False for an answer from the future."""
-        return 0 <= now - self.fetched_at < seconds
-
-
-Answers = dict[str, CachedAnswer]
-"""Answers by the keys of their questions."""
-
-
-def answers_to_json(answers: Mapping[str, CachedAnswer]) -> dict[str, Any]:
-    """The JSON value of the newest 2,000 answers."""
-    newest = sorted(answers.items(), key=lambda item: item[1].fetched_at)[-_MAX_ANSWERS:]
-    return {"format": _FORMAT, "answers": {key: asdict(answer) for key, answer in newest}}
-
-
-def answers_from_json(value: Any) -> Answers:
-    """The answers in a JSON value from :func:`answers_to_json`.
-
-    Raises:
-        ValueError: `value` has another form.
-    """
-    if not isinstance(value, dict) or value.get("format") != _FORMAT or not isinstance(value.get("answers"), dict):
-        raise ValueError(f"got {value!r:.60}, expected answers of format {_FORMAT}")
-    return {key: _answer(key, answer) for key, answer in value["answers"].items()}
-
-
-def _answer(key: str, value: Any) -> CachedAnswer:
-    match value:
-        case {"document": document, "fetched_at": time, "etag": str() | None as etag}:
-            fetched_at = as_amount(time, LAST_TIME)
-            if fetched_at is not None:
-                return CachedAnswer(document, fetched_at, etag)
-    raise ValueError(f"{key:.80}: got {value!r:.60}, expected an answer")
-
-
-# ---- discovery ----
-# Discovers an upstream's models: returns the last known list at once, and fetches a new one in the background.
-#
-# Knows when to ask and what to keep. :mod:`partstream.upstream.discovery` reads the answers; the caller owns the
-# socket.
-
 _logger = logging.getLogger("partstream.models")
-
 _MAX_BODY: Final = 8 * 1024 * 1024
 _MAX_QUESTIONS: Final = 1000
 _ROUNDS: Final = 3
 """The list, the native list, the models: after these, no answer leads to further questions."""
+
 _NOTHING_THERE: Final = frozenset({404, 405, 410, 501})
 _MAX_FAILURES: Final = 5
 _SHOWN_PROBLEMS: Final = 5
+MODELS_PATH: Final = "/models"
+"""Where nearly every server lists its models, below the path of the base URL."""
 
 
 class FetchResponse(NamedTuple):
-    """A response over HTTP.
-
-    Attributes:
-        status: The HTTP status.
-        headers: The headers by name, in lower case.
-        body: The whole body.
-    """
+    """A response over HTTP, with its headers by lower-case name and its whole body."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
-
-
-def _status_alone(response: FetchResponse) -> UpstreamError:
-    return UpstreamHTTPError(response.status)
 
 
 class Fetch(Protocol):
@@ -592,9 +114,8 @@ class ModelDiscovery:
         base_path: The path of the base URL, such as `/v1`.
         on_change: Called when the records differ from the last result of :meth:`records`; not called for a change that
             a waiting caller gets anyway.
-        upstream: What the log calls the upstream.
-        further_lists: The paths of further lists of models, see
-            :func:`partstream.upstream.discovery.list_questions`.
+        upstream: The name of the upstream in the log.
+        further_lists: The paths of further lists of models, see :func:`list_questions`.
         models_path: Where the first list is, below the base path.
         cache: The cache in which answers outlive the process, or None.
         is_wanted: Whether a model is offered; the details of other models are not requested.
@@ -614,7 +135,7 @@ class ModelDiscovery:
         models_path: str = MODELS_PATH,
         cache: DiskCache | None = None,
         is_wanted: Callable[[str], bool] = lambda model_id: True,
-        refusal: Callable[[FetchResponse], UpstreamError] = _status_alone,
+        refusal: Callable[[FetchResponse], UpstreamError] = lambda response: UpstreamHTTPError(response.status),
         settings: DiscoverySettings | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -704,11 +225,7 @@ class ModelDiscovery:
                 answers = {}
         self._answers = answers
 
-    async def _save(self) -> None:
-        if self._cache is not None and self._answers is not None:
-            await asyncio.to_thread(self._cache.save, dict(self._answers))
-
-    # ---- the log, which says nothing twice in a row ----
+    # ---- the log, without the same line twice in a row ----
 
     def _log_failure(self, task: asyncio.Task[None]) -> None:
         if task.cancelled() or (error := task.exception()) is None:
@@ -795,19 +312,23 @@ class ModelDiscovery:
         failed: set[str] = set()
         for _ in range(_ROUNDS):
             composition = self._compose(self._known())
-            open_questions = [one for one in composition.questions if one.key not in failed and self._is_open(one)]
+            fresh = {
+                key
+                for key, answer in self._known().items()
+                if answer.is_fresh(self._clock(), self._settings.details_fresh_for)
+            }
+            open_questions = [one for one in composition.questions if one.key not in failed | fresh]
             if not open_questions or len(failed) >= _MAX_FAILURES:
                 break
             await self._ask_all(open_questions[:_MAX_QUESTIONS], failed)
         composition = self._compose(self._known())
-        self._forget_all_but([*self._lists, *composition.questions])
+        wanted = {question.key for question in (*self._lists, *composition.questions)}
+        for key in self._known().keys() - wanted:
+            del self._known()[key]
         self._log_problems(composition.problems)
         self._publish(composition.records)
-        await self._save()
-
-    def _is_open(self, question: FactRequest) -> bool:
-        answer = self._known().get(question.key)
-        return answer is None or not answer.is_fresh(self._clock(), self._settings.details_fresh_for)
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.save, dict(self._known()))
 
     async def _ask_all(self, questions: Iterable[FactRequest], failed: set[str]) -> None:
         """Sends several requests at the same time, and stops when the upstream refuses too many of them."""
@@ -848,7 +369,7 @@ class ModelDiscovery:
         if response.status != 200:
             raise self._refusal(response)
         try:
-            document = _discovery_document(question, response.body)
+            document = _parsed(question, response.body)
         except JSONDecodeError as error:
             raise self._refusal(response) from error
         query = next_page(document)
@@ -868,7 +389,7 @@ class ModelDiscovery:
             if response.status != 200:
                 raise self._refusal(response)
             try:
-                pages.append(_discovery_document(question, response.body))
+                pages.append(_parsed(question, response.body))
             except JSONDecodeError as error:
                 raise self._refusal(response) from error
             query, before = next_page(pages[-1]), query
@@ -898,11 +419,6 @@ class ModelDiscovery:
         assert self._answers is not None  # noqa: S101 - for the type checker: loaded before anything is asked
         return self._answers
 
-    def _forget_all_but(self, questions: Iterable[FactRequest]) -> None:
-        keys = {question.key for question in questions}
-        for key in self._known().keys() - keys:
-            del self._known()[key]
-
     def _publish(self, records: tuple[ModelRecord, ...]) -> None:
         if records == self._records:
             return
@@ -911,7 +427,7 @@ class ModelDiscovery:
             self._on_change()
 
 
-def _discovery_document(question: FactRequest, body: bytes) -> object:
+def _parsed(question: FactRequest, body: bytes) -> object:
     if len(body) > _MAX_BODY:
         got, expected = f"{len(body):,} bytes", f"at most {_MAX_BODY:,}"
     else:
@@ -922,8 +438,430 @@ def _discovery_document(question: FactRequest, body: bytes) -> object:
     raise UpstreamProtocolError(event_type=f"the answer of {question.path}", field=None, got=got, expected=expected)
 
 
-# ---- disk cache ----
-# Keeps answers in a file between starts; a missing or broken file only costs time.
+# ---- Composition: the records, and the further questions ----
+
+
+_NATIVE_LISTS: Final = (
+    ("/api/v0/models", None),
+    ("/api/tags", None),
+    ("/model/info", None),
+    ("/v1/language-models", "xai"),
+)
+"""The native lists of LM Studio, Ollama, LiteLLM's proxy and xAI, requested if a list has only OpenAI's fields; and who
+has to own one of the models for it, or None."""
+
+_VERSION: Final = "/v1"
+_NATIVE: Final = "/api"
+"""The end of the base path of a native API, whose root is before it, like that of `/v1`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactRequest:
+    """A request for facts about models.
+
+    Attributes:
+        key: The key under which the answer is kept.
+        path: The path of the request, from the root of the host.
+        body: The body of a POST, or None for a GET.
+    """
+
+    key: str
+    path: str
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """The content of all answers together: the language models in the order of the list, all further useful questions,
+    answered or not, and sentences about values that could not be read."""
+
+    records: tuple[ModelRecord, ...]
+    questions: tuple[FactRequest, ...]
+    problems: tuple[str, ...]
+
+
+def list_question(base_path: str, models_path: str = MODELS_PATH) -> FactRequest:
+    """The question for the list itself, below the path of the base URL, such as `/v1`."""
+    path = f"{base_path.rstrip('/')}{models_path}"
+    return FactRequest(path, path)
+
+
+def list_questions(
+    base_path: str, further_lists: Iterable[str] = (), models_path: str = MODELS_PATH
+) -> tuple[FactRequest, ...]:
+    """The questions for lists, best first: the first list with an answer determines the models.
+
+    Args:
+        base_path: The path of the base URL, such as `/v1`.
+        further_lists: The paths of a protocol's further lists, from the root of the host.
+        models_path: Where the first list is, below the path of the base URL.
+    """
+    return (list_question(base_path, models_path), *(FactRequest(path, path) for path in further_lists))
+
+
+def has_list(answers: Mapping[str, CachedAnswer], questions: Iterable[FactRequest]) -> bool:
+    """Whether one of the lists has an answer."""
+    return any(_document(answers, question) is not None for question in questions)
+
+
+def compose(
+    answers: Mapping[str, CachedAnswer],
+    base_path: str,
+    is_wanted: Callable[[str], bool],
+    further_lists: Iterable[str] = (),
+    models_path: str = MODELS_PATH,
+) -> Composition:
+    """Reads all answers.
+
+    Args:
+        answers: The answers by key; at least one of :func:`list_questions` has an answer.
+        base_path: The path of the base URL, such as `/v1`.
+        is_wanted: Whether a model is offered; there are no further questions about other models.
+        further_lists: As in :func:`list_questions`.
+        models_path: As in :func:`list_questions`.
+
+    Raises:
+        UpstreamProtocolError: The list is not a list of models.
+    """
+    lists = list_questions(base_path, further_lists, models_path)
+    chosen = next(question for question in lists if _document(answers, question) is not None)
+    catalogue = read_catalogue(_document(answers, chosen))
+    questions: list[FactRequest] = []
+    problems: list[str] = [*catalogue.problems]
+    for further in lists[1:]:
+        questions.append(further)
+        if further is not chosen and (document := _document(answers, further)) is not None:
+            try:
+                other = read_catalogue(document)
+            except UpstreamProtocolError as error:
+                problems.append(f"{further.path}: {error}")
+            else:
+                problems += other.problems
+                catalogue = with_further_list(catalogue, other)
+    root = _root(base_path)
+    catalogue = _with_native_lists(catalogue, root, answers, questions, problems)
+    windows = _running_windows(catalogue, root, answers, questions, problems)
+    records = []
+    for model_id, entry in catalogue.entries.items():
+        question = None
+        if is_wanted(model_id) and entry.details is not None:
+            request = detail_request(entry.details, model_id)
+            before = root if request is not None and request.is_native else base_path.rstrip("/")
+            if request is not None and before is not None:
+                path = before + request.path
+                key = path if request.body is None else f"{path} {model_id}"
+                question = FactRequest(key, path, request.body)
+                questions.append(question)
+        record = _with_details(entry, question, answers, problems)
+        if record is not None:
+            records.append(with_running_window(record, windows.get(model_id)))
+    return Composition(tuple(records), tuple(questions), tuple(problems))
+
+
+def _document(answers: Mapping[str, CachedAnswer], question: FactRequest) -> object | None:
+    answer = answers.get(question.key)
+    return None if answer is None else answer.document
+
+
+def _with_native_lists(
+    catalogue: Catalogue,
+    root: str | None,
+    answers: Mapping[str, CachedAnswer],
+    questions: list[FactRequest],
+    problems: list[str],
+) -> Catalogue:
+    if root is None or not catalogue.is_bare:
+        return catalogue
+    owners = {entry.record.creator for entry in catalogue.entries.values()}
+    for path, owner in _NATIVE_LISTS:
+        if owner is not None and owner not in owners:
+            continue
+        question = FactRequest(root + path, root + path)
+        questions.append(question)
+        document = _document(answers, question)
+        with suppress(UpstreamProtocolError):  # not a list: many servers answer any path with something
+            if document is not None:
+                native = read_catalogue(document)
+                problems += native.problems
+                catalogue = with_native_list(catalogue, native)
+    return catalogue
+
+
+def _running_windows(
+    catalogue: Catalogue,
+    root: str | None,
+    answers: Mapping[str, CachedAnswer],
+    questions: list[FactRequest],
+    problems: list[str],
+) -> Mapping[str, Fact[int]]:
+    """The windows of the models that are loaded, by their ids, at a server that lists them."""
+    windows: dict[str, Fact[int]] = {}
+    kinds = {entry.details for entry in catalogue.entries.values() if entry.details is not None}
+    for kind in kinds & RUNNING_PATHS.keys() if root is not None else ():
+        path = f"{root}{RUNNING_PATHS[kind]}"
+        question = FactRequest(path, path)
+        questions.append(question)
+        if (document := _document(answers, question)) is not None:
+            read, found = read_running(document)
+            windows |= read
+            problems += found
+    return windows
+
+
+def _with_details(
+    entry: CatalogueEntry, question: FactRequest | None, answers: Mapping[str, CachedAnswer], problems: list[str]
+) -> ModelRecord | None:
+    """The record with the details of the model; None if the model is not a language model."""
+    answer = answers.get(question.key) if question is not None else None
+    if answer is None or answer.document is None or entry.details is None:
+        return entry.record
+    try:
+        better, found = read_detail(entry.details, entry.record.id, answer.document)
+    except UpstreamProtocolError as error:
+        problems.append(f"{entry.record.id}: {error}")
+        return entry.record
+    problems += found
+    return None if better is None else merged(entry.record, better)
+
+
+def _root(base_path: str) -> str | None:
+    """The path before `/v1` or `/api`, which is the root of a server's native API; None without either."""
+    path = base_path.rstrip("/")
+    return next((path.removesuffix(end) for end in (_VERSION, _NATIVE) if path.endswith(end)), None)
+
+
+# ---- Catalogues: the lists of servers ----
+
+
+_MAX_ENTRIES: Final = 5000
+_MAX_ID: Final = 500
+_BARE: Final = SHAPES[-1].name
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """One language model of a list: its record, and the source of the server's details about it, or None."""
+
+    record: ModelRecord
+    details: DetailKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The content of a list.
+
+    Attributes:
+        entries: The language models by id, in the order of the list.
+        others: The ids of models that are declared to be of another kind.
+        problems: Sentences about values that could not be read; the named entries are left out or lack a fact.
+        shapes: The names of the entries' shapes.
+    """
+
+    entries: Mapping[str, CatalogueEntry]
+    others: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+    shapes: frozenset[str] = frozenset()
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the list has no limits, so that the server's native list may have more facts."""
+        known = any(entry.record.context_window is not None for entry in self.entries.values())
+        return bool(self.entries) and not known and self.shapes <= {_BARE}
+
+
+def read_catalogue(document: Any) -> Catalogue:
+    """Reads the JSON value of a list: `{data: [...]}`, `{models: [...]}` or the list alone.
+
+    Raises:
+        UpstreamProtocolError: `document` is none of these.
+    """
+    items, place = _items(document)
+    problems: list[Problem] = []
+    entries: dict[str, CatalogueEntry] = {}
+    others: set[str] = set()
+    shapes: set[str] = set()
+    if len(items) > _MAX_ENTRIES:
+        problems.append(Problem(place, f"{len(items)} entries", f"at most {_MAX_ENTRIES}; the rest is left out"))
+    for number, item in enumerate(items[:_MAX_ENTRIES]):
+        where = f"{place}[{number}]"
+        if not isinstance(item, dict):
+            problems.append(Problem(where, item, "an object"))
+            continue
+        fields = Fields(item, where, Source.LIST, problems)
+        shape = shape_of(fields)
+        model_id = _id_of(item, where, shape, problems)
+        if model_id is None:
+            continue
+        if not shape.is_language(fields):
+            others.add(model_id)
+        elif model_id in entries:
+            problems.append(Problem(f"{where}.{shape.id_fields[0]}", model_id, "an id that no earlier entry has"))
+        else:
+            shapes.add(shape.name)
+            entries[model_id] = CatalogueEntry(shape.record(fields, model_id), shape.details)
+    return Catalogue(entries, frozenset(others), tuple(problems), frozenset(shapes))
+
+
+def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
+    """A bare list with the facts of the server's native list about the same models.
+
+    Only the bare list determines which models can be used: the native list may hold models that only the native API
+    serves.
+    """
+    entries = {
+        model_id: CatalogueEntry(merged(entry.record, other.record), other.details or entry.details)
+        if (other := native.entries.get(model_id)) is not None
+        else entry
+        for model_id, entry in catalogue.entries.items()
+        if model_id not in native.others
+    }
+    return replace(
+        catalogue,
+        entries=entries,
+        others=catalogue.others | (catalogue.entries.keys() & native.others),
+        problems=catalogue.problems + native.problems,
+        shapes=catalogue.shapes | native.shapes,
+    )
+
+
+def with_further_list(catalogue: Catalogue, further: Catalogue) -> Catalogue:
+    """A list with the facts that it lacks about its models and that another list has."""
+    entries = {
+        model_id: replace(entry, record=merged(other.record, entry.record))
+        if (other := further.entries.get(model_id)) is not None
+        else entry
+        for model_id, entry in catalogue.entries.items()
+    }
+    return replace(catalogue, entries=entries)
+
+
+def _items(document: Any) -> tuple[list[Any], str]:
+    if isinstance(document, list):
+        return document, "list"
+    for name in ("data", "models"):
+        value = document.get(name) if isinstance(document, dict) else None
+        if isinstance(value, list):
+            return value, name
+    # Ollama sends null if it has no models.
+    if isinstance(document, dict) and document.get("object") == "list" and document.get("data") is None:
+        return [], "data"
+    raise UpstreamProtocolError(
+        event_type="the list of models", field="data", got=f"{document!r:.80}", expected="a list of models"
+    )
+
+
+def _id_of(item: dict[str, Any], where: str, shape: Shape, problems: list[Problem]) -> str | None:
+    """The id of an entry; None, and a note, if the entry has no usable id."""
+    model_id = next((item[name] for name in shape.id_fields if item.get(name) is not None), None)
+    place = f"{where}.{shape.id_fields[0]}"
+    if not isinstance(model_id, str) or not model_id.strip():
+        problems.append(Problem(place, model_id, "the id of a model"))
+    elif len(model_id) > _MAX_ID or not model_id.isprintable():
+        problems.append(Problem(place, model_id, f"at most {_MAX_ID} printable characters"))
+    elif "*" in model_id:
+        problems.append(
+            Problem(place, model_id, "the id of one model, no pattern")
+        )  # LiteLLM lists its routes: openai/*
+    else:
+        return model_id.removeprefix(shape.id_prefix) or model_id
+    return None
+
+
+# ---- Pages of a list ----
+
+
+_LARGE_PAGE: Final = "1000"
+"""Google's largest page; without a size, it gives 50 models at once (docs/wires/gemini.md#models-and-counting)."""
+MOST_PAGES: Final = 50
+"""The most pages of one list: a server that names the same next page for ever must not be asked for ever."""
+
+
+def next_page(document: Any) -> str | None:
+    """The query of the next page of a list, such as `after_id=claude-haiku-4-5`; None after the last page."""
+    match document:
+        case {"has_more": True, "last_id": str(last)} if last:
+            return urlencode({"after_id": last})
+        case {"nextPageToken": str(token)} if token:
+            return urlencode({"pageSize": _LARGE_PAGE, "pageToken": token})
+    return None
+
+
+_LISTS: Final = ("data", "models")
+_MARKS: Final = frozenset({"has_more", "first_id", "last_id", "nextPageToken"})
+
+
+def joined_pages(pages: Iterable[Any]) -> Any:
+    """The first page with the entries of all; its marks of further pages are gone."""
+    first, *others = pages
+    if not others:
+        return first
+    joined = {name: value for name, value in first.items() if name not in _MARKS}
+    for name in _LISTS:
+        if isinstance(first.get(name), list):
+            joined[name] = [
+                entry
+                for page in (first, *others)
+                if isinstance(page, dict) and isinstance(page.get(name), list)
+                for entry in page[name]
+            ]
+    return joined
+
+
+# ---- Kept answers ----
+
+
+_FORMAT: Final = 1
+_MAX_ANSWERS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class CachedAnswer:
+    """One answer.
+
+    Attributes:
+        document: The JSON value; None if the server has no document there (HTTP 404), which is a useful fact too.
+        fetched_at: The time of the last confirmation, in seconds since 1970.
+        etag: The entity tag with which to ask the server for changes, or None.
+    """
+
+    document: Any
+    fetched_at: float
+    etag: str | None = None
+
+    def is_fresh(self, now: float, seconds: float) -> bool:
+        """Whether the answer is younger than `seconds`; False for an answer from the future."""
+        return 0 <= now - self.fetched_at < seconds
+
+
+Answers = dict[str, CachedAnswer]
+"""Answers by the keys of their questions."""
+
+
+def answers_to_json(answers: Mapping[str, CachedAnswer]) -> dict[str, Any]:
+    """The JSON value of the newest 2,000 answers."""
+    newest = sorted(answers.items(), key=lambda item: item[1].fetched_at)[-_MAX_ANSWERS:]
+    return {"format": _FORMAT, "answers": {key: asdict(answer) for key, answer in newest}}
+
+
+def answers_from_json(value: Any) -> Answers:
+    """The answers in a JSON value from :func:`answers_to_json`.
+
+    Raises:
+        ValueError: `value` has another form.
+    """
+    if not isinstance(value, dict) or value.get("format") != _FORMAT or not isinstance(value.get("answers"), dict):
+        raise ValueError(f"got {value!r:.60}, expected answers of format {_FORMAT}")
+    answers: Answers = {}
+    for key, answer in value["answers"].items():
+        match answer:
+            case {"document": document, "fetched_at": time, "etag": str() | None as etag} if (
+                fetched_at := as_amount(time, LAST_TIME)
+            ) is not None:
+                answers[key] = CachedAnswer(document, fetched_at, etag)
+            case _:
+                raise ValueError(f"{key:.80}: got {answer!r:.60}, expected an answer")
+    return answers
+
 
 _MAX_BYTES: Final = 32 * 1024 * 1024
 
@@ -938,7 +876,7 @@ class DiskCache:
     Args:
         folder: The folder of the file; created by the first :meth:`save`.
         upstream: The base URL, which identifies the upstream.
-        account: What the upstream knows the caller by, such as a key; empty where it knows nobody.
+        account: The identity of the caller at the upstream, such as a key; empty without one.
     """
 
     def __init__(self, folder: Path, upstream: str, account: bytes = b"") -> None:
@@ -948,7 +886,9 @@ class DiskCache:
     def load(self) -> Answers:
         """Reads the answers; empty if there is no file. A file that cannot be read is renamed and counts as none."""
         try:
-            return answers_from_json(loads(_bounded(self.path)))
+            with self.path.open("rb") as file:
+                content = file.read(_MAX_BYTES + 1)
+            return answers_from_json(loads(_bounded(content)))
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -974,7 +914,15 @@ class DiskCache:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._replace(content)
+            # Replaced as a whole, because several processes may write.
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.", suffix=".new")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                Path(name).replace(self.path)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
         except OSError as error:
             _logger.warning("cannot store the list of models: %s", error)
 
@@ -985,21 +933,8 @@ class DiskCache:
         except OSError as error:
             _logger.warning("cannot remove the stored list of models: %s", error)
 
-    def _replace(self, content: bytes) -> None:
-        """Replaces the file as a whole, because several processes may write."""
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.", suffix=".new")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            Path(name).replace(self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
 
-
-def _bounded(path: Path) -> bytes:
-    with path.open("rb") as file:
-        content = file.read(_MAX_BYTES + 1)
+def _bounded(content: bytes) -> bytes:
     if len(content) > _MAX_BYTES:
         raise ValueError(f"got more than {_MAX_BYTES:,} bytes")
     return content
