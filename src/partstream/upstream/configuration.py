@@ -1,4 +1,14 @@
-"""The configuration of a gateway provider: address, models, time limits, retries."""
+"""The configuration of one upstream, and the rows of its settings.
+
+A setting is a row: from the rows come the reading of a VS Code group and of the configuration file, the documentation,
+the manifest and the dialogs. `upstream_rows` puts them in the order of the documentation. The rows of requests depend
+on the protocol, because each protocol has settings that only it has a place for. While the protocol is found out
+(`auto`), the settings of all protocols are taken, and `GatewayConfiguration.spoken` keeps those of the protocol that
+was found.
+
+The rows come first, in their order, each group with the functions that read its values; then the configuration itself.
+No message shows a secret.
+"""
 
 from __future__ import annotations
 
@@ -86,9 +96,6 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import OwnSettings
     from partstream.upstream.endpoint import CredentialSource
 
-
-# ---- connection settings ----
-# The settings of the connection to an upstream: time limits, retries, proxy, fallback models.
 
 _FIRST_EVENT: Final = 300.0
 
@@ -193,7 +200,7 @@ FALLBACKS: Final = Kind(
         "additionalProperties": {"type": "array", "minItems": 1, "items": {"type": "string"}},
     },
 )
-"""By a model's id, the ids of those that answer in its place."""
+"""By a model's id, the ids of the models that answer in its place."""
 
 CONNECTION_ROWS: Final = (
     Setting(
@@ -235,10 +242,6 @@ CONNECTION_ROWS: Final = (
 )
 
 
-# ---- settings ----
-# The settings that say which models are offered, and what a person says of them.
-
-
 def _id(value: str, where: str) -> str:
     if not value:
         raise ConfigurationError(where, "nothing", "the model as the server names it")
@@ -263,7 +266,7 @@ MODEL_ROWS: Final = (
     Setting("toolCalling", BOOLEAN, "Whether the model calls tools; agent mode lists only those that do"),
     Setting("reasoningEfforts", STRINGS, "The levels of reasoning that can be asked for, from the least"),
 )
-"""What a person says of one model; what is left out is as the server says it."""
+"""A person's settings for one model; without one, the server's value counts."""
 
 
 def _models(value: Any, where: str) -> list[Any]:
@@ -360,11 +363,7 @@ MODEL_LIST_ROWS: Final = (
         dialog=Dialog("Reasoning reserve"),
     ),
 )
-"""What a person says of the list of models."""
-
-
-# ---- mode ----
-# Whether the last answers are kept in memory: the setting `capture`.
+"""A person's settings for the list of models."""
 
 _VARIABLE: Final = "PARTSTREAM_CAPTURE"
 """The environment variable of the setting. It counts for providers without settings too."""
@@ -382,54 +381,35 @@ def is_off_here() -> bool:
     return os.environ.get(_VARIABLE, "").strip().lower() == CaptureMode.OFF.value
 
 
-# ---- settings ----
-# The settings of one upstream: their rows in the order of the documentation, those of its protocol among them.
-
-
 def _url(value: str, where: str) -> str:
-    """A base URL; one without a scheme gets the likely one.
+    """A base URL; one without a scheme gets the likely one. The message for any other text shows no secret of it."""
 
-    Raises:
-        ConfigurationError: It is none; the message shows no secret that may stand in it.
-    """
+    def expected(url: str) -> str:  # the base URL that is meant, as far as a message may show it
+        return f"an http or https URL such as {url if url and url != HIDDEN else 'https://host/v1'}"
+
     value = with_scheme(value)
-    expected = _expected("")
     if "@" in value.partition("://")[2].partition("/")[0]:
         raise ConfigurationError(where, "a URL with a user name or password in it", "a URL without them")
     if "://" not in value:
-        raise ConfigurationError(where, "a text without http:// or https://", expected)
+        raise ConfigurationError(where, "a text without http:// or https://", expected(""))
     if any(map(str.isspace, value)):
-        raise ConfigurationError(where, "a URL with a space in it", _expected(hidden_url("".join(value.split()))))
+        raise ConfigurationError(where, "a URL with a space in it", expected(hidden_url("".join(value.split()))))
     try:
         address = urlsplit(value)
         usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
     except ValueError as error:  # a port that is not a number, a bracket that is not closed
-        raise ConfigurationError(where, f"no URL ({error})", expected) from error
+        raise ConfigurationError(where, f"no URL ({error})", expected("")) from error
     if not usable or not value.isprintable():
-        raise ConfigurationError(where, repr(hidden_url(value)), expected)
+        raise ConfigurationError(where, repr(hidden_url(value)), expected(""))
     return value
-
-
-def _expected(url: str) -> str:
-    """The base URL that is expected: the one that is meant, as far as a message may show it."""
-    return f"an http or https URL such as {url if url and url != HIDDEN else 'https://host/v1'}"
-
-
-def _check_key(key: str, where: str) -> None:
-    """Refuses a key that no header can hold; the message does not show it.
-
-    Raises:
-        ConfigurationError: It has line breaks, or characters beyond ASCII.
-    """
-    if not fits_header(key):
-        raise ConfigurationError(
-            where, "characters that no HTTP header can hold", "a key in ASCII, without line breaks"
-        )
 
 
 def _key(value: Any, where: str) -> Secret:
     key = value.reveal() if isinstance(value, Secret) else string(value, where)
-    _check_key(key, where)
+    if not fits_header(key):  # the message does not show it
+        raise ConfigurationError(
+            where, "characters that no HTTP header can hold", "a key in ASCII, without line breaks"
+        )
     return value if isinstance(value, Secret) else Secret(key)
 
 
@@ -454,69 +434,10 @@ def check_protocol(value: str, where: str) -> str:
     return PROTOCOLS[value].name
 
 
-def own_settings_of(protocol: str) -> OwnSettings | None:
-    """The settings of requests that only one protocol has a place for, or None where it has none."""
-    load = PROTOCOLS[protocol].own_settings
-    return None if load is None else load()
-
-
-def own_kinds(protocol: str) -> tuple[type[Any], ...]:
-    """The classes of the settings that only one protocol has a place for; those of all, while it is found out."""
-    names = asked_protocols() if protocol == AUTO else (protocol,)
-    return tuple(own.kind for name in names if (own := own_settings_of(name)) is not None)
-
-
-def _request_fields(protocol: str) -> frozenset[str]:
-    """The fields of a body that hold the request in a protocol; in any that an unknown server is asked for in `auto`.
-
-    Those of a protocol that only its own hosts speak are refused once it is known: others may send such a field.
-    """
-    names = (protocol,) if protocol != AUTO else _asked_first()
-    found = (own_settings_of(name) for name in names if protocol != AUTO or asking(name).empty_request is not None)
-    return frozenset().union(*(own.request_fields for own in found if own is not None))
-
-
-def check_extra_body(fields: Mapping[str, Any], protocol: str, where: str) -> None:
-    """Refuses fields of a body that would replace the request itself, and what JSON cannot represent: TOML has dates,
-    and numbers that are infinite.
-
-    Raises:
-        ConfigurationError: One of them holds the request in this protocol, or holds a value that is not JSON.
-    """
-    held = _request_fields(protocol) if fields else frozenset()
-    for name, value in fields.items():
-        if name in held:
-            raise ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
-        if not is_json(value):
-            raise ConfigurationError(f"{where}.{name}", "a value that JSON cannot represent", "a JSON value")
-
-
-def _common_rows(protocol: str | None) -> tuple[Setting, ...]:
-    """The settings of requests that every protocol has a place for; what a body may hold, the protocol knows."""
-    if protocol is None:
-        return REQUEST_ROWS
-
-    def read(value: Any, where: str) -> dict[str, Any]:
-        fields = json_object(value, where)
-        check_extra_body(fields, protocol, where)
-        return fields
-
-    body = Kind(BODY.form, read, BODY.schema)
-    return tuple(replace(row, kind=body) if row.name == EXTRA_BODY else row for row in REQUEST_ROWS)
-
-
-def _own_rows(protocol: str) -> tuple[Setting, ...]:
-    own = own_settings_of(protocol)
-    rows = () if own is None else own.rows
-    return tuple(replace(row, sets=f"own.{row.path}", protocol=protocol) for row in rows)
-
-
 def _asked_first() -> tuple[str, ...]:
     """Our own protocols that a server can be asked in: what an editor offers."""
     return tuple(name for name in BUILT_IN_PROTOCOLS if PROTOCOLS[name].write_request is not None)
 
-
-_AUTO_SAYS: Final = "It is found out: by the host, else by empty requests, which cost nothing"
 
 _FIRST_ROWS: Final = (
     Setting(
@@ -534,7 +455,10 @@ _FIRST_ROWS: Final = (
             check_protocol,
             enum=[AUTO, *_asked_first()],
             enumItemLabels=["Automatic", *(PROTOCOLS[name].shown_title for name in _asked_first())],
-            enumDescriptions=[_AUTO_SAYS, *(PROTOCOLS[name].says for name in _asked_first())],
+            enumDescriptions=[
+                "It is found out: by the host, else by empty requests, which cost nothing",
+                *(PROTOCOLS[name].says for name in _asked_first()),
+            ],
         ),
         "What the server speaks",
         AUTO,
@@ -572,13 +496,6 @@ _FIRST_ROWS: Final = (
         otherwise="`true`; `false` where `models` names some and the protocol has no list",
         dialog=Dialog("Discover models"),
     ),
-)
-
-_FALLBACK_ROW: Final = Setting(
-    "fallbacks",
-    FALLBACKS,
-    "By a model's id, a list of the models to ask when it cannot answer",
-    dialog=Dialog("Fallback models"),
 )
 
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_-]{0,32}")
@@ -684,15 +601,7 @@ _ANSWER_ROWS: Final = (
         ),
     ),
 )
-"""What a person wants of answers, whatever server gives them."""
-
-_REQUEST: Final = Setting("request", BODY, "How requests are written", dialog=Dialog("Requests"))
-_MODEL_REQUESTS: Final = Setting(
-    "modelRequests",
-    BODY,
-    "The same for single models, by id, in the place of `request`",
-    dialog=Dialog("Requests of single models"),
-)
+"""A person's settings for answers of any server."""
 
 _LAST_ROWS: Final = (
     Setting(
@@ -727,18 +636,38 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
         ProtocolLoadError: It cannot be loaded.
     """
     owners = BUILT_IN_PROTOCOLS if protocol in {None, AUTO} else (protocol,)
-    rows = (*_common_rows(protocol), *(row for owner in owners for row in _own_rows(owner)))
+
+    def read_body(value: Any, where: str) -> dict[str, Any]:  # the protocol knows what a body may hold
+        fields = json_object(value, where)
+        check_extra_body(fields, protocol or AUTO, where)
+        return fields
+
+    common: tuple[Setting, ...] = REQUEST_ROWS
+    if protocol is not None:
+        body = Kind(BODY.form, read_body, BODY.schema)
+        common = tuple(replace(row, kind=body) if row.name == EXTRA_BODY else row for row in REQUEST_ROWS)
+    rows = (*common, *(row for owner in owners for row in _own_rows(owner)))
     others = {row.name: name for name in BUILT_IN_PROTOCOLS if name not in owners for row in _own_rows(name)}
     elsewhere = {name: owner for name, owner in others.items() if name not in by_name(rows)}
     request = Contents(Nesting.OBJECT, rows, elsewhere=elsewhere, is_open=True)
-    by_model = replace(request, nesting=Nesting.BY_NAME)
     return by_name(
         (
             *_FIRST_ROWS,
             *MODEL_LIST_ROWS,
-            _FALLBACK_ROW,
-            replace(_REQUEST, contents=request),
-            replace(_MODEL_REQUESTS, contents=by_model),
+            Setting(
+                "fallbacks",
+                FALLBACKS,
+                "By a model's id, a list of the models to ask when it cannot answer",
+                dialog=Dialog("Fallback models"),
+            ),
+            Setting("request", BODY, "How requests are written", contents=request, dialog=Dialog("Requests")),
+            Setting(
+                "modelRequests",
+                BODY,
+                "The same for single models, by id, in the place of `request`",
+                contents=replace(request, nesting=Nesting.BY_NAME),
+                dialog=Dialog("Requests of single models"),
+            ),
             *_ANSWER_ROWS,
             *CONNECTION_ROWS,
             *_LAST_ROWS,
@@ -746,7 +675,43 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
     )
 
 
-# ---- configuration ----
+def _own_rows(protocol: str) -> tuple[Setting, ...]:
+    own = own_settings_of(protocol)
+    rows = () if own is None else own.rows
+    return tuple(replace(row, sets=f"own.{row.path}", protocol=protocol) for row in rows)
+
+
+def own_settings_of(protocol: str) -> OwnSettings | None:
+    """The settings of requests that only one protocol has a place for, or None where it has none."""
+    load = PROTOCOLS[protocol].own_settings
+    return None if load is None else load()
+
+
+def own_kinds(protocol: str) -> tuple[type[Any], ...]:
+    """The classes of the settings that only one protocol has a place for; those of all, while it is found out."""
+    names = asked_protocols() if protocol == AUTO else (protocol,)
+    return tuple(own.kind for name in names if (own := own_settings_of(name)) is not None)
+
+
+def check_extra_body(fields: Mapping[str, Any], protocol: str, where: str) -> None:
+    """Refuses fields of a body that would replace the request itself, and what JSON cannot represent: TOML has dates,
+    and numbers that are infinite.
+
+    Raises:
+        ConfigurationError: One of them holds the request in this protocol, or holds a value that is not JSON.
+    """
+    held: frozenset[str] = frozenset()
+    if fields:
+        # While the protocol is found out, the fields of any that an unknown server is asked for. Those of a protocol
+        # that only its own hosts speak are refused once it is known: others may send such a field.
+        names = (protocol,) if protocol != AUTO else _asked_first()
+        found = (own_settings_of(name) for name in names if protocol != AUTO or asking(name).empty_request is not None)
+        held = held.union(*(own.request_fields for own in found if own is not None))
+    for name, value in fields.items():
+        if name in held:
+            raise ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
+        if not is_json(value):
+            raise ConfigurationError(f"{where}.{name}", "a value that JSON cannot represent", "a JSON value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -771,21 +736,21 @@ class GatewayConfiguration(NotPickled):
             `selection` says another number; None for what the server allows.
         fallbacks: By a model's id, the models that are asked in its place when it cannot answer, in this order.
         errors: What becomes of an error that ends an answer.
-        log_level: The least severe messages that are logged of this upstream; None for what the log says by itself.
+        log_level: The least severe messages that are logged of this upstream; None for the level of the log itself.
         allow_insecure_http: Whether the base URL may be plain http to another machine: keys and prompts can be read
             on the way.
         proxy: The proxy to go through, or None for that of the environment.
         verify_certificates: Whether the upstream has to prove who it is.
         ledger: Whether what is learned of tokens, and what answers take, is kept on the disk.
         capture: Whether the last answers are kept in memory.
-        selection: Which of the upstream's models are offered, and what a person says of them.
+        selection: Which of the upstream's models are offered, and a person's settings for them.
         discover: Whether the upstream is asked for its models; None for as :attr:`discovers` says.
-        cache_folder: Where its list, and what it was found to speak, outlive the process, or None.
-        protocol_folder: The same for what it was found to speak alone; None for `cache_folder`.
-        warnings: What stands in its settings and has no effect, in sentences; the list of its models shows them.
+        cache_folder: The folder in which its list and its protocol outlive the process, or None.
+        protocol_folder: The same for its protocol alone; None for `cache_folder`.
+        warnings: Settings without an effect, in sentences; the list of its models shows them.
 
     Raises:
-        ConfigurationError: A value is of no use, or two contradict each other; the message shows no secret.
+        ConfigurationError: A value is not usable, or two contradict each other; the message shows no secret.
 
     Example:
         >>> from partstream import GatewayConfiguration, Secret, Timeouts
@@ -833,7 +798,13 @@ class GatewayConfiguration(NotPickled):
         object.__setattr__(self, "headers", HiddenValues(self.headers))
         by_model = {f"modelRequests.{model_id}": request for model_id, request in self.model_requests.items()}
         for where, request in {"request": self.request, **by_model}.items():
-            _check_own(request, self.protocol, where)
+            # No settings that only other protocols have a place for.
+            kinds = own_kinds(self.protocol)
+            is_undecided = self.protocol == AUTO and isinstance(request.own, OwnFields)
+            if request.own is not None and not is_undecided and not isinstance(request.own, kinds):
+                expected = " or ".join(kind.__name__ for kind in kinds) or "none"
+                got = f"{type(request.own).__name__}, which this protocol has no place for"
+                raise ConfigurationError(f"{where}.own", got, expected)
             check_extra_body(request.extra_body, self.protocol, f"{where}.{EXTRA_BODY}")
 
     @classmethod
@@ -841,7 +812,7 @@ class GatewayConfiguration(NotPickled):
         """Reads the settings of an upstream from JSON, by the names that they have in a VS Code group.
 
         Raises:
-            ConfigurationError: A setting is missing, unknown or of no use; the message shows no secret.
+            ConfigurationError: A setting is missing, unknown or not usable; the message shows no secret.
         """
         known = upstream_rows()
         given = {name: value for name, value in settings.items() if not is_left_out(known.get(name), value)}
@@ -857,7 +828,7 @@ class GatewayConfiguration(NotPickled):
         """Makes the configuration from settings that their rows have read.
 
         Args:
-            values: By the names of :func:`partstream.upstream.configuration.upstream_rows`.
+            values: By the names of :func:`upstream_rows`.
 
         Raises:
             ConfigurationError: There is no base URL, or two settings contradict each other.
@@ -891,7 +862,7 @@ class GatewayConfiguration(NotPickled):
             base_url: Where its paths begin, on the host of :attr:`base_url`.
 
         Raises:
-            ConfigurationError: A setting is of no use in this protocol.
+            ConfigurationError: A setting is not usable in this protocol.
         """
         by_model = {model_id: _spoken(request, protocol) for model_id, request in self.model_requests.items()}
         request = _spoken(self.request, protocol)
@@ -904,10 +875,10 @@ class GatewayConfiguration(NotPickled):
 
     @property
     def fingerprint(self) -> str:
-        """The identity of the upstream: a digest, of which nobody learns the address.
+        """The identity of the upstream: a digest, which does not reveal the address.
 
         It is the same before and after its protocol is found out, and the one of earlier versions, in which a protocol
-        that nobody had set was the default one.
+        that was not set was the default one.
         """
         return fingerprint_of(DEFAULT_PROTOCOL if self.is_detected else self.protocol, self.base_url)
 
@@ -946,19 +917,8 @@ def fingerprint_of(protocol: str, base_url: str) -> str:
     return short_digest(f"{protocol} {base_url.rstrip('/')}")
 
 
-def _check_own(request: RequestSettings, protocol: str, where: str) -> None:
-    """Refuses settings that only other protocols have a place for."""
-    if request.own is None or (protocol == AUTO and isinstance(request.own, OwnFields)):
-        return
-    kinds = own_kinds(protocol)
-    if not isinstance(request.own, kinds):
-        expected = " or ".join(kind.__name__ for kind in kinds) or "none"
-        got = f"{type(request.own).__name__}, which this protocol has no place for"
-        raise ConfigurationError(f"{where}.own", got, expected)
-
-
 def _changed(base: RequestSettings, fields: Mapping[str, Any], protocol: str) -> RequestSettings:
-    """Makes settings of the given fields; those of the protocol stand in a dictionary of their own."""
+    """Makes settings of the given fields; those of the protocol are in a dictionary of their own."""
     changes = dict(fields)
     if "own" in changes and protocol == AUTO:
         changes["own"] = OwnFields({**(base.own or {}), **changes["own"]})

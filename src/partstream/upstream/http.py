@@ -1,6 +1,20 @@
 """The one HTTP client of an upstream: its connections, its key, the headers of every request.
 
-Knows neither streams nor documents: who sends a request through it reads the body of the answer.
+`UpstreamHTTP` sends a request and returns when the head of its response has come. It adds the headers of the server,
+the key, and the configured headers, in this order; headers that were set for this request win over all others. Where
+the key is refused (HTTP 401) and its source has another, the request is sent once more with that one. The caller reads
+the body; `DocumentFetcher` does so for small documents, such as a list of models.
+
+`Connections` makes the client when it is first needed: certificates, and the proxy of the settings or the environment.
+A proxy leads out of this machine, so a model server on it is not asked through one, nor is a host that NO_PROXY names.
+No redirect is followed, because it must not carry the key to another host.
+
+No error, log or capture shows a secret: everything that comes from the upstream or from the client goes through a
+redactor of what was sent. The client's own errors hold the request with its key, so they never become the context of
+ours. A failed connection is explained by the first row of `_FAILURES` that fits one of its causes.
+
+Where the program has loaded OpenTelemetry and a span is current, as below `partstream serve --otlp`, the upstream may
+go on with its trace (W3C Trace Context). Baggage stays here: it was not set for other people's servers.
 """
 
 from __future__ import annotations
@@ -63,11 +77,584 @@ if TYPE_CHECKING:
     from partstream.upstream.endpoint import CredentialSource, Secret
 
 
-# ---- proxies ----
-# Finds the proxy for an upstream and the setting that names it; opens no connection.
+_logger = logging.getLogger("partstream.upstreams")
+_TRACE_CONTEXT: Final = "opentelemetry.trace.propagation.tracecontext"
+"""Loaded with the API of OpenTelemetry; never loaded from here."""
 
-_SETTING: Final = "the setting proxy"
-_SYSTEM: Final = "the system"
+
+class UpstreamHTTP:
+    """The requests to one upstream in one protocol; serves any number of them at once.
+
+    Args:
+        configuration: Where the upstream is, how it is reached, its protocol, its key and its headers.
+        connections: The connections to it, if others use them too: the code that made them closes them.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration, connections: Connections | None = None) -> None:
+        self._configuration = configuration
+        # Where no protocol is known yet, the key goes as most servers take it: as a bearer token.
+        self._protocol = asking(DEFAULT_PROTOCOL if configuration.is_detected else configuration.protocol)
+        server = server_at(configuration.base_url)
+        host = urlsplit(configuration.base_url).hostname or ""
+        self._headers_of_server = dict(server.headers) if server is not None and server.has_host(host) else {}
+        self._authorize = self._protocol.authorizer(configuration.request, server)
+        self._secrets = frozenset(configuration.secrets)
+        self._keys: frozenset[str] = frozenset()
+        self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
+        self._connections = Connections(configuration) if connections is None else connections
+        self._owns_connections = connections is None
+
+    @property
+    def base_path(self) -> str:
+        """The path of the base URL, without a slash at its end."""
+        return urlsplit(self._configuration.base_url).path.rstrip("/")
+
+    @property
+    def document_headers(self) -> Mapping[str, str]:
+        """The headers that the protocol has for requests that ask no model."""
+        return self._protocol.document_headers
+
+    async def send(
+        self,
+        request: OutboundHTTPRequest,
+        limit: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
+        *,
+        renews_key: bool = True,
+        capture: OpenExchange | None = None,
+    ) -> HTTPAnswer:
+        """Sends a request and returns when the head of its answer has come.
+
+        No redirect is followed. Where the key is refused (HTTP 401) and there is another, the request is sent once
+        more with that one.
+
+        Args:
+            request: The request.
+            limit: Makes the limit of time of one sending; it does not hold while a key is fetched.
+            renews_key: Whether it is sent once more with another key.
+            capture: Begins the capture of each sending, or None.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+            UpstreamConnectionError: There is no answer.
+            UpstreamTimeoutError: The upstream did not accept a connection in time.
+            TimeoutError: The limit was reached.
+        """
+        key = await self._credentials.get()
+        answer = await self._send(request, key, limit, capture)
+        if key is None or not renews_key or answer.response.status_code != httpx2.codes.UNAUTHORIZED:
+            return answer
+        another: Secret | None = None
+        try:
+            another = await self._credentials.refresh(key)
+            if another is None:
+                return answer
+        except BaseException:
+            await answer.aclose()
+            raise
+        await answer.aclose()
+        _logger.info("sending the request again with a new key: the upstream refused the one before")
+        return await self._send(request, another, limit, capture)
+
+    async def aclose(self) -> None:
+        """Closes the connections that are kept open for the next request."""
+        if self._owns_connections:
+            await self._connections.aclose()
+
+    async def _send(
+        self,
+        request: OutboundHTTPRequest,
+        key: Secret | None,
+        limit: Callable[[], AbstractAsyncContextManager[Any]],
+        capture: OpenExchange | None,
+    ) -> HTTPAnswer:
+        built = self._build(request, key)
+        client = self._connections.client()
+        exchange = None
+        if capture is not None:
+            # In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the
+            # words that other headers hold.
+            own_headers = {name.lower() for name in request.own_headers}
+            named = _SentSecrets(built.sent, str(built.request.url), self._keys)
+            hidden = self._secrets | self._keys
+            exchange = begin_exchange(
+                capture, built.request, request.content or b"", hidden, own_headers, named.redactor
+            )
+        _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(request.content or b""))
+        failure: UpstreamError | None = None
+        try:
+            async with limit():
+                with redacted_log(partial(redactor_of, built.sent, self._secrets | self._keys)):
+                    response = await client.send(built.request, stream=True)
+        except httpx2.ConnectTimeout:
+            failure = self._not_connected()
+        except TimeoutError:
+            raise
+        except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
+            redactor = redactor_of(built.sent, self._secrets | self._keys)
+            failure = connection_error(built.shown_url, error, redactor=redactor, proxy=self._connections.proxy)
+        else:
+            if exchange is not None:
+                take_head(exchange, response)
+            answer = HTTPAnswer(response, built.sent, self._secrets, self._keys, exchange)
+            if _logger.isEnabledFor(logging.DEBUG):
+                said = answer.redactor.redact(response.headers.get("content-type", "no content type"))
+                _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, said)
+            return answer
+        finally:
+            if exchange is not None and exchange.head is None:
+                exchange.no_response(failure)
+        raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
+
+    def _build(self, request: OutboundHTTPRequest, key: Secret | None) -> _BuiltRequest:
+        sent = self._own_headers(request, key)
+        url = url_on_host(self._configuration.base_url, request.path, request.query)
+        client = self._connections.client()
+        proxy = self._connections.proxy
+        if proxy is not None:  # one that the environment names is in no setting
+            self._secrets |= {*secrets_in_url(proxy.url)}
+        traced: dict[str, str] = {}
+        if (tracing := sys.modules.get(_TRACE_CONTEXT)) is not None:
+            tracing.TraceContextTextMapPropagator().inject(traced)
+        built = _as_sent(client, request.method, url, request.content, {**traced, **request.headers, **sent})
+        return _BuiltRequest(built, sent, without_query(url))
+
+    def _own_headers(self, request: OutboundHTTPRequest, key: Secret | None) -> dict[str, str]:
+        """The headers of the key, the configured ones, and our user agent; any of them but the last may be secret."""
+        headers = {"user-agent": f"partstream/{__version__}", **self._headers_of_server}
+        if key is not None:
+            if not fits_header(key.reveal()):  # the client's error would quote it
+                raise CredentialError("its source", "characters that no header can hold", "a key in printable ASCII")
+            if key.reveal() not in self._keys:
+                self._keys |= {key.reveal()}
+            headers |= self._authorize(key.reveal(), key.kind)
+        if request.session is not None and fits_header(request.session) and is_hub_key(key):
+            headers[SESSION_HEADER] = request.session
+        for wins in (self._configuration.headers, request.own_headers):
+            headers |= {name.lower(): value for name, value in wins.items()}
+        return headers
+
+    def _not_connected(self) -> UpstreamTimeoutError:
+        proxy = self._connections.proxy
+        advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
+        return UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice)
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltRequest:
+    """A request as the HTTP client sends it, with its headers that may hold a secret, and its URL without the query.
+
+    A traceback with local variables shows none of its content.
+    """
+
+    request: httpx2.Request = field(repr=False)
+    sent: Mapping[str, str] = field(repr=False)
+    shown_url: str
+
+
+_parsed_url = lru_cache(maxsize=64)(httpx2.URL)
+
+
+def _as_sent(
+    client: httpx2.AsyncClient, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
+) -> httpx2.Request:
+    """A request as `client.build_request` makes it, in half the time: its URL was taken apart before."""
+    if client.cookies:
+        return client.build_request(method, url, content=content, headers=headers)
+    whole = {**client.headers, **headers}
+    return httpx2.Request(
+        method, _parsed_url(url), content=content, headers=whole, extensions={"timeout": client.timeout.as_dict()}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundHTTPRequest:
+    """A request without the key and without the headers that the configuration adds.
+
+    Attributes:
+        method: The method.
+        path: The path from the root of the upstream's host. A path, never a URL: the key goes to no other host.
+        query: The query, which follows that of the base URL.
+        content: The body, or None.
+        headers: Headers that hold no secret, names in lower case.
+        own_headers: Headers that were set for this request; they win over all others, and may hold a secret.
+        session: The id of its conversation, which a hub gets and no other server; None without one.
+    """
+
+    method: str
+    path: str
+    query: str = ""
+    content: bytes | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    own_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPAnswer:
+    """An answer whose head has arrived; the caller reads the body and closes it.
+
+    Attributes:
+        response: The answer itself.
+        sent: The headers of its request that may hold a secret.
+        secrets: Other texts that the upstream was sent and that may be secret.
+        keys: Every key that the upstream was sent so far: it may repeat one from before.
+        capture: The capture of this exchange, or None.
+    """
+
+    response: httpx2.Response = field(repr=False)
+    sent: Mapping[str, str] = field(repr=False)
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    keys: frozenset[str] = field(default=frozenset(), repr=False)
+    capture: ExchangeCapture | None = field(default=None, repr=False)
+
+    @property
+    def url(self) -> str:
+        """Its URL without the query."""
+        return without_query(str(self.response.url))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Its headers by lower-case name, without the secrets of the request."""
+        redactor = self.redactor
+        return {name.lower(): redactor.redact(text) for name, text in self.response.headers.items()}
+
+    @property
+    def redactor(self) -> Redactor:
+        """Removes the secrets of the request from a text of the upstream."""
+        return redactor_of(self.sent, self.secrets | self.keys)
+
+    @property
+    def redactor_of_lists(self) -> Redactor:
+        """The same for a list of models: only what is a secret by its name.
+
+        A list may hold the words of other headers for good reasons, such as the name of a provider.
+        """
+        return _SentSecrets(self.sent, str(self.response.request.url), self.keys).redactor()
+
+    def broke(self, error: Exception, *, established: bool = False) -> UpstreamConnectionError:
+        """The error for the failed connection of this answer.
+
+        Args:
+            error: What the HTTP client met.
+            established: Whether a part of the answer had come.
+        """
+        failure = connection_error(self.url, error, redactor=self.redactor, established=established)
+        self.cut(failure)
+        return failure
+
+    def cut(self, failure: Exception) -> None:
+        """Reports to the capture that nothing more of the body is read, and why, without secrets."""
+        if self.capture is not None:
+            self.capture.cut(failure)
+
+    def is_over(self) -> None:
+        """Reports to the capture that the answer has ended, also where the server leaves the connection open."""
+        if self.capture is not None:
+            self.capture.whole()
+
+    def next_piece(self) -> Callable[[], Awaitable[bytes | None]]:
+        """A function that waits for the next piece of the body, unpacked; it gives None or nothing after the last.
+
+        It raises `httpx2.RequestError` where the connection breaks.
+        """
+        body = self.response.extensions.get("body")
+        next_piece: Callable[[], Awaitable[bytes | None]]
+        if isinstance(body, AnswerBody) and self.response.headers.get("content-encoding", "identity") == "identity":
+            next_piece = body.next  # not through three generators of the client
+        else:
+            pieces = self.response.aiter_bytes()
+
+            def next_piece() -> Awaitable[bytes | None]:
+                return anext(pieces, None)
+
+        exchange = self.capture
+        if exchange is None:
+            return next_piece
+        take = exchange.chunk
+
+        async def next_captured() -> bytes | None:
+            piece = await next_piece()
+            if piece:
+                take(piece)
+            else:
+                exchange.whole()
+            return piece
+
+        return next_captured
+
+    async def aclose(self) -> None:
+        """Closes the answer; its connection is kept if the body was read to its end."""
+        if self.capture is not None:
+            self.capture.cancelled()  # unless it has ended before
+        await self.response.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class _SentSecrets:
+    """The parts of a request that are secret by their names, and every key so far; its `repr` shows none of them."""
+
+    sent: Mapping[str, str] = field(repr=False)
+    url: str = field(repr=False)
+    keys: frozenset[str] = field(repr=False)
+
+    def redactor(self) -> Redactor:
+        """Removes it from texts."""
+        named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
+        return redactor_of(named, [*secrets_in_url(self.url), *self.keys])
+
+
+_MAX_BODY: Final = 8 * 1024 * 1024
+_MOST_AT_ONCE: Final = 256 * 1024
+"""Bytes that are searched for secrets on the event loop; more of them are searched in a thread."""
+
+
+class DocumentFetcher:
+    """Asks one upstream for documents; the caller limits the time.
+
+    Args:
+        http: The connections to the upstream; the code that made them closes them.
+    """
+
+    def __init__(self, http: UpstreamHTTP) -> None:
+        self._http = http
+
+    async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
+        """Gets a path of the upstream's host, with its query if it has one, or posts `body` to it.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            UpstreamConnectionError: There is no answer.
+            UpstreamTimeoutError: The upstream did not accept a connection in time.
+            UpstreamProtocolError: The answer is larger than 8 MiB.
+        """
+        method = "GET" if body is None else "POST"
+        path, _, query = path.partition("?")
+        request = OutboundHTTPRequest(
+            method, path, query, content=body, headers=self._http.document_headers, own_headers=headers
+        )
+        async with aclosing(await self._http.send(request)) as answer:
+            content = await _bounded(answer, path)
+        response = answer.response
+        redactor = answer.redactor_of_lists if response.is_success else answer.redactor
+        redact = redactor.redact_bytes
+        shown = redact(content) if len(content) < _MOST_AT_ONCE else await asyncio.to_thread(redact, content)
+        return FetchResponse(response.status_code, answer.headers, shown)
+
+
+async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
+    body = bytearray()  # not a list of chunks: a server may send them byte by byte
+    try:
+        async for chunk in answer.response.aiter_bytes():
+            if len(body) + len(chunk) > _MAX_BODY:
+                raise UpstreamProtocolError(
+                    event_type=f"the answer of {path}",
+                    field=None,
+                    got=f"more than {len(body):,} bytes",
+                    expected=f"at most {_MAX_BODY:,}",
+                )
+            body += chunk
+    except httpx2.RequestError as error:
+        failure = answer.broke(error)
+    else:
+        return bytes(body)
+    raise failure
+
+
+# ---- Connections, shared by all requests to an upstream in whatever protocol ----
+
+
+class Connections:
+    """The HTTP client of one upstream; made when it is first needed, and again in another event loop.
+
+    Args:
+        configuration: Where the upstream is and how it is reached.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration) -> None:
+        self._configuration = configuration
+        self._client: httpx2.AsyncClient | None = None
+        self._proxy: Proxy | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def proxy(self) -> Proxy | None:
+        """The proxy of the client that was given last; None where there is none."""
+        return self._proxy
+
+    def client(self) -> httpx2.AsyncClient:
+        """The client of the running event loop; connections cannot move to another.
+
+        Raises:
+            ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+        """
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._proxy = find_proxy(self._configuration)
+            self._client = make_client(self._configuration, self._proxy)
+            self._loop = loop
+        return self._client
+
+    async def aclose(self) -> None:
+        """Closes the connections that are kept open for the next request."""
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():  # another loop took its connections along
+            await client.aclose()
+
+
+def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncClient:
+    """Makes a client for the running event loop; the caller closes it.
+
+    Args:
+        configuration: The limits of time, and whether certificates are checked.
+        proxy: The proxy of all requests, see :func:`find_proxy`.
+
+    Raises:
+        ConnectionSetupError: The certificates that are trusted cannot be read.
+    """
+    log = logging.getLogger("httpx2")
+    if not any(isinstance(one, _RedactedRecords) for one in log.filters):
+        log.addFilter(_RedactedRecords())
+    certificates = _certificates(configuration)
+    return httpx2.AsyncClient(
+        # The other limits are ours: httpx2 has none for the first event or for the whole answer.
+        timeout=httpx2.Timeout(None, connect=configuration.timeouts.connect),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
+        follow_redirects=False,  # a redirect must not carry the key to another host
+        verify=certificates,
+        proxy=None if proxy is None else proxy.url,
+        transport=DirectTransport(certificates) if proxy is None else None,
+        trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
+    )
+
+
+def make_transport(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncBaseTransport:
+    """Makes the transport below a client, for code that passes requests on unchanged; the caller closes it.
+
+    It logs nothing, keeps no cookies and follows no redirect.
+
+    Args:
+        configuration: Whether certificates are checked.
+        proxy: The proxy of all requests.
+
+    Raises:
+        ConnectionSetupError: The certificates that are trusted cannot be read.
+    """
+    certificates = _certificates(configuration)
+    if proxy is None:
+        return DirectTransport(certificates)
+    return httpx2.AsyncHTTPTransport(verify=certificates, proxy=httpx2.Proxy(proxy.url))
+
+
+def _certificates(configuration: GatewayConfiguration) -> ssl.SSLContext:
+    """The trusted certificates: those of SSL_CERT_FILE and SSL_CERT_DIR if they are set, else the system's."""
+    verify = configuration.verify_certificates
+    if verify and urlsplit(configuration.base_url).scheme == "http":
+        # Without TLS nothing has to be trusted, and reading the certificates takes a quarter of a second.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        return httpx2.create_ssl_context(verify=verify)
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        # The first that is set counts.
+        variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), None)
+        where = "the certificates of the system" if variable is None else f"{variable}={os.environ[variable]}"
+        reason = "no certificate in it" if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
+        raise ConnectionSetupError(
+            where,
+            reason or str(error),
+            "a file of certificates in PEM that can be read; unset it to trust the system's",
+        ) from error
+
+
+_REDACTING: Final[ContextVar[Callable[[], Redactor] | None]] = ContextVar("partstream_redacting", default=None)
+"""Makes the redactor of the request that runs."""
+
+
+@contextmanager
+def redacted_log(redactor: Callable[[], Redactor]) -> Iterator[None]:
+    """Has what the client logs of a request redacted: it logs the URL with its query, and what the server answered.
+
+    Args:
+        redactor: Makes the redactor; called only if something is logged.
+    """
+    token = _REDACTING.set(redactor)
+    try:
+        yield
+    finally:
+        _REDACTING.reset(token)
+
+
+class _RedactedRecords(logging.Filter):
+    """Redacts the client's records of our requests; those of other code that uses the client stay as they are."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        make = _REDACTING.get()
+        if make is not None:
+            record.msg, record.args = make().redact(record.getMessage()), ()
+        return True
+
+
+# ---- Capture of an exchange ----
+
+
+OpenExchange: TypeAlias = "Callable[[KeptRequest, Callable[[], Redactor]], ExchangeCapture]"
+"""Begins the capture of an exchange with its request, and with what makes the redactor of its response."""
+
+_OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
+
+
+def begin_exchange(
+    open_exchange: OpenExchange,
+    request: httpx2.Request,
+    content: bytes,
+    secrets: Container[str],
+    own_headers: Container[str],
+    redactor: Callable[[], Redactor],
+) -> ExchangeCapture:
+    """Begins the capture of an exchange, and has the request report to it when it is sent.
+
+    Args:
+        open_exchange: Begins it.
+        request: The request, whose extensions get the callbacks.
+        content: Its body.
+        secrets: Texts that no header may show.
+        own_headers: The names of headers that were set for this request, in lower case: any may hold a secret.
+        redactor: Makes the redactor that removes the secrets of the request from its response.
+    """
+    from partstream.devtools.capturing.capture import KeptRequest  # noqa: PLC0415 - who captures has loaded it
+
+    headers = [
+        (name, HIDDEN if name.lower() in own_headers or value in secrets else value)
+        for name, value in request.headers.multi_items()
+    ]
+    shown = without_secrets_by_name(headers)
+    query = query_without_secrets(request.url.query.decode(errors="replace"))
+    kept = KeptRequest(request.method, request.url.path, query, shown, content)
+    exchange = open_exchange(kept, redactor)
+
+    async def take_step(name: str, _info: Mapping[str, Any]) -> None:
+        # The client calls this at each step of its own connections, which lead through a proxy.
+        if name.endswith("send_request_headers.started"):
+            exchange.sending()
+        elif name.endswith("send_request_body.complete"):
+            exchange.was_sent()
+
+    callbacks = {"on_sending": exchange.sending, "on_sent": exchange.was_sent, "trace": take_step}
+    request.extensions = {**request.extensions, **callbacks}
+    return exchange
+
+
+def take_head(exchange: ExchangeCapture, response: httpx2.Response) -> None:
+    """Shows the head of a response, without the headers of a packed body: its reads are kept unpacked."""
+    headers: Iterable[tuple[str, str]] = response.headers.multi_items()
+    if response.headers.get("content-encoding", "identity") != "identity":
+        headers = [(name, value) for name, value in headers if name.lower() not in _OF_PACKED_BODIES]
+    exchange.responded(response.status_code, response.reason_phrase, headers)
+
+
+# ---- Proxies ----
+
+
 _SOCKS: Final = frozenset({"socks5", "socks5h"})
 _SCHEMES: Final = frozenset({"http", "https", *_SOCKS})
 _SOCKS_PACKAGE: Final = "socksio"
@@ -111,18 +698,15 @@ def find_proxy(configuration: GatewayConfiguration) -> Proxy | None:
     if is_loopback(host) or proxy_bypass(host):
         return None
     if configuration.proxy is not None:
-        return _checked(Proxy(configuration.proxy, _SETTING))
+        return _checked(Proxy(configuration.proxy, "the setting proxy"))
     of_environment = getproxies()
     for scheme in (address.scheme, "all"):
         if url := of_environment.get(scheme, ""):
-            return _checked(Proxy(url if "://" in url else f"http://{url}", _place(scheme, url)))
+            names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY")
+            # Windows and macOS have settings of their own too.
+            where = next((name for name in names if os.environ.get(name) == url), "the system")
+            return _checked(Proxy(url if "://" in url else f"http://{url}", where))
     return None
-
-
-def _place(scheme: str, url: str) -> str:
-    """The environment variable that names the proxy for a scheme; Windows and macOS have settings of their own too."""
-    names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY")
-    return next((name for name in names if os.environ.get(name) == url), _SYSTEM)
 
 
 def _checked(proxy: Proxy) -> Proxy:
@@ -130,7 +714,7 @@ def _checked(proxy: Proxy) -> Proxy:
     scheme = scheme.lower()
     if scheme not in _SCHEMES:
         expected = "http://host:port, https://host:port or socks5://host:port"
-        # What stands before the separator is no password, unless there is no separator.
+        # The text before the separator is no password, unless there is no separator.
         raise ConnectionSetupError(
             proxy.where, f"a proxy of the kind {scheme[:20]!r}" if separator else "no URL", expected
         )
@@ -152,167 +736,7 @@ def _checked(proxy: Proxy) -> Proxy:
     return proxy
 
 
-# ---- client ----
-# Makes the HTTP client of one upstream: certificates, proxies, redirects.
-
-_REDACTING: Final[ContextVar[Callable[[], Redactor] | None]] = ContextVar("partstream_redacting", default=None)
-"""Makes the redactor of the request that runs."""
-
-_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-"""The first that is set holds."""
-
-
-def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncClient:
-    """Makes a client for the running event loop; the caller closes it.
-
-    Args:
-        configuration: The limits of time, and whether certificates are checked.
-        proxy: The proxy of all requests, see :func:`partstream.upstream.http.find_proxy`.
-
-    Raises:
-        ConnectionSetupError: The certificates that are trusted cannot be read.
-    """
-    log = logging.getLogger("httpx2")
-    if not any(isinstance(one, _RedactedRecords) for one in log.filters):
-        log.addFilter(_RedactedRecords())
-    scheme = urlsplit(configuration.base_url).scheme
-    certificates = _certificates(scheme, verify=configuration.verify_certificates)
-    return httpx2.AsyncClient(
-        # The other limits are ours: httpx2 has none for the first event or for the whole answer.
-        timeout=httpx2.Timeout(None, connect=configuration.timeouts.connect),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
-        follow_redirects=False,  # a redirect must not carry the key to another host
-        verify=certificates,
-        proxy=None if proxy is None else proxy.url,
-        transport=DirectTransport(certificates) if proxy is None else None,
-        trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
-    )
-
-
-def make_transport(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncBaseTransport:
-    """Makes what is below a client, for those who hand requests on as they are; the caller closes it.
-
-    It logs nothing, keeps no cookies and follows no redirect.
-
-    Args:
-        configuration: Whether certificates are checked.
-        proxy: The proxy of all requests.
-
-    Raises:
-        ConnectionSetupError: The certificates that are trusted cannot be read.
-    """
-    scheme = urlsplit(configuration.base_url).scheme
-    certificates = _certificates(scheme, verify=configuration.verify_certificates)
-    if proxy is None:
-        return DirectTransport(certificates)
-    return httpx2.AsyncHTTPTransport(verify=certificates, proxy=httpx2.Proxy(proxy.url))
-
-
-@contextmanager
-def redacted_log(redactor: Callable[[], Redactor]) -> Iterator[None]:
-    """Has what the client logs of a request redacted: it logs the URL with its query, and what the server answered.
-
-    Args:
-        redactor: Makes the redactor; called only if something is logged.
-    """
-    token = _REDACTING.set(redactor)
-    try:
-        yield
-    finally:
-        _REDACTING.reset(token)
-
-
-class _RedactedRecords(logging.Filter):
-    """Redacts the client's records of our requests; those of other code that uses the client stay as they are."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        make = _REDACTING.get()
-        if make is not None:
-            record.msg, record.args = make().redact(record.getMessage()), ()
-        return True
-
-
-def _certificates(scheme: str, *, verify: bool) -> ssl.SSLContext:
-    """The trusted certificates: those of SSL_CERT_FILE and SSL_CERT_DIR if they are set, else the system's."""
-    if scheme == "http" and verify:
-        # Without TLS nothing has to be trusted, and reading the certificates takes a quarter of a second.
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    try:
-        return httpx2.create_ssl_context(verify=verify)
-    except (OSError, ValueError) as error:  # an SSLError is an OSError
-        variable = next((name for name in _CERTIFICATE_VARIABLES if os.environ.get(name)), None)
-        where = "the certificates of the system" if variable is None else f"{variable}={os.environ[variable]}"
-        reason = "no certificate in it" if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
-        raise ConnectionSetupError(
-            where,
-            reason or str(error),
-            "a file of certificates in PEM that can be read; unset it to trust the system's",
-        ) from error
-
-
-# ---- connections ----
-# The connections to one upstream, shared by everybody who asks it, whatever protocol they speak.
-
-
-class Connections:
-    """The HTTP client of one upstream; made when it is first needed, and again in another event loop.
-
-    Args:
-        configuration: Where the upstream is and how it is reached.
-    """
-
-    def __init__(self, configuration: GatewayConfiguration) -> None:
-        self._configuration = configuration
-        self._client: httpx2.AsyncClient | None = None
-        self._proxy: Proxy | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    @property
-    def proxy(self) -> Proxy | None:
-        """The proxy of the client that was given last; None where there is none."""
-        return self._proxy
-
-    def client(self) -> httpx2.AsyncClient:
-        """The client of the running event loop; connections cannot move to another.
-
-        Raises:
-            ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
-        """
-        loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            self._proxy = find_proxy(self._configuration)
-            self._client = make_client(self._configuration, self._proxy)
-            self._loop = loop
-        return self._client
-
-    async def aclose(self) -> None:
-        """Closes the connections that are kept open for the next request."""
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():  # another loop took its connections along
-            await client.aclose()
-
-
-# ---- trace context ----
-# The trace that a request to an upstream belongs to, in the headers of W3C Trace Context.
-#
-# Where the program has loaded OpenTelemetry and a span is current, as below `partstream serve --otlp`, the upstream
-# may go on with its trace. Baggage stays here: whoever set it did not mean it for other people's servers.
-
-_MODULE: Final = "opentelemetry.trace.propagation.tracecontext"
-"""Loaded with the API of OpenTelemetry; never loaded from here."""
-
-
-def trace_headers() -> Mapping[str, str]:
-    """The headers `traceparent` and, if there is one, `tracestate`; none without a current span."""
-    loaded = sys.modules.get(_MODULE)
-    headers: dict[str, str] = {}
-    if loaded is not None:
-        loaded.TraceContextTextMapPropagator().inject(headers)
-    return headers
-
-
-# ---- connection failures ----
-# Explains failed connections: one row for each kind of failure, with advice.
+# ---- Explanations of failed connections ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,9 +745,7 @@ class _Failure:
 
     Attributes:
         kind: The type of one of the causes of the error.
-        says: What happened.
-        advice: What may help.
-        words: One of these stands in the cause; none where its type alone tells.
+        words: The cause holds one of these; none where its type is enough.
         scheme: The scheme of the URL, or empty for any.
         of_proxy: Whether it is the proxy that failed, where there is one.
         lasts: Whether another attempt would fail in the same way.
@@ -349,6 +771,7 @@ _SIGN_OF_HTTP: Final = "does the base URL have to begin with http://{peer}?"
 _SIGN_OF_HTTPS: Final = "does the base URL have to begin with https://{peer}, or did the server crash?"
 _UNTRUSTED: Final = "name the certificate of your network in SSL_CERT_FILE"
 _OFFLINE: Final = "is this machine online?"
+_NO_PROXY: Final = "NO_PROXY names hosts that need none"
 
 # An SSLError is an OSError, and so is what a system says of names: the more special rows come first.
 _FAILURES: Final = (
@@ -434,9 +857,9 @@ def connection_error(
     Args:
         url: What was asked for, without its query.
         error: What the HTTP client met.
-        redactor: Takes the secrets of the request out of what the HTTP client says; None where there are none.
+        redactor: Removes the secrets of the request from the client's message; None where there are none.
         proxy: The proxy of the connection, or None.
-        established: Whether a part of the answer had come: it says nothing of the way there then.
+        established: Whether a part of the answer had come: then the way there is not the cause.
     """
     if established:
         failure = UpstreamConnectionError(url, _detail(error), established=True)
@@ -447,30 +870,24 @@ def connection_error(
 
 def _not_established(url: str, error: Exception, proxy: Proxy | None) -> UpstreamConnectionError:
     address = urlsplit(url)
+    shown = "" if proxy is None else f"{proxy.address} ({proxy.where})"
     found = ((row, cause) for row in _FAILURES for cause in _causes(error) if row.fits(cause, address.scheme))
     row, cause = next(found, (None, error))
     if row is None:
         detail = _detail(error)
-        says = f"{detail}, through the proxy {_shown(proxy)}" if proxy is not None else detail
+        says = f"{detail}, through the proxy {shown}" if proxy is not None else detail
         return UpstreamConnectionError(url, says, advice="" if proxy is None else _NO_PROXY)
     if proxy is not None and row.of_proxy:
-        peer = name = f"the proxy {_shown(proxy)}"
+        peer = name = f"the proxy {shown}"
         host = f"for {name}"
     else:
         peer, name = address.netloc, address.hostname or ""
         host = name
-    texts = {"peer": peer, "name": name, "host": host, "proxy": _shown(proxy), "detail": _detail(cause)}
+    texts = {"peer": peer, "name": name, "host": host, "proxy": shown, "detail": _detail(cause)}
     advice = row.advice.format(**texts)
     if proxy is not None and row.of_proxy:
         advice = f"is the proxy right? {_NO_PROXY}"
     return UpstreamConnectionError(url, row.says.format(**texts), advice=advice, lasts=row.lasts)
-
-
-_NO_PROXY: Final = "NO_PROXY names hosts that need none"
-
-
-def _shown(proxy: Proxy | None) -> str:
-    return "" if proxy is None else f"{proxy.address} ({proxy.where})"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -499,476 +916,3 @@ def _detail(error: BaseException) -> str:
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(_detail(one) for one in error.exceptions[:2])
     return str(error) or "the server closed it"
-
-
-# ---- captured ----
-# Shows the exchanges with an upstream to the capture of the answer that they are for, without the secrets in them.
-
-OpenExchange: TypeAlias = "Callable[[KeptRequest, Callable[[], Redactor]], ExchangeCapture]"
-"""Begins the capture of an exchange with its request, and with what makes the redactor of its response."""
-
-_OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
-
-
-def begin_exchange(
-    open_exchange: OpenExchange,
-    request: httpx2.Request,
-    content: bytes,
-    secrets: Iterable[str],
-    own_headers: Container[str],
-    redactor: Callable[[], Redactor],
-) -> ExchangeCapture:
-    """Begins the capture of an exchange, and has it told when its request is sent.
-
-    Args:
-        open_exchange: Begins it.
-        request: The request, whose extensions get what tells it.
-        content: Its body.
-        secrets: Texts that no header may show.
-        own_headers: The names of headers that somebody set for this request, in lower case: any may hold a secret.
-        redactor: Makes what removes the secrets of the request from its response.
-    """
-    from partstream.devtools.capturing.capture import KeptRequest  # noqa: PLC0415 - whoever captures has loaded it
-
-    shown = without_secrets_by_name(_without(request.headers.multi_items(), frozenset(secrets), own_headers))
-    query = query_without_secrets(request.url.query.decode(errors="replace"))
-    kept = KeptRequest(request.method, request.url.path, query, shown, content)
-    exchange = open_exchange(kept, redactor)
-    told = {"on_sending": exchange.sending, "on_sent": exchange.was_sent, "trace": _sending_through_a_proxy(exchange)}
-    request.extensions = {**request.extensions, **told}
-    return exchange
-
-
-def take_head(exchange: ExchangeCapture, response: httpx2.Response) -> None:
-    """Shows the head of a response. What a head says of a packed body is left out: its reads are kept unpacked."""
-    headers: Iterable[tuple[str, str]] = response.headers.multi_items()
-    if response.headers.get("content-encoding", "identity") != "identity":
-        headers = [(name, value) for name, value in headers if name.lower() not in _OF_PACKED_BODIES]
-    exchange.responded(response.status_code, response.reason_phrase, headers)
-
-
-def captured_pieces(
-    next_piece: Callable[[], Awaitable[bytes | None]], exchange: ExchangeCapture
-) -> Callable[[], Awaitable[bytes | None]]:
-    """The same function, which shows each piece of a body to the capture, and its end."""
-    take = exchange.chunk
-
-    async def next_captured() -> bytes | None:
-        piece = await next_piece()
-        if piece:
-            take(piece)
-        else:
-            exchange.whole()
-        return piece
-
-    return next_captured
-
-
-def _without(
-    headers: Iterable[tuple[str, str]], secrets: frozenset[str], own_headers: Container[str]
-) -> Iterator[tuple[str, str]]:
-    for name, value in headers:
-        is_hidden = name.lower() in own_headers or value in secrets
-        yield name, HIDDEN if is_hidden else value
-
-
-def _sending_through_a_proxy(exchange: ExchangeCapture) -> Callable[[str, Mapping[str, Any]], Awaitable[None]]:
-    """What the HTTP client calls at each step of its own connections; ours tell the capture themselves."""
-
-    async def take_step(name: str, _info: Mapping[str, Any]) -> None:
-        if name.endswith("send_request_headers.started"):
-            exchange.sending()
-        elif name.endswith("send_request_body.complete"):
-            exchange.was_sent()
-
-    return take_step
-
-
-# ---- http ----
-
-_logger = logging.getLogger("partstream.upstreams")
-
-
-@dataclass(frozen=True, slots=True)
-class OutboundHTTPRequest:
-    """A request without the key and without the headers that the configuration adds.
-
-    Attributes:
-        method: The method.
-        path: The path from the root of the upstream's host. A path, never a URL: the key goes to no other host.
-        query: The query, which stands behind that of the base URL.
-        content: The body, or None.
-        headers: Headers that hold no secret, names in lower case.
-        own_headers: Headers that somebody set for this request; they win over all others, and may hold a secret.
-        session: The id of its conversation, which a hub is told and no other server; None without one.
-    """
-
-    method: str
-    path: str
-    query: str = ""
-    content: bytes | None = field(default=None, repr=False)
-    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    own_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    session: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _SentSecrets:
-    """What an upstream was sent and is a secret by its name; its `repr` shows nothing of it.
-
-    Attributes:
-        sent: The headers that may hold a secret.
-        url: The URL.
-        keys: Every key so far.
-    """
-
-    sent: Mapping[str, str] = field(repr=False)
-    url: str = field(repr=False)
-    keys: frozenset[str] = field(repr=False)
-
-    def redactor(self) -> Redactor:
-        """Removes it from texts."""
-        named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
-        return redactor_of(named, [*secrets_in_url(self.url), *self.keys])
-
-
-@dataclass(frozen=True, slots=True)
-class HTTPAnswer:
-    """An answer whose head has arrived; the caller reads the body and closes it.
-
-    Attributes:
-        response: The answer itself.
-        sent: The headers of its request that may hold a secret.
-        secrets: What else the upstream was sent and may be a secret.
-        keys: Every key that the upstream was sent so far: it may repeat one from before.
-        capture: Keeps what goes by; None where nobody does.
-    """
-
-    response: httpx2.Response = field(repr=False)
-    sent: Mapping[str, str] = field(repr=False)
-    secrets: frozenset[str] = field(default=frozenset(), repr=False)
-    keys: frozenset[str] = field(default=frozenset(), repr=False)
-    capture: ExchangeCapture | None = field(default=None, repr=False)
-
-    @property
-    def url(self) -> str:
-        """Its URL without the query."""
-        return without_query(str(self.response.url))
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Its headers by lower-case name, without the secrets of the request."""
-        redactor = self.redactor
-        return {name.lower(): redactor.redact(text) for name, text in self.response.headers.items()}
-
-    @property
-    def redactor(self) -> Redactor:
-        """Removes the secrets of the request from a text of the upstream."""
-        return redactor_of(self.sent, self.secrets | self.keys)
-
-    @property
-    def redactor_of_lists(self) -> Redactor:
-        """The same for a list of models: only what is a secret by its name.
-
-        A list may hold the words of other headers for good reasons, such as the name of a provider.
-        """
-        return _SentSecrets(self.sent, str(self.response.request.url), self.keys).redactor()
-
-    def broke(self, error: Exception, *, established: bool = False) -> UpstreamConnectionError:
-        """The error for the failed connection of this answer.
-
-        Args:
-            error: What the HTTP client met.
-            established: Whether a part of the answer had come.
-        """
-        failure = connection_error(self.url, error, redactor=self.redactor, established=established)
-        self.cut(failure)
-        return failure
-
-    def cut(self, failure: Exception) -> None:
-        """Tells the capture that nothing more of the body is read.
-
-        Args:
-            failure: Why, without secrets.
-        """
-        if self.capture is not None:
-            self.capture.cut(failure)
-
-    def is_over(self) -> None:
-        """Tells the capture that the answer has come to its end, also where the server leaves the connection open."""
-        if self.capture is not None:
-            self.capture.whole()
-
-    def next_piece(self) -> Callable[[], Awaitable[bytes | None]]:
-        """A function that waits for the next piece of the body, unpacked; it gives None or nothing behind the last.
-
-        It raises `httpx2.RequestError` where the connection breaks.
-        """
-        next_piece = self._next_piece()
-        return next_piece if self.capture is None else captured_pieces(next_piece, self.capture)
-
-    def _next_piece(self) -> Callable[[], Awaitable[bytes | None]]:
-        body = self.response.extensions.get("body")
-        if isinstance(body, AnswerBody) and self.response.headers.get("content-encoding", "identity") == "identity":
-            return body.next  # not through three generators of the client
-        pieces = self.response.aiter_bytes()
-        return lambda: anext(pieces, None)
-
-    async def aclose(self) -> None:
-        """Closes the answer; its connection is kept if the body was read to its end."""
-        if self.capture is not None:
-            self.capture.cancelled()  # unless it has ended before
-        await self.response.aclose()
-
-
-@dataclass(frozen=True, slots=True)
-class _BuiltRequest:
-    """A request as the HTTP client sends it; a traceback with local variables shows none of its content.
-
-    Attributes:
-        request: The request.
-        sent: Its headers that may hold a secret.
-        shown_url: Its URL without the query.
-    """
-
-    request: httpx2.Request = field(repr=False)
-    sent: Mapping[str, str] = field(repr=False)
-    shown_url: str
-
-
-class UpstreamHTTP:
-    """The requests to one upstream in one protocol; serves any number of them at once.
-
-    Args:
-        configuration: Where the upstream is, how it is reached, its protocol, its key and its headers.
-        connections: The connections to it, if others use them too: whoever made them closes them.
-    """
-
-    def __init__(self, configuration: GatewayConfiguration, connections: Connections | None = None) -> None:
-        self._configuration = configuration
-        # Where no protocol is known yet, the key goes as most servers take it: as a bearer token.
-        self._protocol = asking(DEFAULT_PROTOCOL if configuration.is_detected else configuration.protocol)
-        server = server_at(configuration.base_url)
-        host = urlsplit(configuration.base_url).hostname or ""
-        self._headers_of_server = dict(server.headers) if server is not None and server.has_host(host) else {}
-        self._authorize = self._protocol.authorizer(configuration.request, server)
-        self._secrets = frozenset(configuration.secrets)
-        self._keys: frozenset[str] = frozenset()
-        self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
-        self._connections = Connections(configuration) if connections is None else connections
-        self._owns_connections = connections is None
-
-    @property
-    def base_path(self) -> str:
-        """The path of the base URL, without a slash at its end."""
-        return urlsplit(self._configuration.base_url).path.rstrip("/")
-
-    @property
-    def document_headers(self) -> Mapping[str, str]:
-        """The headers that the protocol has for requests that ask no model."""
-        return self._protocol.document_headers
-
-    async def send(
-        self,
-        request: OutboundHTTPRequest,
-        limit: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
-        *,
-        renews_key: bool = True,
-        capture: OpenExchange | None = None,
-    ) -> HTTPAnswer:
-        """Sends a request and returns when the head of its answer has come.
-
-        No redirect is followed. Where the key is refused (HTTP 401) and there is another, the request is sent once
-        more with that one.
-
-        Args:
-            request: The request.
-            limit: Makes the limit of time of one sending; it does not hold while a key is fetched.
-            renews_key: Whether it is sent once more with another key.
-            capture: Begins the capture of each sending; None where nobody captures it.
-
-        Raises:
-            CredentialError: The key cannot be had.
-            ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
-            UpstreamConnectionError: There is no answer.
-            UpstreamTimeoutError: The upstream did not accept a connection in time.
-            TimeoutError: The limit was reached.
-        """
-        key = await self._credentials.get()
-        answer = await self._send(request, key, limit, capture)
-        if key is None or not renews_key or answer.response.status_code != httpx2.codes.UNAUTHORIZED:
-            return answer
-        another: Secret | None = None
-        try:
-            another = await self._credentials.refresh(key)
-            if another is None:
-                return answer
-        except BaseException:
-            await answer.aclose()
-            raise
-        await answer.aclose()
-        _logger.info("sending the request again with a new key: the upstream refused the one before")
-        return await self._send(request, another, limit, capture)
-
-    async def aclose(self) -> None:
-        """Closes the connections that are kept open for the next request."""
-        if self._owns_connections:
-            await self._connections.aclose()
-
-    async def _send(
-        self,
-        request: OutboundHTTPRequest,
-        key: Secret | None,
-        limit: Callable[[], AbstractAsyncContextManager[Any]],
-        capture: OpenExchange | None,
-    ) -> HTTPAnswer:
-        built = self._build(request, key)
-        client = self._connections.client()
-        exchange = None if capture is None else self._begun(capture, request, built)
-        _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(request.content or b""))
-        failure: UpstreamError | None = None
-        try:
-            async with limit():
-                with redacted_log(partial(redactor_of, built.sent, self._secrets | self._keys)):
-                    response = await client.send(built.request, stream=True)
-        except httpx2.ConnectTimeout:
-            failure = self._not_connected()
-        except TimeoutError:
-            raise
-        except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
-            redactor = redactor_of(built.sent, self._secrets | self._keys)
-            failure = connection_error(built.shown_url, error, redactor=redactor, proxy=self._connections.proxy)
-        else:
-            if exchange is not None:
-                take_head(exchange, response)
-            answer = HTTPAnswer(response, built.sent, self._secrets, self._keys, exchange)
-            if _logger.isEnabledFor(logging.DEBUG):
-                said = answer.redactor.redact(response.headers.get("content-type", "no content type"))
-                _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, said)
-            return answer
-        finally:
-            if exchange is not None and exchange.head is None:
-                exchange.no_response(failure)
-        raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
-
-    def _begun(self, capture: OpenExchange, request: OutboundHTTPRequest, built: _BuiltRequest) -> ExchangeCapture:
-        """The capture of the exchange that begins now.
-
-        In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the words
-        that other headers hold.
-        """
-        own_headers = {name.lower() for name in request.own_headers}
-        sent = _SentSecrets(built.sent, str(built.request.url), self._keys)
-        content = request.content or b""
-        return begin_exchange(capture, built.request, content, self._secrets | self._keys, own_headers, sent.redactor)
-
-    def _build(self, request: OutboundHTTPRequest, key: Secret | None) -> _BuiltRequest:
-        sent = self._own_headers(request, key)
-        url = url_on_host(self._configuration.base_url, request.path, request.query)
-        client = self._connections.client()
-        proxy = self._connections.proxy
-        if proxy is not None:  # one that the environment names is in no setting
-            self._secrets |= {*secrets_in_url(proxy.url)}
-        built = _as_sent(client, request.method, url, request.content, {**trace_headers(), **request.headers, **sent})
-        return _BuiltRequest(built, sent, without_query(url))
-
-    def _own_headers(self, request: OutboundHTTPRequest, key: Secret | None) -> dict[str, str]:
-        """The headers of the key, the configured ones, and our user agent; any of them but the last may be secret."""
-        headers = {"user-agent": f"partstream/{__version__}", **self._headers_of_server}
-        if key is not None:
-            if not fits_header(key.reveal()):  # the client's error would quote it
-                raise CredentialError("its source", "characters that no header can hold", "a key in printable ASCII")
-            if key.reveal() not in self._keys:
-                self._keys |= {key.reveal()}
-            headers |= self._authorize(key.reveal(), key.kind)
-        if request.session is not None and fits_header(request.session) and is_hub_key(key):
-            headers[SESSION_HEADER] = request.session
-        for wins in (self._configuration.headers, request.own_headers):
-            headers |= {name.lower(): value for name, value in wins.items()}
-        return headers
-
-    def _not_connected(self) -> UpstreamTimeoutError:
-        proxy = self._connections.proxy
-        advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
-        return UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice)
-
-
-def _as_sent(
-    client: httpx2.AsyncClient, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
-) -> httpx2.Request:
-    """A request as `client.build_request` makes it, in half the time: its URL was taken apart before."""
-    if client.cookies:
-        return client.build_request(method, url, content=content, headers=headers)
-    whole = {**client.headers, **headers}
-    return httpx2.Request(
-        method, _taken_apart(url), content=content, headers=whole, extensions={"timeout": client.timeout.as_dict()}
-    )
-
-
-@lru_cache(maxsize=64)
-def _taken_apart(url: str) -> httpx2.URL:
-    return httpx2.URL(url)
-
-
-# ---- fetching ----
-# Fetches small documents from the upstream, such as its list of models.
-
-_MAX_BODY: Final = 8 * 1024 * 1024
-_MOST_AT_ONCE: Final = 256 * 1024
-"""Bytes that are searched for secrets on the event loop; more of them are searched in a thread."""
-
-
-class DocumentFetcher:
-    """Asks one upstream for documents; the caller limits the time.
-
-    Args:
-        http: The connections to the upstream; whoever made them closes them.
-    """
-
-    def __init__(self, http: UpstreamHTTP) -> None:
-        self._http = http
-
-    async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
-        """Gets a path of the upstream's host, with its query if it has one, or posts `body` to it.
-
-        Raises:
-            CredentialError: The key cannot be had.
-            UpstreamConnectionError: There is no answer.
-            UpstreamTimeoutError: The upstream did not accept a connection in time.
-            UpstreamProtocolError: The answer is larger than 8 MiB.
-        """
-        method = "GET" if body is None else "POST"
-        path, _, query = path.partition("?")
-        request = OutboundHTTPRequest(
-            method, path, query, content=body, headers=self._http.document_headers, own_headers=headers
-        )
-        async with aclosing(await self._http.send(request)) as answer:
-            content = await _bounded(answer, path)
-        response = answer.response
-        redactor = answer.redactor_of_lists if response.is_success else answer.redactor
-        return FetchResponse(response.status_code, answer.headers, await _redacted(content, redactor))
-
-
-async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
-    body = bytearray()  # not a list of chunks: a server may send them byte by byte
-    try:
-        async for chunk in answer.response.aiter_bytes():
-            if len(body) + len(chunk) > _MAX_BODY:
-                raise UpstreamProtocolError(
-                    event_type=f"the answer of {path}",
-                    field=None,
-                    got=f"more than {len(body):,} bytes",
-                    expected=f"at most {_MAX_BODY:,}",
-                )
-            body += chunk
-    except httpx2.RequestError as error:
-        failure = answer.broke(error)
-    else:
-        return bytes(body)
-    raise failure
-
-
-async def _redacted(content: bytes, redactor: Redactor) -> bytes:
-    if len(content) < _MOST_AT_ONCE:
-        return redactor.redact_bytes(content)
-    return await asyncio.to_thread(redactor.redact_bytes, content)

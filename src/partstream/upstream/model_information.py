@@ -1,10 +1,18 @@
-"""Parses the id of a model into creator, family and version, and makes a name for people.
+"""Makes the information that VS Code gets about a model: from its facts, its id, and a person's settings.
 
-The family is the name with its generation and without its snapshot: `gpt-4.1`, `claude-sonnet-4.5`. Copilot chooses its
-prompts and edit tools by the beginning of the family (`gpt`, `claude`, `gemini`, `grok-code`, `o3-mini`), and tokens
-are counted by family, so two generations are two families. The version is the snapshot: a date, `latest`, `preview`.
+`offered_models` selects the models: allow and deny lists, overrides, order. `information_of` makes names, limits,
+capabilities, prices and choices. Undeclared capabilities are assumed: a model calls tools, because agent mode offers no
+other models, and accepts no images, because a request with an image would fail.
 
-An id tells nothing else: capabilities are declared or unknown.
+An id is parsed into creator, family and version. The family is the name with its generation and without its snapshot:
+`gpt-4.1`, `claude-sonnet-4.5`. Copilot chooses its prompts and edit tools by the beginning of the family (`gpt`,
+`claude`, `gemini`, `grok-code`, `o3-mini`), and tokens are counted by family, so two generations are two families. The
+version is the snapshot: a date, `latest`, `preview`. Nothing else follows from an id.
+
+A limit follows from the server's declarations by a named policy; an undeclared limit is assumed, and its source says
+so. Reasoning is part of an answer's output: the output limits of OpenAI (`max_output_tokens`), Anthropic (`max_tokens`,
+which has to exceed `budget_tokens`) and Google (`maxOutputTokens`) include it, so a window that leaves room for the
+output leaves room for the reasoning. A setting serves servers that count reasoning in addition to the output.
 """
 
 from __future__ import annotations
@@ -20,14 +28,388 @@ from partstream.settings.kinds import Choice
 from partstream.upstream.model_facts import Fact, ModelRecord, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from decimal import Decimal
 
     from partstream.upstream.model_facts import Pricing
 
 
-# ---- vocabulary ----
-# Words that occur in model ids: tables for :mod:`partstream.upstream.model_information`.
+# ---- Selection ----
+
+
+class LimitPolicy(Choice):
+    """How much of a context window a prompt may take."""
+
+    # Never less than half: some servers state an output limit as large as the window, which would leave nothing.
+    RESERVE_OUTPUT = "reserve-output", "All but what an answer and its reasoning may take, and never less than half"
+    CONTEXT_WINDOW = "context-window", "All of it: the consumer keeps room for the answer"
+    FRACTION = "fraction", "A part of it, whatever an answer may take"
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """How limits are determined.
+
+    Attributes:
+        policy: How much of a context window a prompt may take.
+        fraction: The part of the window for the prompt under the policy `fraction`, above 0 and at most 1.
+        reasoning_tokens: Tokens reserved for reasoning in addition to the output limit, for servers that do not count
+            reasoning as output.
+        default_input_tokens: The most tokens of a prompt if no context window is known.
+        default_output_tokens: The most tokens of an answer if no limit is known; at most a quarter of a known window.
+
+    Example:
+        >>> from partstream import LimitPolicy, LimitSettings
+        >>> LimitSettings(LimitPolicy.FRACTION).fraction
+        0.85
+    """
+
+    policy: LimitPolicy = LimitPolicy.RESERVE_OUTPUT
+    fraction: float = 0.85
+    reasoning_tokens: int = 0
+    default_input_tokens: int = 128_000
+    default_output_tokens: int = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOverride:
+    """A person's settings for one model; with None, the server's value stays.
+
+    Attributes:
+        name: The name in the model picker.
+        family: The family, by which Copilot picks its prompt and its edit tools.
+        version: The version.
+        detail: The text beside the name.
+        context_window: The most tokens of prompt and answer together.
+        max_input_tokens: The most tokens of a prompt.
+        max_output_tokens: The most tokens of an answer.
+        image_input: Whether prompts may hold images.
+        tool_calling: Whether the model calls tools.
+        reasoning_efforts: The reasoning levels in the model picker; an empty one offers none.
+
+    Example:
+        >>> from partstream import ModelOverride
+        >>> ModelOverride(name="Large", tool_calling=True).max_input_tokens is None
+        True
+    """
+
+    name: str | None = None
+    family: str | None = None
+    version: str | None = None
+    detail: str | None = None
+    context_window: int | None = None
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    image_input: bool | None = None
+    tool_calling: bool | None = None
+    reasoning_efforts: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, _OVERRIDE)
+        if self.reasoning_efforts is not None:
+            efforts = sequence_of("ModelOverride.reasoning_efforts", self.reasoning_efforts, str, "a level (str)")
+            object.__setattr__(self, "reasoning_efforts", efforts)
+
+    def applied_to(self, record: ModelRecord) -> ModelRecord:
+        """The record with the person's facts instead of the server's."""
+        facts: dict[str, Any] = {
+            name: Fact(value, Source.CONFIGURATION, name)
+            for name in _FACTS
+            if (value := getattr(self, name)) is not None
+        }
+        return replace(record, **facts)
+
+
+_FACTS: Final = (
+    "context_window",
+    "max_input_tokens",
+    "max_output_tokens",
+    "image_input",
+    "tool_calling",
+    "reasoning_efforts",
+)
+"""The fields of an override that are facts of a record."""
+
+_OVERRIDE: Final = {
+    **dict.fromkeys(("name", "family", "version", "detail"), optional(TEXT)),
+    **dict.fromkeys(("context_window", "max_input_tokens", "max_output_tokens"), optional(COUNT)),
+    **dict.fromkeys(("image_input", "tool_calling"), optional(BOOLEAN)),
+}
+
+_SELECTION: Final = {"default": optional(TEXT), "overrides": MAPPING, "limits": instance_of(LimitSettings)}
+_NO_OVERRIDE: Final = ModelOverride()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSelection:
+    """The models to offer. In globs, `*` is any text and `?` is one character; case does not matter.
+
+    Attributes:
+        allow: Globs of the ids to offer; empty for all.
+        deny: Globs of the ids not to offer; stronger than `allow`.
+        hidden: Globs of the ids that programs can use but the model picker does not show.
+        default: The id of the first model, or None.
+        overrides: A person's settings by model id; ids that the server does not list are offered too.
+        limits: How limits are determined.
+
+    Example:
+        >>> from partstream import ModelOverride, ModelSelection
+        >>> selection = ModelSelection(allow=["large-*"], overrides={"large-1": ModelOverride(context_window=100_000)})
+        >>> selection.overrides["large-1"].context_window
+        100000
+    """
+
+    allow: Sequence[str] = ()
+    deny: Sequence[str] = ()
+    hidden: Sequence[str] = ()
+    default: str | None = None
+    overrides: Mapping[str, ModelOverride] = field(default_factory=dict)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+
+    def __post_init__(self) -> None:
+        check_fields(self, _SELECTION)
+        for name in ("allow", "deny", "hidden"):
+            globs = sequence_of(f"ModelSelection.{name}", getattr(self, name), str, "a glob of model ids (str)")
+            object.__setattr__(self, name, globs)
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedModel:
+    """A model that is offered: its facts, including a person's overrides; the model picker leaves a hidden one out."""
+
+    record: ModelRecord
+    override: ModelOverride = _NO_OVERRIDE
+    hidden: bool = False
+
+
+def offered_models(records: Iterable[ModelRecord], selection: ModelSelection) -> list[OfferedModel]:
+    """The models to offer: the default model first, the others in the server's order, each id once."""
+    listed = {record.id: record for record in reversed(list(records))}
+    ordered = dict.fromkeys([*reversed(listed), *selection.overrides])
+    offered = []
+    for model_id in ordered:
+        if is_allowed(model_id, selection):
+            override = selection.overrides.get(model_id, _NO_OVERRIDE)
+            record = override.applied_to(listed.get(model_id) or ModelRecord(model_id))
+            hidden = any(matches(model_id, glob) for glob in selection.hidden)
+            offered.append(OfferedModel(record, override, hidden))
+    return sorted(offered, key=lambda model: model.record.id != selection.default)
+
+
+def is_allowed(model_id: str, selection: ModelSelection) -> bool:
+    """Whether the allow and deny lists let an id pass."""
+    if any(matches(model_id, glob) for glob in selection.deny):
+        return False
+    return not selection.allow or any(matches(model_id, glob) for glob in selection.allow)
+
+
+def matches(model_id: str, glob: str) -> bool:
+    """Whether the whole id matches a glob."""
+    pattern = translate(glob.replace("[", "[[]"))  # without character sets: ids may hold brackets
+    return re.match(pattern, model_id, re.IGNORECASE) is not None
+
+
+# ---- Information ----
+
+
+_UNKNOWN_TOOL_CALLING: Final = Fact(True, Source.DEFAULT, "tool_calling")
+_UNKNOWN_IMAGE_INPUT: Final = Fact(False, Source.DEFAULT, "image_input")
+_CREDITS_PER_DOLLAR: Final = 100
+"""VS Code shows `inputCost` and similar fields as credits per million tokens; a credit is a cent."""
+
+_COSTS: Final = {"Input": "input", "Output": "output", "Cache": "cache_read", "CacheWrite": "cache_write"}
+"""Our fields, by the middle part of VS Code's names."""
+
+_EFFORT_LABELS: Final = {"xhigh": "Extra high", "none": "None"}
+_MAX_CHOICES: Final = 10
+
+
+def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageModelChatInformation:
+    """The information about a model for VS Code."""
+    record, override = model.record, model.override
+    identity = parse_identity(record.id)
+    limits = limits_of(record, settings)
+    tools, images = capabilities_of(record)
+    return LanguageModelChatInformation(
+        id=record.id,
+        name=override.name or record.name or identity.display_name,
+        family=override.family or identity.family.lower(),  # Copilot looks for `claude`, `gpt`, `gemini` at its start
+        version=override.version or identity.version or "1",
+        max_input_tokens=limits.max_input_tokens.value,
+        max_output_tokens=limits.max_output_tokens.value,
+        tooltip=_tooltip(record, limits),
+        # Without a detail, VS Code shows the name of the group, which distinguishes two groups with the same model.
+        detail=override.detail,
+        capabilities=LanguageModelChatCapabilities(image_input=images.value, tool_calling=tools.value),
+        extra=_extra(model, limits),
+    )
+
+
+def capabilities_of(record: ModelRecord) -> tuple[Fact[bool], Fact[bool]]:
+    """Whether a model calls tools, and whether it accepts images; each with its source."""
+    return record.tool_calling or _UNKNOWN_TOOL_CALLING, record.image_input or _UNKNOWN_IMAGE_INPUT
+
+
+def _tooltip(record: ModelRecord, limits: ModelLimits) -> str:
+    """The model's facts, with the source of every number."""
+    tools, images = capabilities_of(record)
+    lines = [
+        record.id,
+        f"Input: {limits.max_input_tokens.value:,} tokens ({limits.max_input_tokens.origin})",
+        f"Output: {limits.max_output_tokens.value:,} tokens ({limits.max_output_tokens.origin})",
+        f"Tools: {_yes(tools)}, images: {_yes(images)}",
+    ]
+    if record.pricing is not None:
+        pricing = record.pricing.value
+        named = {"input": pricing.input, "output": pricing.output, "cache read": pricing.cache_read}
+        prices = ", ".join(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
+        lines.append(f"Price: {prices} per 1M tokens")
+    if record.description:
+        lines.append(record.description.partition("\n")[0][:300])
+    return "\n".join(lines)
+
+
+def _yes(fact: Fact[bool]) -> str:
+    return ("yes" if fact.value else "no") + (" (assumed)" if fact.source is Source.DEFAULT else "")
+
+
+def _extra(model: OfferedModel, limits: ModelLimits) -> dict[str, Any]:
+    record = model.record
+    extra: dict[str, Any] = {"isUserSelectable": not model.hidden}
+    if limits.context_window is not None:
+        # A person's own limit of prompts may exceed the window that a server states: a host takes the window literally.
+        extra["maxContextWindowTokens"] = max(limits.context_window.value, limits.max_input_tokens.value)
+    if record.pricing is not None:
+        extra |= _costs(record.pricing.value)
+    if properties := _choices(record, limits):
+        extra["configurationSchema"] = {"properties": properties}
+    return extra
+
+
+def _costs(pricing: Pricing) -> dict[str, Any]:
+    """The known prices in VS Code's fields."""
+    costs: dict[str, Any] = {}
+    for name, known_as in _COSTS.items():
+        price = getattr(pricing, known_as)
+        if price is not None:
+            costs[name[0].lower() + name[1:] + "Cost"] = _credits(price)
+        longer = getattr(pricing.long_context, known_as) if pricing.long_context is not None else None
+        if longer is not None:
+            costs[f"longContext{name}Cost"] = _credits(longer)
+    if pricing.input is not None or pricing.output is not None:
+        costs["pricing"] = _price(pricing)  # in the row of the picker, beside the name, which a sentence would cut
+    return costs
+
+
+def _credits(price: Decimal) -> float:
+    return float(price * 1_000_000 * _CREDITS_PER_DOLLAR)
+
+
+def _choices(record: ModelRecord, limits: ModelLimits) -> dict[str, Any]:
+    """The choices that a person has for each request, under the names that Copilot itself uses."""
+    choices: dict[str, Any] = {}
+    efforts = record.reasoning_efforts.value[:_MAX_CHOICES] if record.reasoning_efforts is not None else ()
+    if efforts:
+        # The level that is chosen beforehand: that of the server, as far as it is known and offered.
+        usual = record.usual_effort.value if record.usual_effort is not None else "medium"
+        choices["reasoningEffort"] = {
+            "type": "string",
+            "title": "Thinking Effort",
+            "enum": list(efforts),
+            "enumItemLabels": [_EFFORT_LABELS.get(effort, effort.capitalize()) for effort in efforts],
+            "default": usual if usual in efforts else efforts[0],
+            "group": "navigation",
+        }
+    # The prompt size at which the price changes, if it does.
+    start = record.pricing.value.long_context_from if record.pricing is not None else None
+    most = limits.max_input_tokens.value
+    if start is not None and start < most:
+        sizes = [start, most]
+        choices["contextSize"] = {
+            "type": "number",
+            "title": "Context Size",
+            "enum": sizes,
+            "enumItemLabels": [_count(size) for size in sizes],
+            "default": sizes[-1],
+            "group": "tokens",
+        }
+    return choices
+
+
+def summary_of(record: ModelRecord, settings: LimitSettings) -> str:
+    """The known context window and prices in a few words: `200K · $3 / $15`."""
+    limits = limits_of(record, settings)
+    window = [_count(limits.context_window.value)] if limits.context_window is not None else []
+    pricing = record.pricing.value if record.pricing is not None else None
+    price = [_price(pricing)] if pricing is not None and pricing.input is not None else []
+    return " · ".join([*window, *price])
+
+
+def _price(pricing: Pricing) -> str:
+    if pricing.input == 0 and not pricing.output:
+        return "free"
+    return " / ".join(_dollars(price) for price in (pricing.input, pricing.output) if price is not None)
+
+
+def _dollars(price: Decimal) -> str:
+    """Dollars per million tokens, with the significant digits."""
+    amount = round(price * 1_000_000, 4)
+    return f"${amount.normalize():f}"
+
+
+def _count(tokens: int) -> str:
+    """200000 as 200K, 1048576 as 1M."""
+    if tokens >= 999_500:
+        return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
+    return f"{round(tokens / 1000)}K" if tokens >= 1000 else str(tokens)
+
+
+# ---- Limits ----
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLimits:
+    """The limits of one model, each with its source; the context window is None if unknown."""
+
+    max_input_tokens: Fact[int]
+    max_output_tokens: Fact[int]
+    context_window: Fact[int] | None
+
+
+def limits_of(record: ModelRecord, settings: LimitSettings) -> ModelLimits:
+    """The limits of a model; every number is at least 1."""
+    window, output = record.context_window, record.max_output_tokens
+    if output is None:
+        assumed_output = settings.default_output_tokens
+        if window is not None:
+            assumed_output = max(1, min(assumed_output, window.value // 4))
+        output = Fact(assumed_output, Source.DEFAULT, "default_output_tokens")
+    elif window is not None:
+        output = _within(output, window)
+    if window is None:
+        declared = record.max_input_tokens
+        assumed = Fact(settings.default_input_tokens, Source.DEFAULT, "default_input_tokens")
+        return ModelLimits(declared or assumed, output, None)
+    by_policy = {
+        LimitPolicy.RESERVE_OUTPUT: window.value - min(output.value + settings.reasoning_tokens, window.value // 2),
+        LimitPolicy.CONTEXT_WINDOW: window.value,
+        LimitPolicy.FRACTION: int(window.value * settings.fraction),
+    }
+    tokens = max(1, by_policy[settings.policy])
+    field = f"{window.field}, {settings.policy}" if tokens != window.value else window.field
+    prompt = Fact(tokens, window.source, field)
+    if record.max_input_tokens is not None:
+        prompt = _within(record.max_input_tokens, prompt)
+    return ModelLimits(prompt, output, window)
+
+
+def _within(limit: Fact[int], bound: Fact[int]) -> Fact[int]:
+    """A limit, or the bound if the limit exceeds it; a person's own limit stays as it is."""
+    return limit if limit.source is Source.CONFIGURATION or limit.value <= bound.value else bound
+
+
+# ---- Ids ----
+
 
 BEDROCK_REGIONS: Final = "us|us-gov|eu|apac|ap|au|jp|ca|sa|global"
 """The regions before the vendor in the id of an inference profile: `us.anthropic.claude-...`."""
@@ -112,20 +494,16 @@ WORDS: Final[Mapping[str, str]] = {
 """Words with a special spelling."""
 
 
-# ---- identity ----
-
-
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """The pieces of a model's id; joined, they are the id again.
 
     Attributes:
         prefix: The text before the name: creator, routes, folders.
-        family: The name without its version.
         joint: The separator between family and version.
         version: The snapshot, or an empty string.
         suffix: The text after the name: a variant (`:free`), a tag, a quantisation, a file type.
-        provider: The model's creator in lower case, or None if the id does not tell.
+        provider: The model's creator in lower case, or None if the id does not name it.
     """
 
     prefix: str
@@ -167,8 +545,11 @@ def parse_identity(model_id: str) -> ModelIdentity:
     rest = model_id[start:]
     end = _name_end(rest)
     name, suffix = rest[:end], rest[end:]
-    family, joint, version = _version(name)
-    return ModelIdentity(model_id[:start], family, joint, version, suffix, provider)
+    found = VERSION.search(name)
+    if found is None or found.start() == 0:
+        return ModelIdentity(model_id[:start], name, "", "", suffix, provider)
+    family = name[: found.start()]
+    return ModelIdentity(model_id[:start], family, found["joint"], found["version"], suffix, provider)
 
 
 def _prefix(model_id: str) -> tuple[int, str | None]:
@@ -178,9 +559,12 @@ def _prefix(model_id: str) -> tuple[int, str | None]:
         return 0, None
     provider = _from_path(model_id[: max(start - 1, 0)], model_id[start:]) if start else None
     route = re.match(r"([A-Za-z][\w.-]*):", model_id[start:])
-    if route and _is_route(route[1], model_id[start + route.end() :]):
-        start += route.end()
-        provider = _provider(route[1]) or provider
+    if route:
+        left, right = route[1].lower(), model_id[start + route.end() :]
+        # A fine-tuned model, ft:gpt-4o-mini-2024-07-18:acme::id, or a provider and a name; else a name and a tag.
+        if right and (left == "ft" or (left in PROVIDERS and not TAGS.match(right))):
+            start += route.end()
+            provider = provider if left in NO_PROVIDERS else left
     region = re.match(rf"(?:{BEDROCK_REGIONS})\.(?=(?:{BEDROCK_VENDORS})\.)", model_id[start:])
     start += region.end() if region else 0
     vendor = re.match(rf"({BEDROCK_VENDORS})\.(?=[A-Za-z])", model_id[start:])
@@ -188,17 +572,6 @@ def _prefix(model_id: str) -> tuple[int, str | None]:
         start += vendor.end()
         provider = vendor[1]
     return start, provider
-
-
-def _is_route(left: str, right: str) -> bool:
-    """Whether `left:right` is a provider and a name; otherwise it is a name and a tag."""
-    if left.lower() == "ft":  # a fine-tuned model: ft:gpt-4o-mini-2024-07-18:acme::id
-        return bool(right)
-    return left.lower() in PROVIDERS and bool(right) and not TAGS.match(right)
-
-
-def _provider(word: str) -> str | None:
-    return None if word.lower() in NO_PROVIDERS else word.lower()
 
 
 def _from_path(path: str, name: str) -> str | None:
@@ -221,27 +594,16 @@ def _name_end(rest: str) -> int:
     colon = rest.find(":", revision.end() if revision else 1)
     if colon > 0:
         end = colon
-    while (shorter := _without_packing(rest[:end])) < end:
-        end = shorter
-    return end
-
-
-def _without_packing(name: str) -> int:
-    """The index at which a final word about weights or files starts; the length of the name without such a word."""
-    packing = QUANTISATION.search(name)
-    if packing is not None and packing.start() > 0:
-        return packing.start()
-    # @20240620 in claude-3-5-sonnet@20240620 is a version, @q4_k_m in qwen2.5-7b@q4_k_m a quantisation
-    at = name.rfind("@", 1)
-    return at if at > 0 and not re.match(r"@(\d{8}|latest|default)\Z", name[at:]) else len(name)
-
-
-def _version(name: str) -> tuple[str, str, str]:
-    """Family, joint and version."""
-    found = VERSION.search(name)
-    if found is None or found.start() == 0:
-        return name, "", ""
-    return name[: found.start()], found["joint"], found["version"]
+    while True:
+        packing = QUANTISATION.search(rest[:end])  # a final word about weights or files
+        # @20240620 in claude-3-5-sonnet@20240620 is a version, @q4_k_m in qwen2.5-7b@q4_k_m a quantisation
+        at = rest[:end].rfind("@", 1)
+        if packing is not None and packing.start() > 0:
+            end = packing.start()
+        elif at > 0 and not re.match(r"@(\d{8}|latest|default)\Z", rest[at:end]):
+            end = at
+        else:
+            return end
 
 
 def _word(word: str) -> str:
@@ -257,435 +619,3 @@ def _word(word: str) -> str:
     if re.fullmatch(r"o\d+", word):  # o3 stays in lower case
         return word
     return word[:1].upper() + word[1:]
-
-
-# ---- limits ----
-# The most tokens of a prompt and of an answer, by named policies over a server's declarations.
-#
-# An undeclared limit is assumed, and its source tells so.
-#
-# Reasoning is part of an answer's output: the output limits of OpenAI (`max_output_tokens`), Anthropic (`max_tokens`,
-# which has to exceed `budget_tokens`) and Google (`maxOutputTokens`) include it, so a window that leaves room for the
-# output leaves room for the reasoning. A setting serves servers that count reasoning in addition to the output.
-
-
-class LimitPolicy(Choice):
-    """How much of a context window a prompt may take."""
-
-    # Never less than half: some servers state an output limit as large as the window, which would leave nothing.
-    RESERVE_OUTPUT = "reserve-output", "All but what an answer and its reasoning may take, and never less than half"
-    CONTEXT_WINDOW = "context-window", "All of it: the consumer keeps room for the answer"
-    FRACTION = "fraction", "A part of it, whatever an answer may take"
-
-
-@dataclass(frozen=True, slots=True)
-class LimitSettings:
-    """How limits are determined.
-
-    Attributes:
-        policy: How much of a context window a prompt may take.
-        fraction: The part of the window for the prompt under the policy `fraction`, above 0 and at most 1.
-        reasoning_tokens: Tokens reserved for reasoning in addition to the output limit, for servers that do not count
-            reasoning as output.
-        default_input_tokens: The most tokens of a prompt if no context window is known.
-        default_output_tokens: The most tokens of an answer if no limit is known; at most a quarter of a known window.
-
-    Example:
-        >>> from partstream import LimitPolicy, LimitSettings
-        >>> LimitSettings(LimitPolicy.FRACTION).fraction
-        0.85
-    """
-
-    policy: LimitPolicy = LimitPolicy.RESERVE_OUTPUT
-    fraction: float = 0.85
-    reasoning_tokens: int = 0
-    default_input_tokens: int = 128_000
-    default_output_tokens: int = 16_384
-
-
-@dataclass(frozen=True, slots=True)
-class ModelLimits:
-    """The limits of one model, each with its source.
-
-    Attributes:
-        max_input_tokens: The most tokens of a prompt.
-        max_output_tokens: The most tokens of an answer.
-        context_window: The most tokens of both together, or None if unknown.
-    """
-
-    max_input_tokens: Fact[int]
-    max_output_tokens: Fact[int]
-    context_window: Fact[int] | None
-
-
-def limits_of(record: ModelRecord, settings: LimitSettings) -> ModelLimits:
-    """The limits of a model; every number is at least 1."""
-    window = record.context_window
-    output = _output(record, settings)
-    if window is None:
-        declared = record.max_input_tokens
-        assumed = Fact(settings.default_input_tokens, Source.DEFAULT, "default_input_tokens")
-        return ModelLimits(declared or assumed, output, None)
-    tokens = max(1, _TOKENS[settings.policy](window.value, output.value, settings))
-    field = f"{window.field}, {settings.policy}" if tokens != window.value else window.field
-    prompt = Fact(tokens, window.source, field)
-    if record.max_input_tokens is not None:
-        prompt = _within(record.max_input_tokens, prompt)
-    return ModelLimits(prompt, output, window)
-
-
-def _output(record: ModelRecord, settings: LimitSettings) -> Fact[int]:
-    window = record.context_window
-    if record.max_output_tokens is not None:
-        return record.max_output_tokens if window is None else _within(record.max_output_tokens, window)
-    assumed = settings.default_output_tokens
-    if window is not None:
-        assumed = max(1, min(assumed, window.value // 4))
-    return Fact(assumed, Source.DEFAULT, "default_output_tokens")
-
-
-def _within(limit: Fact[int], bound: Fact[int]) -> Fact[int]:
-    """A limit, or the bound if the limit exceeds it; a person's own limit stays as it is."""
-    return limit if limit.source is Source.CONFIGURATION or limit.value <= bound.value else bound
-
-
-def _reserve_output(window: int, output: int, settings: LimitSettings) -> int:
-    return window - min(output + settings.reasoning_tokens, window // 2)
-
-
-def _context_window(window: int, output: int, settings: LimitSettings) -> int:
-    return window
-
-
-def _fraction(window: int, output: int, settings: LimitSettings) -> int:
-    return int(window * settings.fraction)
-
-
-_TOKENS: Final[Mapping[LimitPolicy, Callable[[int, int, LimitSettings], int]]] = {
-    LimitPolicy.RESERVE_OUTPUT: _reserve_output,
-    LimitPolicy.CONTEXT_WINDOW: _context_window,
-    LimitPolicy.FRACTION: _fraction,
-}
-"""The functions that compute the tokens of a prompt from the window and the output limit."""
-
-
-# ---- information ----
-# Makes the information for VS Code from a model's facts: names, limits, capabilities, prices, choices.
-#
-# Undeclared capabilities are assumed here: a model calls tools, because agent mode offers no other models, and
-# accepts no images, because a request with an image would fail.
-
-_UNKNOWN_TOOL_CALLING: Final = Fact(True, Source.DEFAULT, "tool_calling")
-_UNKNOWN_IMAGE_INPUT: Final = Fact(False, Source.DEFAULT, "image_input")
-_CREDITS_PER_DOLLAR: Final = 100
-"""VS Code shows `inputCost` and similar fields as credits per million tokens; a credit is a cent."""
-_COSTS: Final = {"Input": "input", "Output": "output", "Cache": "cache_read", "CacheWrite": "cache_write"}
-"""Our fields, by the middle part of VS Code's names."""
-_EFFORT_LABELS: Final = {"xhigh": "Extra high", "none": "None"}
-_MAX_CHOICES: Final = 10
-
-
-def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageModelChatInformation:
-    """The information about a model for VS Code."""
-    record, override = model.record, model.override
-    identity = parse_identity(record.id)
-    limits = limits_of(record, settings)
-    tools, images = capabilities_of(record)
-    return LanguageModelChatInformation(
-        id=record.id,
-        name=override.name or record.name or identity.display_name,
-        family=override.family or _family(identity.family),
-        version=override.version or identity.version or "1",
-        max_input_tokens=limits.max_input_tokens.value,
-        max_output_tokens=limits.max_output_tokens.value,
-        tooltip=_tooltip(record, limits),
-        # Without a detail, VS Code shows the name of the group, which distinguishes two groups with the same model.
-        detail=override.detail,
-        capabilities=LanguageModelChatCapabilities(image_input=images.value, tool_calling=tools.value),
-        extra=_extra(model, limits),
-    )
-
-
-def capabilities_of(record: ModelRecord) -> tuple[Fact[bool], Fact[bool]]:
-    """Whether a model calls tools, and whether it accepts images; each with its source."""
-    return record.tool_calling or _UNKNOWN_TOOL_CALLING, record.image_input or _UNKNOWN_IMAGE_INPUT
-
-
-def _family(family: str) -> str:
-    """The family in lower case: Copilot looks for `claude`, `gpt`, `gemini` at its start."""
-    return family.lower()
-
-
-def summary_of(record: ModelRecord, settings: LimitSettings) -> str:
-    """The known context window and prices in a few words: `200K · $3 / $15`."""
-    limits = limits_of(record, settings)
-    window = [_count(limits.context_window.value)] if limits.context_window is not None else []
-    pricing = record.pricing.value if record.pricing is not None else None
-    price = [_price(pricing)] if pricing is not None and pricing.input is not None else []
-    return " · ".join([*window, *price])
-
-
-def _price(pricing: Pricing) -> str:
-    if pricing.input == 0 and not pricing.output:
-        return "free"
-    return " / ".join(_dollars(price) for price in (pricing.input, pricing.output) if price is not None)
-
-
-def _tooltip(record: ModelRecord, limits: ModelLimits) -> str:
-    """The model's facts, with the source of every number."""
-    tools, images = capabilities_of(record)
-    lines = [
-        record.id,
-        f"Input: {limits.max_input_tokens.value:,} tokens ({limits.max_input_tokens.origin})",
-        f"Output: {limits.max_output_tokens.value:,} tokens ({limits.max_output_tokens.origin})",
-        f"Tools: {_yes(tools)}, images: {_yes(images)}",
-    ]
-    if record.pricing is not None:
-        lines.append(f"Price: {_pricing_sentence(record.pricing.value)}")
-    if record.description:
-        lines.append(record.description.partition("\n")[0][:300])
-    return "\n".join(lines)
-
-
-def _yes(fact: Fact[bool]) -> str:
-    return ("yes" if fact.value else "no") + (" (assumed)" if fact.source is Source.DEFAULT else "")
-
-
-def _extra(model: OfferedModel, limits: ModelLimits) -> dict[str, Any]:
-    record = model.record
-    extra: dict[str, Any] = {"isUserSelectable": not model.hidden}
-    if limits.context_window is not None:
-        # A person's own limit of prompts may exceed the window that a server states: a host takes the window literally.
-        extra["maxContextWindowTokens"] = max(limits.context_window.value, limits.max_input_tokens.value)
-    if record.pricing is not None:
-        extra |= _costs(record.pricing.value)
-    if properties := _choices(record, limits):
-        extra["configurationSchema"] = {"properties": properties}
-    return extra
-
-
-def _costs(pricing: Pricing) -> dict[str, Any]:
-    """The known prices in VS Code's fields."""
-    costs: dict[str, Any] = {}
-    for name, known_as in _COSTS.items():
-        price = getattr(pricing, known_as)
-        if price is not None:
-            costs[name[0].lower() + name[1:] + "Cost"] = _credits(price)
-        longer = getattr(pricing.long_context, known_as) if pricing.long_context is not None else None
-        if longer is not None:
-            costs[f"longContext{name}Cost"] = _credits(longer)
-    if pricing.input is not None or pricing.output is not None:
-        costs["pricing"] = _price(pricing)  # in the row of the picker, beside the name, which a sentence would cut
-    return costs
-
-
-def _choices(record: ModelRecord, limits: ModelLimits) -> dict[str, Any]:
-    """The choices that a person has for each request, under the names that Copilot itself uses."""
-    choices: dict[str, Any] = {}
-    efforts = record.reasoning_efforts.value[:_MAX_CHOICES] if record.reasoning_efforts is not None else ()
-    if efforts:
-        choices["reasoningEffort"] = {
-            "type": "string",
-            "title": "Thinking Effort",
-            "enum": list(efforts),
-            "enumItemLabels": [_EFFORT_LABELS.get(effort, effort.capitalize()) for effort in efforts],
-            "default": _usual_effort(record, efforts),
-            "group": "navigation",
-        }
-    if sizes := _context_sizes(record, limits):
-        choices["contextSize"] = {
-            "type": "number",
-            "title": "Context Size",
-            "enum": sizes,
-            "enumItemLabels": [_count(size) for size in sizes],
-            "default": sizes[-1],
-            "group": "tokens",
-        }
-    return choices
-
-
-def _usual_effort(record: ModelRecord, efforts: tuple[str, ...]) -> str:
-    """The level that is chosen beforehand: that of the server, as far as it is known and offered."""
-    usual = record.usual_effort.value if record.usual_effort is not None else "medium"
-    return usual if usual in efforts else efforts[0]
-
-
-def _context_sizes(record: ModelRecord, limits: ModelLimits) -> list[int]:
-    """The prompt sizes at which the price changes; empty if it does not."""
-    start = record.pricing.value.long_context_from if record.pricing is not None else None
-    most = limits.max_input_tokens.value
-    return [start, most] if start is not None and start < most else []
-
-
-def _pricing_sentence(pricing: Pricing) -> str:
-    named = {"input": pricing.input, "output": pricing.output, "cache read": pricing.cache_read}
-    prices = ", ".join(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
-    return f"{prices} per 1M tokens"
-
-
-def _credits(price: Decimal) -> float:
-    return float(price * 1_000_000 * _CREDITS_PER_DOLLAR)
-
-
-def _dollars(price: Decimal) -> str:
-    """Dollars per million tokens, with the significant digits."""
-    amount = round(price * 1_000_000, 4)
-    return f"${amount.normalize():f}"
-
-
-def _count(tokens: int) -> str:
-    """200000 as 200K, 1048576 as 1M."""
-    if tokens >= 999_500:
-        return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
-    return f"{round(tokens / 1000)}K" if tokens >= 1000 else str(tokens)
-
-
-# ---- filters ----
-# Selects the models to offer and applies a person's settings: allow and deny lists, overrides, order.
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOverride:
-    """A person's settings for one model; with None, the server's value stays.
-
-    Attributes:
-        name: The name in the model picker.
-        family: The family, by which Copilot picks its prompt and its edit tools.
-        version: The version.
-        detail: The text beside the name.
-        context_window: The most tokens of prompt and answer together.
-        max_input_tokens: The most tokens of a prompt.
-        max_output_tokens: The most tokens of an answer.
-        image_input: Whether prompts may hold images.
-        tool_calling: Whether the model calls tools.
-        reasoning_efforts: The reasoning levels in the model picker; an empty one offers none.
-
-    Example:
-        >>> from partstream import ModelOverride
-        >>> ModelOverride(name="Large", tool_calling=True).max_input_tokens is None
-        True
-    """
-
-    name: str | None = None
-    family: str | None = None
-    version: str | None = None
-    detail: str | None = None
-    context_window: int | None = None
-    max_input_tokens: int | None = None
-    max_output_tokens: int | None = None
-    image_input: bool | None = None
-    tool_calling: bool | None = None
-    reasoning_efforts: Sequence[str] | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self, _OVERRIDE)
-        if self.reasoning_efforts is not None:
-            efforts = sequence_of("ModelOverride.reasoning_efforts", self.reasoning_efforts, str, "a level (str)")
-            object.__setattr__(self, "reasoning_efforts", efforts)
-
-    def applied_to(self, record: ModelRecord) -> ModelRecord:
-        """The record with the person's facts instead of the server's."""
-        settings: dict[str, Any] = {name: getattr(self, name) for name in _FACTS}
-        facts: dict[str, Any] = {
-            name: Fact(value, Source.CONFIGURATION, name) for name, value in settings.items() if value is not None
-        }
-        return replace(record, **facts)
-
-
-_FACTS: Final = (
-    "context_window",
-    "max_input_tokens",
-    "max_output_tokens",
-    "image_input",
-    "tool_calling",
-    "reasoning_efforts",
-)
-"""The fields of an override that are facts of a record."""
-
-_OVERRIDE: Final = {
-    **dict.fromkeys(("name", "family", "version", "detail"), optional(TEXT)),
-    **dict.fromkeys(("context_window", "max_input_tokens", "max_output_tokens"), optional(COUNT)),
-    **dict.fromkeys(("image_input", "tool_calling"), optional(BOOLEAN)),
-}
-_SELECTION: Final = {"default": optional(TEXT), "overrides": MAPPING, "limits": instance_of(LimitSettings)}
-
-_NO_OVERRIDE: Final = ModelOverride()
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSelection:
-    """The models to offer. In globs, `*` is any text and `?` is one character; case does not matter.
-
-    Attributes:
-        allow: Globs of the ids to offer; empty for all.
-        deny: Globs of the ids not to offer; stronger than `allow`.
-        hidden: Globs of the ids that programs can use but the model picker does not show.
-        default: The id of the first model, or None.
-        overrides: A person's settings by model id; ids that the server does not list are offered too.
-        limits: How limits are determined.
-
-    Example:
-        >>> from partstream import ModelOverride, ModelSelection
-        >>> selection = ModelSelection(allow=["large-*"], overrides={"large-1": ModelOverride(context_window=100_000)})
-        >>> selection.overrides["large-1"].context_window
-        100000
-    """
-
-    allow: Sequence[str] = ()
-    deny: Sequence[str] = ()
-    hidden: Sequence[str] = ()
-    default: str | None = None
-    overrides: Mapping[str, ModelOverride] = field(default_factory=dict)
-    limits: LimitSettings = field(default_factory=LimitSettings)
-
-    def __post_init__(self) -> None:
-        check_fields(self, _SELECTION)
-        for name in ("allow", "deny", "hidden"):
-            globs = sequence_of(f"ModelSelection.{name}", getattr(self, name), str, "a glob of model ids (str)")
-            object.__setattr__(self, name, globs)
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedModel:
-    """A model that is offered.
-
-    Attributes:
-        record: The facts about the model, including overrides.
-        override: A person's settings for the model; all None without any.
-        hidden: Whether the model picker leaves the model out.
-    """
-
-    record: ModelRecord
-    override: ModelOverride = _NO_OVERRIDE
-    hidden: bool = False
-
-
-def matches(model_id: str, glob: str) -> bool:
-    """Whether the whole id matches a glob."""
-    pattern = translate(glob.replace("[", "[[]"))  # without character sets: ids may hold brackets
-    return re.match(pattern, model_id, re.IGNORECASE) is not None
-
-
-def is_allowed(model_id: str, selection: ModelSelection) -> bool:
-    """Whether the allow and deny lists let an id pass."""
-    if any(matches(model_id, glob) for glob in selection.deny):
-        return False
-    return not selection.allow or any(matches(model_id, glob) for glob in selection.allow)
-
-
-def offered_models(records: Iterable[ModelRecord], selection: ModelSelection) -> list[OfferedModel]:
-    """The models to offer: the default model first, the others in the server's order, each id once."""
-    listed = {record.id: record for record in reversed(list(records))}
-    ordered = dict.fromkeys([*reversed(listed), *selection.overrides])
-    offered = [
-        _offered(listed.get(model_id) or ModelRecord(model_id), selection)
-        for model_id in ordered
-        if is_allowed(model_id, selection)
-    ]
-    return sorted(offered, key=lambda model: model.record.id != selection.default)
-
-
-def _offered(record: ModelRecord, selection: ModelSelection) -> OfferedModel:
-    override = selection.overrides.get(record.id, _NO_OVERRIDE)
-    hidden = any(matches(record.id, glob) for glob in selection.hidden)
-    return OfferedModel(override.applied_to(record), override, hidden)

@@ -1,6 +1,16 @@
-"""How Anthropic describes its models, `GET /v1/models` (docs/wires/anthropic-messages.md#models-and-counting).
+"""How servers describe models: one row of `SHAPES` per shape; the first shape that fits an entry reads it.
 
-Each ability is an object with `supported`; forms of thinking, levels and edits have the server's names.
+Facts come only from fields, never from a name; Google alone is an exception, because its list does not mention
+tools, images and files, and the source of such a fact says so. A new shape is a row here and a list in the tests. Some
+servers give more details of one model on request (`DetailKind`), and Ollama lists which models it has loaded, and with
+which windows.
+
+Servers deviate in every field: in the name of the context window, in the unit of prices (dollars per token, dollars per
+million tokens, xAI's cents per 100 million tokens), in lists of abilities by word, by flag or by object. Sources:
+Anthropic's `GET /v1/models` (docs/wires/anthropic-messages.md#models-and-counting), whose abilities are objects with
+`supported`; Google's `GET /v1beta/models` (docs/wires/gemini.md#models-and-counting); llama.cpp's
+tools/server/README.md (`GET /v1/models`, `GET /props`, router mode); Ollama's `GET /api/tags`, `POST /api/show` and
+`GET /api/ps`; the docstring of each other reader.
 """
 
 from __future__ import annotations
@@ -20,11 +30,8 @@ from partstream.errors import UpstreamProtocolError
 from partstream.upstream.model_facts import Fact, Fields, ModelRecord, Pricing, Problem, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-
-# ---- shape ----
-# One way in which a server describes models, as a value, and how readers of several ways read the same fields.
 
 EFFORTS: Final = ("low", "medium", "high")
 """The values of the parameter `reasoning_effort` that every server accepts; servers declare further values by name."""
@@ -58,7 +65,7 @@ class Shape:
         is_language: Whether an entry is a language model.
         id_fields: The fields that may hold the id; the first one with a value does.
         details: The request for the server's details, or None.
-        id_prefix: What stands before the id there and is no part of it.
+        id_prefix: A prefix of that field that is no part of the id.
     """
 
     name: str
@@ -136,127 +143,25 @@ def has_any(*paths: str) -> Callable[[Fields], bool]:
     return lambda fields: any(path in fields for path in paths)
 
 
-# ---- anthropic shape ----
+# ---- Prices, as US dollars per token ----
 
-_FORMS: Final = {"adaptive": ThinkingForm.ADAPTIVE, "enabled": ThinkingForm.BUDGET}
-_EDITS: Final = {
-    "clear_thinking_20251015": ContextEdit.CLEAR_THINKING,
-    "clear_tool_uses_20250919": ContextEdit.CLEAR_TOOL_RESULTS,
-    "compact_20260112": ContextEdit.SUMMARIZE,
-}
-_EFFORTS: Final = {name: name for name in ("low", "medium", "high", "xhigh", "max")}
-_USUAL: Final = "high"
-"""The effort of a request that names none (docs/wires/anthropic-messages.md#thinking-by-model)."""
-
-
-def _read(fields: Fields) -> dict[str, Any]:
-    return {
-        "name": fields.text("display_name"),
-        # It bounds the input, and the input together with the response.
-        "context_window": fields.tokens("max_input_tokens"),
-        "max_output_tokens": fields.tokens("max_tokens"),
-        **_abilities(fields.inside("capabilities")),
-    }
-
-
-def _abilities(capabilities: Fields) -> dict[str, Any]:
-    efforts = _supported(capabilities, "effort", _EFFORTS)
-    return {
-        "image_input": capabilities.boolean("image_input.supported"),
-        "file_input": capabilities.boolean("pdf_input.supported"),
-        "reasoning": capabilities.boolean("thinking.supported"),
-        "thinking_forms": _supported(capabilities, "thinking", _FORMS, "types."),
-        "can_stop_thinking": capabilities.boolean("thinking.types.disabled.supported"),
-        "reasoning_efforts": efforts,
-        "usual_effort": Fact(_USUAL, efforts.source, efforts.field) if efforts and _USUAL in efforts.value else None,
-        "context_edits": _supported(capabilities, "context_management", _EDITS),
-    }
-
-
-def _supported(
-    capabilities: Fields, ability: str, ours: Mapping[str, Any], below: str = ""
-) -> Fact[tuple[Any, ...]] | None:
-    """What is supported of an ability, in our words; None where the server does not say."""
-    as_a_whole = capabilities.boolean(f"{ability}.supported")
-    if as_a_whole is None:
-        return None
-    said = {name: capabilities.boolean(f"{ability}.{below}{name}.supported") for name in ours}
-    taken = tuple(ours[name] for name, fact in said.items() if as_a_whole.value and fact is not None and fact.value)
-    return Fact(taken, capabilities.source, f"capabilities.{ability}")
-
-
-def _is_anthropic(fields: Fields) -> bool:
-    return fields.text("type") == "model" and "created_at" in fields
-
-
-ANTHROPIC_SHAPE: Final = Shape("Anthropic", _is_anthropic, _read, lambda fields: True)
-
-
-# ---- google shape ----
-# How Google describes its models, `GET /v1beta/models`; source: docs/wires/gemini.md#models-and-counting.
-#
-# The list says limits and whether a model thinks. It says nothing of tools, images and files: so they are assumed by
-# the kind of model, which alone the id tells, and the source of these facts says so.
-
-_Value = TypeVar("_Value")
-
-_METHODS: Final = "supportedGenerationMethods"
-_ANSWERS: Final = "generatecontent"
-_NO_TOOLS: Final = re.compile(r"-image|-tts|/gemma-(?:[12][.-]|\d+b)")
-_THINKS_HIGH: Final = re.compile(r"-3(?:\.1)?-(?:pro|flash)(?!-lite|-image)")
-"""They think as much as they can by default; later ones a medium amount (docs/wires/gemini.md#thinking-config)."""
-_NO_IMAGES: Final = re.compile(r"-tts|/gemma-(?:[12][.-]|\d+b)")
-
-
-def _google_shape_read(fields: Fields) -> dict[str, Any]:
-    name, thinks = fields.text("name") or "", fields.boolean("thinking")
-    levels = Fact(EFFORTS, fields.source, "thinking") if thinks is not None and thinks.value else None
-    sees = _assumed(_NO_IMAGES.search(name) is None)
-    return {
-        "name": fields.text("displayName"),
-        "description": fields.text("description"),
-        "max_input_tokens": fields.tokens("inputTokenLimit"),
-        "max_output_tokens": fields.tokens("outputTokenLimit"),
-        "image_input": sees,
-        "file_input": sees,
-        "tool_calling": _assumed(_NO_TOOLS.search(name) is None),
-        "reasoning": thinks,
-        # Which levels a model takes, its protocol knows: each of these becomes one of them.
-        "reasoning_efforts": levels,
-        "usual_effort": _assumed("high") if levels is not None and _THINKS_HIGH.search(name) else None,
-    }
-
-
-def _assumed(value: _Value) -> Fact[_Value]:
-    return Fact(value, Source.DEFAULT, "the kind of model")
-
-
-def _is_language(fields: Fields) -> bool:
-    return _ANSWERS in (fields.words(_METHODS) or ())
-
-
-GOOGLE_SHAPE: Final = Shape(
-    "Google", has_any(_METHODS), _google_shape_read, _is_language, ("name",), id_prefix="models/"
-)
-
-
-# ---- prices ----
-# Reads prices in the units of the servers that state prices, as US dollars per token.
 
 _MILLION: Final = 1_000_000
 _XAI_UNIT: Final = Decimal("1e-10")
 """US dollars: xAI states cents per 100 million tokens."""
+
 XAI_PRICE_NAMES: Final = (
     "prompt_text_token_price",
     "completion_text_token_price",
     "cached_prompt_text_token_price",
 )
+
 _TIERS = ("input", "output", "input_cache_read", "input_cache_write")
 
 
 def dollars_per_token(fields: Fields) -> Fact[Pricing] | None:
     """The prices under OpenRouter's names; None without prices for text."""
-    return _known(
+    return _stated(
         Pricing(
             input=fields.dollars("prompt"),
             output=fields.dollars("completion"),
@@ -280,36 +185,36 @@ def dollars_per_million(
     """
     read = [None if (price := fields.dollars(name)) is None else price / tokens for name in (*names, *cache)]
     known = [*read, None, None]
-    return _known(Pricing(known[0], known[1], known[2], known[3]), fields)
+    return _stated(Pricing(known[0], known[1], known[2], known[3]), fields)
 
 
 def xai_prices(fields: Fields) -> Fact[Pricing] | None:
     """The prices of xAI's list of language models; None without any."""
     numbers = [fields.number(name) for name in XAI_PRICE_NAMES]
     prices = [None if one is None or not 0 <= one < MOST_DOLLARS * 10**4 else one * _XAI_UNIT for one in numbers]
-    return _known(Pricing(prices[0], prices[1], prices[2]), fields)
+    return _stated(Pricing(prices[0], prices[1], prices[2]), fields)
 
 
 def per_token_with_tiers(fields: Fields) -> Fact[Pricing] | None:
-    """The prices under the Vercel AI Gateway's names, including those of long prompts (`*_tiers`)."""
-    starts = sorted({start for name in _TIERS for start, _ in _tiers(fields, name) if start > 0})
+    """The prices under the Vercel AI Gateway's names, including those of long prompts (`*_tiers_of`)."""
+    starts = sorted({start for name in _TIERS for start, _ in _tiers_of(fields, name) if start > 0})
     pricing = _prices_at(fields, 0)
     if starts:
         # VS Code shows two columns: the first tier and the second.
         pricing = replace(pricing, long_context=_prices_at(fields, starts[0]), long_context_from=starts[0])
-    return _known(pricing, fields)
+    return _stated(pricing, fields)
 
 
 def _prices_at(fields: Fields, tokens: int) -> Pricing:
     """The prices of a token in a prompt of `tokens` tokens; a price without tiers holds for all prompts."""
     known = []
     for name in _TIERS:
-        prices = [price for start, price in _tiers(fields, name) if start <= tokens]
+        prices = [price for start, price in _tiers_of(fields, name) if start <= tokens]
         known.append(prices[-1] if prices else fields.dollars(name))
     return Pricing(known[0], known[1], known[2], known[3])
 
 
-def _tiers(fields: Fields, name: str) -> list[tuple[int, Decimal]]:
+def _tiers_of(fields: Fields, name: str) -> list[tuple[int, Decimal]]:
     """The number of tokens from which each price holds, and the price, in ascending order; `min` is inclusive."""
     tiers = []
     for tier in fields.objects(f"{name}_tiers"):
@@ -319,20 +224,112 @@ def _tiers(fields: Fields, name: str) -> list[tuple[int, Decimal]]:
     return sorted(tiers)
 
 
-def _known(pricing: Pricing, fields: Fields) -> Fact[Pricing] | None:
+def _stated(pricing: Pricing, fields: Fields) -> Fact[Pricing] | None:
     prices = (pricing.input, pricing.output, pricing.cache_read, pricing.cache_write)
     return None if all(price is None for price in prices) else Fact(pricing, fields.source, "pricing")
 
 
-# ---- hosted shapes ----
-# The ways in which hosted servers of Chat Completions describe models; each reader names the server and its source.
+# ---- Anthropic and Google ----
 
-# ---- GitHub Copilot: microsoft/vscode-copilot-chat, platform/endpoint/common/endpointProvider.ts ----
+
+_FORMS: Final = {"adaptive": ThinkingForm.ADAPTIVE, "enabled": ThinkingForm.BUDGET}
+_EDITS: Final = {
+    "clear_thinking_20251015": ContextEdit.CLEAR_THINKING,
+    "clear_tool_uses_20250919": ContextEdit.CLEAR_TOOL_RESULTS,
+    "compact_20260112": ContextEdit.SUMMARIZE,
+}
+_EFFORTS: Final = {name: name for name in ("low", "medium", "high", "xhigh", "max")}
+_USUAL: Final = "high"
+"""The effort of a request that names none (docs/wires/anthropic-messages.md#thinking-by-model)."""
+
+
+def _anthropic(fields: Fields) -> dict[str, Any]:
+    capabilities = fields.inside("capabilities")
+    efforts = _supported(capabilities, "effort", _EFFORTS)
+    return {
+        "name": fields.text("display_name"),
+        # It bounds the input, and the input together with the response.
+        "context_window": fields.tokens("max_input_tokens"),
+        "max_output_tokens": fields.tokens("max_tokens"),
+        "image_input": capabilities.boolean("image_input.supported"),
+        "file_input": capabilities.boolean("pdf_input.supported"),
+        "reasoning": capabilities.boolean("thinking.supported"),
+        "thinking_forms": _supported(capabilities, "thinking", _FORMS, "types."),
+        "can_stop_thinking": capabilities.boolean("thinking.types.disabled.supported"),
+        "reasoning_efforts": efforts,
+        "usual_effort": Fact(_USUAL, efforts.source, efforts.field) if efforts and _USUAL in efforts.value else None,
+        "context_edits": _supported(capabilities, "context_management", _EDITS),
+    }
+
+
+def _supported(
+    capabilities: Fields, ability: str, ours: Mapping[str, Any], below: str = ""
+) -> Fact[tuple[Any, ...]] | None:
+    """The supported forms of an ability, in our words; None if the server does not state them."""
+    as_a_whole = capabilities.boolean(f"{ability}.supported")
+    if as_a_whole is None:
+        return None
+    said = {name: capabilities.boolean(f"{ability}.{below}{name}.supported") for name in ours}
+    taken = tuple(ours[name] for name, fact in said.items() if as_a_whole.value and fact is not None and fact.value)
+    return Fact(taken, capabilities.source, f"capabilities.{ability}")
+
+
+ANTHROPIC_SHAPE: Final = Shape(
+    "Anthropic",
+    lambda fields: fields.text("type") == "model" and "created_at" in fields,
+    _anthropic,
+    lambda fields: True,
+)
+
+_Value = TypeVar("_Value")
+
+_METHODS: Final = "supportedGenerationMethods"
+_NO_TOOLS: Final = re.compile(r"-image|-tts|/gemma-(?:[12][.-]|\d+b)")
+_THINKS_HIGH: Final = re.compile(r"-3(?:\.1)?-(?:pro|flash)(?!-lite|-image)")
+"""They think as much as they can by default; later ones a medium amount (docs/wires/gemini.md#thinking-config)."""
+_NO_IMAGES: Final = re.compile(r"-tts|/gemma-(?:[12][.-]|\d+b)")
+
+
+def _google(fields: Fields) -> dict[str, Any]:
+    name, thinks = fields.text("name") or "", fields.boolean("thinking")
+    levels = Fact(EFFORTS, fields.source, "thinking") if thinks is not None and thinks.value else None
+    sees = _assumed(_NO_IMAGES.search(name) is None)
+    return {
+        "name": fields.text("displayName"),
+        "description": fields.text("description"),
+        "max_input_tokens": fields.tokens("inputTokenLimit"),
+        "max_output_tokens": fields.tokens("outputTokenLimit"),
+        "image_input": sees,
+        "file_input": sees,
+        "tool_calling": _assumed(_NO_TOOLS.search(name) is None),
+        "reasoning": thinks,
+        # Which levels a model takes, its protocol knows: each of these becomes one of them.
+        "reasoning_efforts": levels,
+        "usual_effort": _assumed("high") if levels is not None and _THINKS_HIGH.search(name) else None,
+    }
+
+
+def _assumed(value: _Value) -> Fact[_Value]:
+    return Fact(value, Source.DEFAULT, "the kind of model")
+
+
+GOOGLE_SHAPE: Final = Shape(
+    "Google",
+    has_any(_METHODS),
+    _google,
+    lambda fields: "generatecontent" in (fields.words(_METHODS) or ()),
+    ("name",),
+    id_prefix="models/",
+)
+
+
+# ---- Hosted servers of Chat Completions ----
 
 
 def _copilot(fields: Fields) -> dict[str, Any]:
+    """GitHub Copilot: microsoft/vscode-copilot-chat, platform/endpoint/common/endpointProvider.ts."""
     limits, supports = fields.inside("capabilities.limits"), fields.inside("capabilities.supports")
-    efforts = supports.words("reasoning_effort")
+    efforts, paths = supports.words("reasoning_effort"), fields.words("supported_endpoints")
     budget = supports.tokens("max_thinking_budget")
     return {
         "name": fields.text("name"),
@@ -344,13 +341,8 @@ def _copilot(fields: Fields) -> dict[str, Any]:
         "image_input": supports.boolean("vision"),
         "reasoning": supports.boolean("thinking") or (budget and Fact(True, budget.source, budget.field)),
         "reasoning_efforts": Fact(efforts, fields.source, "reasoning_effort") if efforts else None,
-        "endpoints": _endpoints(fields),
+        "endpoints": Fact(paths, fields.source, "supported_endpoints") if paths else None,
     }
-
-
-def _endpoints(fields: Fields) -> Fact[tuple[str, ...]] | None:
-    paths = fields.words("supported_endpoints")
-    return Fact(paths, fields.source, "supported_endpoints") if paths else None
 
 
 def _is_copilot_chat(fields: Fields) -> bool:
@@ -358,10 +350,8 @@ def _is_copilot_chat(fields: Fields) -> bool:
     return fields.text("capabilities.type") in {None, "chat"} and not is_off
 
 
-# ---- Mistral: mistralai/client-python, models/modelcapabilities.py ----
-
-
 def _mistral(fields: Fields) -> dict[str, Any]:
+    """Mistral: mistralai/client-python, models/modelcapabilities.py."""
     name, capabilities = fields.text("name"), fields.inside("capabilities")
     return {
         # A model is listed under each of its aliases, always with its own name: they would look all the same.
@@ -375,10 +365,8 @@ def _mistral(fields: Fields) -> dict[str, Any]:
     }
 
 
-# ---- Moonshot: platform.kimi.ai, "List models" ----
-
-
 def _moonshot(fields: Fields) -> dict[str, Any]:
+    """Moonshot: platform.kimi.ai, "List models"."""
     return {
         "creator": owner_of(fields),
         "context_window": fields.tokens("context_length"),
@@ -387,10 +375,8 @@ def _moonshot(fields: Fields) -> dict[str, Any]:
     }
 
 
-# ---- LiteLLM's proxy, `GET /model/info`: BerriAI/litellm, docs/my-website/docs/proxy/model_management ----
-
-
 def _litellm(fields: Fields) -> dict[str, Any]:
+    """LiteLLM's proxy, `GET /model/info`: BerriAI/litellm, docs/my-website/docs/proxy/model_management."""
     info = fields.inside("model_info")
     return {
         "creator": info.text("litellm_provider"),
@@ -409,10 +395,8 @@ def _litellm(fields: Fields) -> dict[str, Any]:
     }
 
 
-# ---- Together: docs.together.ai, "List all models"; an array, with prices per million tokens ----
-
-
 def _together(fields: Fields) -> dict[str, Any]:
+    """Together: docs.together.ai, "List all models"; an array, with prices per million tokens."""
     return {
         "name": fields.text("display_name"),
         "creator": fields.text("organization"),
@@ -421,10 +405,8 @@ def _together(fields: Fields) -> dict[str, Any]:
     }
 
 
-# ---- Groq: console.groq.com/docs/api-reference, "List models" ----
-
-
 def _groq(fields: Fields) -> dict[str, Any]:
+    """Groq: console.groq.com/docs/api-reference, "List models"."""
     return {
         "creator": owner_of(fields),
         "context_window": fields.tokens("context_window"),
@@ -432,10 +414,8 @@ def _groq(fields: Fields) -> dict[str, Any]:
     }
 
 
-# ---- Fireworks: docs.fireworks.ai, "List models" ----
-
-
 def _fireworks(fields: Fields) -> dict[str, Any]:
+    """Fireworks: docs.fireworks.ai, "List models"."""
     return {
         "creator": owner_of(fields),
         "context_window": fields.tokens("context_length"),
@@ -444,13 +424,12 @@ def _fireworks(fields: Fields) -> dict[str, Any]:
     }
 
 
-# ---- Hugging Face's router: huggingface.co/docs/inference-providers; prices per million tokens ----
-
-
 def _hugging_face(fields: Fields) -> dict[str, Any]:
+    """Hugging Face's router: huggingface.co/docs/inference-providers; prices per million tokens."""
     live = [one for one in fields.objects("providers") if one.text("status") in {None, "live"}]
     tools = [fact for one in live if (fact := one.boolean("supports_tools")) is not None]
-    prices = [one_price for one in live if (one_price := _price_of_provider(one)) is not None]
+    priced = [dollars_per_million(one.inside("pricing"), ("input", "output")) for one in live]
+    prices = [price for price in priced if price is not None]
     return {
         "creator": owner_of(fields),
         # Any of them may get the request; one with tools gets a request with tools.
@@ -461,14 +440,8 @@ def _hugging_face(fields: Fields) -> dict[str, Any]:
     }
 
 
-def _price_of_provider(provider: Fields) -> Fact[Pricing] | None:
-    return dollars_per_million(provider.inside("pricing"), ("input", "output"))
-
-
-# ---- xAI, `GET /v1/language-models`: docs.x.ai/docs/api-reference ----
-
-
 def _xai(fields: Fields) -> dict[str, Any]:
+    """xAI, `GET /v1/language-models`: docs.x.ai/docs/api-reference."""
     return {
         "creator": owner_of(fields),
         "context_window": fields.tokens("context_length", "max_prompt_length"),
@@ -487,28 +460,28 @@ def _is_not(path: str) -> Callable[[Fields], bool]:
     return test
 
 
-def _is_litellm_chat(fields: Fields) -> bool:
-    return fields.text("model_info.mode") in {None, "chat", "completion", "responses"}
-
-
 HOSTED_SHAPES: Final = (
     Shape("GitHub Copilot", has_any("capabilities.limits", "supported_endpoints"), _copilot, _is_copilot_chat),
     Shape("Mistral", has_all("capabilities.completion_chat"), _mistral, _is_not("capabilities.completion_chat")),
     Shape("Moonshot", has_any("supports_image_in", "supports_reasoning"), _moonshot, is_no_other_type),
-    Shape("LiteLLM, model info", has_all("model_name", "model_info"), _litellm, _is_litellm_chat, ("model_name",)),
+    Shape(
+        "LiteLLM, model info",
+        has_all("model_name", "model_info"),
+        _litellm,
+        lambda fields: fields.text("model_info.mode") in {None, "chat", "completion", "responses"},
+        ("model_name",),
+    ),
     Shape("Together", has_any("pricing.hourly", "pricing.finetune"), _together, is_no_other_type),
     Shape("Groq", has_all("active", "context_window"), _groq, _is_not("active")),
     Shape("Fireworks", has_any("supports_chat"), _fireworks, _is_not("supports_chat")),
     Shape("Hugging Face", lambda fields: bool(fields.objects("providers")), _hugging_face, answers_with_text),
     Shape("xAI, language models", has_any(*XAI_PRICE_NAMES), _xai, is_no_other_type),
 )
-"""Told by their fields, which no other server has; so the order among them decides nothing."""
+"""Each has a field that no other server has, so the order among them decides nothing."""
 
 
-# ---- local shapes ----
-# The ways in which llama.cpp's server describes models: one model, and several that it loads when they are asked.
-#
-# Source: ggml-org/llama.cpp, tools/server/README.md (`GET /v1/models`, `GET /props`, router mode).
+# ---- llama.cpp and Ollama ----
+
 
 _CONTEXT_OPTIONS: Final = ("-c", "--ctx-size")
 _MOST_DIGITS: Final = 9
@@ -516,10 +489,6 @@ _MOST_DIGITS: Final = 9
 
 def _is_llama_cpp(fields: Fields) -> bool:
     return fields.text("owned_by") == "llamacpp" or "meta.n_ctx_train" in fields
-
-
-def _is_routed(fields: Fields) -> bool:
-    return fields.is_object("status") and "status.value" in fields and _is_llama_cpp(fields)
 
 
 def _llama_cpp(fields: Fields) -> dict[str, Any]:
@@ -566,20 +535,20 @@ def read_props(model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[
 
 LOCAL_SHAPES: Final = (
     # A question about the properties of one of several models would load it.
-    Shape("llama.cpp, router", _is_routed, _llama_cpp, answers_with_text),
+    Shape(
+        "llama.cpp, router",
+        lambda fields: fields.is_object("status") and "status.value" in fields and _is_llama_cpp(fields),
+        _llama_cpp,
+        answers_with_text,
+    ),
     Shape("llama.cpp", _is_llama_cpp, _llama_cpp, answers_with_text, details=DetailKind.LLAMA_CPP_PROPS),
 )
 
-
-# ---- ollama ----
-# Reads what Ollama says of its models: `GET /api/tags` and `POST /api/show`.
-
 _CONTEXT_PARAMETER: Final = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 _GPT_OSS: Final = "gptoss"
-"""The family whose thinking has degrees and no end (ollama docs, capabilities/thinking)."""
-_DEGREES: Final = ("low", "medium", "high")
+"""The family whose thinking has degrees and cannot be turned off (ollama docs, capabilities/thinking)."""
 _TOOLS_IN_TEMPLATE: Final = ".Tools"
-"""What the template of a model that calls tools holds: old servers list no capabilities."""
+"""A part of the template of a model that calls tools: old servers list no capabilities."""
 
 
 def is_language(fields: Fields) -> bool:
@@ -590,19 +559,17 @@ def is_language(fields: Fields) -> bool:
 
 def read_entry(fields: Fields) -> dict[str, Any]:
     """The facts in an entry of the list, or in the details of a model: new servers say the capabilities in both."""
-    reasoning = fields.has_word("capabilities", "thinking")
+    reasoning, efforts = fields.has_word("capabilities", "thinking"), None
+    if reasoning is not None and reasoning.value:
+        family = fields.text("details.family") or fields.inside("model_info").text("general.architecture")
+        degrees = EFFORTS if family == _GPT_OSS else ("none", *EFFORTS)
+        efforts = Fact(degrees, fields.source, "capabilities thinking")
     return {
         "image_input": fields.has_word("capabilities", "vision"),
         "tool_calling": fields.has_word("capabilities", "tools"),
         "reasoning": reasoning,
-        "reasoning_efforts": _efforts(fields) if reasoning is not None and reasoning.value else None,
+        "reasoning_efforts": efforts,
     }
-
-
-def _efforts(fields: Fields) -> Fact[tuple[str, ...]]:
-    family = fields.text("details.family") or fields.inside("model_info").text("general.architecture")
-    degrees = _DEGREES if family == _GPT_OSS else ("none", *_DEGREES)
-    return Fact(degrees, fields.source, "capabilities thinking")
 
 
 def read_show(model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[Problem, ...]]:
@@ -623,34 +590,20 @@ def read_show(model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[P
     trained = fields.inside("model_info").suffixed(".context_length")
     # If `num_ctx` is set, the server loads the model with it, and silently cuts off longer prompts. A model of the
     # cloud always has its largest window.
-    loaded = _context_parameter(fields) or (trained if fields.text("remote_host") else None)
+    loaded = trained if fields.text("remote_host") else None
+    found = _CONTEXT_PARAMETER.search(fields.text("parameters") or "")
+    if found and int(found[1]):
+        loaded = Fact(int(found[1]), Source.DETAILS, "parameters num_ctx")
     abilities = read_entry(fields)
-    abilities["tool_calling"] = abilities["tool_calling"] or _tools_in_template(fields)
+    if abilities["tool_calling"] is None and _TOOLS_IN_TEMPLATE in (fields.text("template") or ""):
+        abilities["tool_calling"] = Fact(True, Source.DETAILS, "template")
     record = ModelRecord(
         model_id, context_window=loaded or trained, loaded_window=loaded, trained_window=trained, **abilities
     )
     return record, tuple(problems)
 
 
-def _tools_in_template(fields: Fields) -> Fact[bool] | None:
-    has_tools = _TOOLS_IN_TEMPLATE in (fields.text("template") or "")
-    return Fact(True, Source.DETAILS, "template") if has_tools else None
-
-
-def _context_parameter(fields: Fields) -> Fact[int] | None:
-    found = _CONTEXT_PARAMETER.search(fields.text("parameters") or "")
-    return Fact(int(found[1]), Source.DETAILS, "parameters num_ctx") if found and int(found[1]) else None
-
-
-# ---- shapes ----
-# The ways in which servers describe models: one row per shape; the first shape that fits an entry reads it.
-#
-# Facts come only from fields, never from a model's name. A new shape is a row here and a list in the tests.
-
-
-def shape_of(fields: Fields) -> Shape:
-    """The shape of an entry; the bare shape fits every entry."""
-    return next(shape for shape in SHAPES if shape.fits(fields))
+# ---- The other servers, and the table of all shapes ----
 
 
 def _vercel(fields: Fields) -> dict[str, Any]:
@@ -677,7 +630,7 @@ def _gateway_config(fields: Fields) -> dict[str, Any]:
 
 
 def _partstream(fields: Fields) -> dict[str, Any]:
-    """What another server of ours says, which clients of several wires read."""
+    """Another server of ours, whose list clients of several wires read."""
     return {
         **ANTHROPIC_SHAPE.read(fields),
         **_vercel(fields),
@@ -728,6 +681,11 @@ def _vllm(fields: Fields) -> dict[str, Any]:
 
 def _bare(fields: Fields) -> dict[str, Any]:
     """OpenAI's list has id and owner; other servers add one or two fields with clear names."""
+    flags: dict[str, Any] = {}
+    if fields.is_object("capabilities"):  # `{vision: true, function_calling: true}`
+        capabilities = fields.inside("capabilities")
+        flags["image_input"] = capabilities.boolean("vision")
+        flags["tool_calling"] = capabilities.boolean("function_calling")
     return {
         "name": fields.text("display_name", "name"),
         "description": fields.text("description"),
@@ -736,20 +694,8 @@ def _bare(fields: Fields) -> dict[str, Any]:
         "max_input_tokens": fields.tokens("max_input_tokens"),
         "max_output_tokens": fields.tokens("max_completion_tokens", "max_output_tokens"),
         **parameter_facts(fields),
-        **_capability_flags(fields),
+        **{name: fact for name, fact in flags.items() if fact is not None},
     }
-
-
-def _capability_flags(fields: Fields) -> dict[str, Any]:
-    """The facts in `capabilities: {vision: true, function_calling: true}`, which some bare lists have."""
-    capabilities = fields.inside("capabilities") if fields.is_object("capabilities") else None
-    if capabilities is None:
-        return {}
-    facts = {
-        "image_input": capabilities.boolean("vision"),
-        "tool_calling": capabilities.boolean("function_calling"),
-    }
-    return {name: fact for name, fact in facts.items() if fact is not None}
 
 
 def _is_vercel(fields: Fields) -> bool:
@@ -794,11 +740,13 @@ SHAPES: Final[tuple[Shape, ...]] = (
 )
 
 
-# ---- endpoints ----
-# Reads the endpoints of one model: `GET /v1/models/{creator}/{model}/endpoints` of a routing gateway.
-#
-# A gateway may send a request to any active endpoint, so only the lowest of their limits is certain. Capabilities are
-# different: the gateway sends a request with tools to an endpoint that accepts tools.
+def shape_of(fields: Fields) -> Shape:
+    """The shape of an entry; the bare shape fits every entry."""
+    return next(shape for shape in SHAPES if shape.fits(fields))
+
+
+# ---- Details of one model, and the models that are loaded ----
+
 
 _LIMITS = {
     "context_window": "context_length",
@@ -829,45 +777,24 @@ def read_endpoints(model_id: str, document: Any) -> tuple[ModelRecord, tuple[Pro
         )
     problems: list[Problem] = []
     fields = Fields(data, "data", Source.DETAILS, problems)
-    active = [endpoint for endpoint in fields.objects("endpoints") if _is_active(endpoint)]
-    facts: dict[str, Any] = {ours: _least(active, theirs) for ours, theirs in _LIMITS.items()}
-    if active:
-        facts |= modality_facts(fields) | _endpoints_abilities(active)
-    return ModelRecord(model_id, **facts), tuple(problems)
-
-
-def _is_active(endpoint: Fields) -> bool:
-    return endpoint.number("status") in (0, None)
-
-
-def _least(endpoints: Iterable[Fields], field: str) -> Fact[int] | None:
-    known = [limit.value for endpoint in endpoints if (limit := endpoint.tokens(field)) is not None]
-    return Fact(min(known), Source.DETAILS, f"least {field} of {len(known)} endpoints") if known else None
-
-
-def _endpoints_abilities(endpoints: Iterable[Fields]) -> dict[str, Any]:
-    """The capabilities of at least one endpoint."""
-    facts: dict[str, Any] = {}
-    for endpoint in endpoints:
+    # A gateway may send a request to any active endpoint, so only the lowest of their limits is certain. Capabilities
+    # are different: the gateway sends a request with tools to an endpoint that accepts tools.
+    active = [endpoint for endpoint in fields.objects("endpoints") if endpoint.number("status") in (0, None)]
+    facts: dict[str, Any] = {} if not active else modality_facts(fields)
+    for ours, theirs in _LIMITS.items():
+        known = [limit.value for endpoint in active if (limit := endpoint.tokens(theirs)) is not None]
+        where = f"least {theirs} of {len(known)} endpoints"
+        facts[ours] = Fact(min(known), Source.DETAILS, where) if known else None
+    for endpoint in active:
         for name, fact in parameter_facts(endpoint).items():
             if fact is not None and (facts.get(name) is None or fact.value):
                 facts[name] = fact
-    return facts
-
-
-# ---- details ----
-# How to request the details of one model and how to read them: a row for each kind of details.
+    return ModelRecord(model_id, **facts), tuple(problems)
 
 
 @dataclass(frozen=True, slots=True)
 class DetailRequest:
-    """A request for the details of one model.
-
-    Attributes:
-        path: The path of the request.
-        is_native: Whether the path replaces the base URL's `/v1` instead of following it.
-        body: The body of a POST, or None for a GET.
-    """
+    """A request for the details of one model; the path of a native one replaces the base URL's `/v1`."""
 
     path: str
     is_native: bool = False
@@ -876,7 +803,12 @@ class DetailRequest:
 
 def detail_request(kind: DetailKind, model_id: str) -> DetailRequest | None:
     """The request for a model's details; None if this id allows no request."""
-    return _REQUESTS[kind](model_id)
+    if kind is DetailKind.OLLAMA_SHOW:
+        return DetailRequest("/api/show", True, dumps({"model": model_id}))
+    if kind is DetailKind.LLAMA_CPP_PROPS:
+        return DetailRequest("/props", is_native=True)
+    path = endpoints_path(model_id)
+    return None if path is None else DetailRequest(path)
 
 
 def read_detail(kind: DetailKind, model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[Problem, ...]]:
@@ -888,20 +820,6 @@ def read_detail(kind: DetailKind, model_id: str, document: Any) -> tuple[ModelRe
     return _READERS[kind](model_id, document)
 
 
-def _details_endpoints(model_id: str) -> DetailRequest | None:
-    path = endpoints_path(model_id)
-    return None if path is None else DetailRequest(path)
-
-
-def _ollama_show(model_id: str) -> DetailRequest | None:
-    return DetailRequest("/api/show", True, dumps({"model": model_id}))
-
-
-_REQUESTS: Final[Mapping[DetailKind, Callable[[str], DetailRequest | None]]] = {
-    DetailKind.ENDPOINTS: _details_endpoints,
-    DetailKind.OLLAMA_SHOW: _ollama_show,
-    DetailKind.LLAMA_CPP_PROPS: lambda _model_id: DetailRequest("/props", is_native=True),
-}
 RUNNING_PATHS: Final[Mapping[DetailKind, str]] = {DetailKind.OLLAMA_SHOW: "/api/ps"}
 """The paths of the list of loaded models, at servers with these details."""
 _READERS: Final[Mapping[DetailKind, Callable[[str, Any], tuple[ModelRecord | None, tuple[Problem, ...]]]]] = {
@@ -909,10 +827,6 @@ _READERS: Final[Mapping[DetailKind, Callable[[str, Any], tuple[ModelRecord | Non
     DetailKind.OLLAMA_SHOW: read_show,
     DetailKind.LLAMA_CPP_PROPS: read_props,
 }
-
-
-# ---- running ----
-# Reads which models a local server has loaded, and with which windows: `GET /api/ps`.
 
 
 def read_running(document: Any) -> tuple[Mapping[str, Fact[int]], tuple[Problem, ...]]:

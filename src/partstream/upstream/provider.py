@@ -1,4 +1,12 @@
-"""The provider of a model server: its models, its answers, its token counts."""
+"""The provider of a model server: its models, its answers, its token counts.
+
+`GatewayProvider` is what hosts see. It asks `Upstream` for the list of models and for answers; where the answer cannot
+be had, it asks the fallback models of the settings in turn. `Upstream` has one `ProtocolClient` at a time: the models
+and the sender of one protocol. A protocol that is set is never doubted. One that is found out is found out again when
+its path is missing, and the request is sent once more if the finding is another one. `ModelList` offers the configured
+models, or those that the upstream lists, each with its context window where requests set it: Ollama cuts a longer
+prompt without a word, so no limit of prompts may exceed that window.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +65,6 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.protocols.errors import Errors
-    from partstream.protocols.known_servers import KnownServer
     from partstream.tokens import Counters, TokenCount
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
@@ -67,226 +74,158 @@ if TYPE_CHECKING:
     from partstream.upstream.model_information import OfferedModel
 
 
-# ---- known upstream ----
-# An upstream whose protocol is known: its models, and who asks them.
+_logger = logging.getLogger("partstream.upstreams")
 
 
-class ProtocolClient:
-    """One upstream in one protocol; serves any number of requests at once.
-
-    Attributes:
-        models: Its models.
-        sender: Asks them.
-        detected: How the protocol was found out, the last time; None where it was set.
-        errors: How it says what went wrong.
+class GatewayProvider(LanguageModelChatProvider):
+    """Offers the models of one upstream.
 
     Args:
-        configuration: The upstream, with its protocol.
-        models: As the attribute.
-        sender: As the attribute.
-        detected: As the attribute.
+        configuration: Which upstream, and how.
+        ledger: What was learned of tokens before; without one it is learned anew, and so where the configuration
+            wants none. The code that made it closes it.
+        counters: The exact counters of tokens; without them texts are estimated.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import GatewayConfiguration, GatewayProvider, LanguageModelChatInformation, LanguageModels
+        >>> listed = (LanguageModelChatInformation("m", "M", "m", "1", 8_000, 1_000),)
+        >>> async def main():
+        ...     provider = GatewayProvider(GatewayConfiguration("http://127.0.0.1:1234/v1", models=listed))
+        ...     async with LanguageModels() as models:
+        ...         models.register_language_model_chat_provider("desk", provider)
+        ...         found = await models.select_chat_models({"vendor": "desk"})
+        ...     await provider.aclose()
+        ...     return [model.id for model in found]
+        >>> asyncio.run(main())
+        ['m']
     """
 
     def __init__(
-        self,
-        configuration: GatewayConfiguration,
-        models: ModelList,
-        sender: RequestSender,
-        detected: Detected | None = None,
+        self, configuration: GatewayConfiguration, *, ledger: Ledger | None = None, counters: Counters | None = None
     ) -> None:
         self._configuration = configuration
-        self.models = models
-        self.sender = sender
-        self.detected = detected
-        self.errors: Errors = asking(configuration.protocol).errors
+        self._did_change: EventEmitter[None] = EventEmitter()
+        self.on_did_change_language_model_chat_information = self._did_change.event
+        kept = ledger if configuration.ledger else None
+        self._upstream = Upstream(configuration, self._tokens_of, self._announce_change, kept)
+        self._accounting = TokenAccounting(configuration.fingerprint, kept, counters)
+        self.on_did_correct_token_counts = self._accounting.on_did_correct
 
-    def is_spoken_as(self, found: Detected) -> bool:
-        """Whether this is the upstream with the protocol and the base URL that were found out."""
-        own = self._configuration
-        return (own.protocol, own.base_url) == (found.protocol, found.base_url)
+    @property
+    def configuration(self) -> GatewayConfiguration:
+        """Which upstream it asks, and how."""
+        return self._configuration
 
-
-# ---- model list ----
-# The models that a gateway offers: the configured ones, or those that the upstream lists.
-
-
-class ModelList:
-    """The models of one upstream.
-
-    Args:
-        configuration: Which upstream, and what a person says of its models.
-        fetch: Asks the upstream; whoever made it closes its connections.
-        on_change: Called when the list is another than the one that was given last.
-    """
-
-    def __init__(self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object]) -> None:
-        self._configuration = configuration
-        self._fetch = fetch
-        self._pricing: Mapping[str, Pricing] = {}
-        self._capabilities: Mapping[str, ModelCapabilities] = {
-            model.id: stated_capabilities(model) for model in configuration.models
-        }
-        folder, base_url = configuration.cache_folder, configuration.base_url
-        corner = asking(configuration.protocol)
-        self._path = corner.path
-        self._choose_window = corner.choose_window
-        base_path, further_lists = corner.find_model_lists(urlsplit(base_url).path)
-        self._said_windows: dict[str, Fact[int]] = {}
-        self._discovery = ModelDiscovery(
-            fetch,
-            base_path,
-            on_change,
-            upstream=configuration.shown_url,
-            further_lists=further_lists,
-            models_path=corner.models_path,
-            cache=DiskCache(folder, base_url, _account(configuration)) if folder is not None else None,
-            is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
-            refusal=partial(list_refusal, configuration=configuration),
-        )
-
-    async def information(self) -> Sequence[LanguageModelChatInformation]:
-        """The models as VS Code gets them.
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        """The configured models, or those that the upstream lists: the last known list at once, a new one later.
 
         Raises:
-            LanguageModelError: There is no list yet, and none can be had now.
+            UpstreamError: There is no list yet, and none can be had now.
         """
-        if self._configuration.models:
-            return self._configuration.models
-        limits = self._configuration.selection.limits
-        models = await self.offered()
-        self._pricing = {
-            model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
-        }
-        self._capabilities = {model.record.id: known_capabilities(model.record) for model in models}
-        return tuple(self._shown(model, information_of(model, limits)) for model in models)
+        with logging_from(self._configuration.log_level):
+            models = with_learned_limits(await self._upstream.information(), self._accounting)
+        told = with_protocol(with_fallbacks(models, self._configuration.fallbacks), self._upstream.detected)
+        return with_warnings(told, self._configuration.warnings)
 
-    async def offered(self) -> Sequence[OfferedModel]:
-        """The models with the source of every fact; details of each model arrive after the list.
+    async def provide_language_model_chat_response(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        """Sends the request and reports the answer as it streams; the usage comes last, as a data part.
+
+        A :class:`~partstream.lm.provider.FinishingProgress` gets the end of the answer, also when it failed.
 
         Raises:
-            UpstreamError: As in :meth:`information`.
+            LanguageModelError: What the upstream did wrong, or what the request cannot express; nothing where the
+                configuration wants errors as text.
         """
-        return [self._with_window(model) for model in await self._listed()]
+        captured = current_capture()
+        if captured is not None and self._configuration.capture is CaptureMode.OFF:
+            captured.leave_out()
+        question = ModelCall(model.id, messages, options, ForwardingProgress(progress), token)
+        with logging_from(self._configuration.log_level):
+            await run_until_cancelled(self._answer(model, question), token)
 
-    async def _listed(self) -> Sequence[OfferedModel]:
-        selection = self._configuration.selection
-        if not self._configuration.discovers:
-            return offered_models((), selection)
-        try:
-            records = await self._records()
-        except LanguageModelError as error:
-            if not selection.overrides:
-                raise
-            _logger.warning("only the configured models are offered: %s", error)
-            records = ()
-        return offered_models(records, selection)
+    async def provide_token_count(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        """The tokens of a text or a message, see :meth:`token_count`."""
+        return self.token_count(model, text).tokens
 
-    async def _records(self) -> tuple[ModelRecord, ...]:
-        try:
-            records = await self._discovery.records()
-        except UpstreamError as error:
-            if says_path_is_missing(error):
-                error.advise(await advice_on_missing_list(self._fetch, self._configuration))
-            raise
-        return tuple(record for record in records if record.is_served_at(self._path))
+    def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
+        """The tokens of a text or a message, and whether they were reported, counted or estimated."""
+        return self._accounting.count(model, text)
 
-    def _shown(self, model: OfferedModel, shown: LanguageModelChatInformation) -> LanguageModelChatInformation:
-        """The model with the context window in its tooltip, where requests set it."""
-        window = model.record.context_window
-        if self._choose_window is None or window is None:
-            return shown
-        told = f"Context window: {window.value:,} tokens ({window.origin})"
-        return replace(shown, tooltip="\n".join(filter(None, (shown.tooltip, told))))
-
-    def _with_window(self, model: OfferedModel) -> OfferedModel:
-        """The model with the context window that requests to it set, where they set one.
-
-        A prompt longer than that is cut by the server without a word, so no limit of prompts exceeds it.
-        """
-        record = model.record
-        if self._choose_window is None:
-            return model
-        fact = record.context_window
-        if fact is None or fact.source is not Source.CONFIGURATION:
-            settings = self._configuration.request_settings(record.id)
-            window = self._choose_window(replace(settings, capabilities=known_capabilities(record)))
-            fact = Fact(window.tokens, Source(window.source), window.field)
-            if window.source is WindowSource.LOADED and record.loaded_window is not None:
-                fact = record.loaded_window
-        stated = record.max_input_tokens
-        fits = stated is None or stated.value <= fact.value
-        if self._said_windows.get(record.id) != fact:
-            self._said_windows[record.id] = fact
-            _logger.info("requests to %s set a context window of %s tokens", record.id, fact)
-            if not fits:
-                _logger.warning(
-                    "%s: got a limit of %s tokens for prompts, which exceeds the context window of %s tokens that "
-                    "requests set: prompts get what the window has room for; set a larger numCtx for longer ones",
-                    record.id,
-                    stated,
-                    fact,
-                )
-        record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
-        return replace(model, record=record)
-
-    def pricing(self, model_id: str) -> Pricing | None:
-        """The prices of a model in the last list; None if they are unknown."""
-        return self._pricing.get(model_id)
-
-    def capabilities(self, model_id: str) -> ModelCapabilities:
-        """What the last list says that a model can do."""
-        return self._capabilities.get(model_id, UNKNOWN_CAPABILITIES)
-
-    async def settle(self) -> None:
-        """Waits until no request about the models is running."""
-        await self._discovery.settle()
+    def token_count_factor(self, model: LanguageModelChatInformation) -> float:
+        """The factor that corrects estimates for a model, from its upstream's reports; 1 while it is unknown."""
+        return self._accounting.factor(model.family)
 
     async def aclose(self) -> None:
-        """Stops asking."""
-        await self._discovery.aclose()
+        """Closes the connections that are kept open."""
+        await self._upstream.aclose()
 
+    async def _answer(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
+        """Asks for the answer, fallback models included, and passes the end to the progress."""
+        try:
+            candidates = [model, *await self._fallbacks_of(model)]
+            errors = await self._upstream.errors()
+            await ask_in_turn(candidates, partial(self._upstream.send, question=question), question, errors)
+        except LanguageModelError as error:
+            if question.token.is_cancellation_requested:
+                raise
+            if _logger.isEnabledFor(logging.DEBUG):  # the hosts say it where a person looks
+                _logger.debug("%s could not answer: %s", question.shown_model_id, with_facts(str(error), error))
+            self._failed(error, question)
+            return
+        if not question.token.is_cancellation_requested:
+            question.progress.answered()
 
-def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -> UpstreamError:
-    """The error for a response that is no list of models, in the server's own words.
+    def _failed(self, error: LanguageModelError, question: ModelCall) -> None:
+        """Ends an answer with an error, in the way that the configuration says.
 
-    Args:
-        response: The response, without secrets.
-        configuration: Which server, and how it is asked.
-    """
-    if response.status == httpx2.codes.OK:
-        wanted, expected = "list of models", "application/json"
-        return content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
-    errors = asking(configuration.protocol).errors
-    error = http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
-    advise_on_key(error, configuration)
-    return error
+        Raises:
+            LanguageModelError: The error, unless a text of the answer says it.
+        """
+        progress = question.progress
+        if self._configuration.errors is ErrorMode.TEXT:
+            said = with_facts(str(error), error)
+            _logger.error("%s could not answer, which a text of the answer says: %s", question.shown_model_id, said)
+            progress.report(error_text(error, has_begun=progress.has_begun))
+            progress.failed(error)
+            return
+        progress.failed(error)
+        raise error
 
+    async def _fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
+        """The fallback models of a model; unknown ones are taken to be like it. None where the caller has others."""
+        ids = self._configuration.fallbacks.get(model.id, ())
+        if not ids or is_one_attempt():
+            return []
+        try:
+            models = with_learned_limits(await self._upstream.information(), self._accounting)
+        except UpstreamError as error:
+            _logger.info("nothing is known of the models to fall back on: %s", error)
+            models = ()
+        known = {one.id: one for one in models}
+        return [known.get(model_id) or replace(model, id=model_id) for model_id in ids]
 
-def _account(configuration: GatewayConfiguration) -> bytes:
-    """The identity of the caller for an upstream: the key or its source, and the headers."""
-    key = configuration.api_key.reveal() if configuration.api_key is not None else ""
-    headers = sorted((name.lower(), value) for name, value in configuration.headers.items())
-    return dumps([key, configuration.key_place, headers])
+    def _tokens_of(self, model: LanguageModelChatInformation, question: ModelCall) -> RequestTokens:
+        pricing = self._upstream.pricing(model.id)
+        return RequestTokens(
+            self._accounting, model, question.messages, question.options, pricing, self._announce_change
+        )
 
+    def _announce_change(self) -> None:
+        """Announces that the list of models changed."""
+        self._did_change.fire(None)
 
-def with_learned_limits(
-    models: Iterable[LanguageModelChatInformation], accounting: TokenAccounting
-) -> tuple[LanguageModelChatInformation, ...]:
-    """The models, each with the lower limit of its list and of its upstream's refusals."""
-    learned = accounting.learned_limits()
-    return tuple(_limited(model, learned.get(model.id)) for model in models)
-
-
-def _limited(model: LanguageModelChatInformation, learned: int | None) -> LanguageModelChatInformation:
-    """The model with its learned limit, which the tooltip states."""
-    if learned is None or learned >= model.max_input_tokens:
-        return model
-    told = f"Input: {learned:,} tokens at the most, as the server said when it refused more"
-    return replace(model, max_input_tokens=learned, tooltip="\n".join(filter(None, (model.tooltip, told))))
-
-
-# ---- spoken upstream ----
-# An upstream whose protocol is set, or is found out when it is first asked and again when it was wrong.
 
 _Result = TypeVar("_Result")
 
@@ -329,12 +268,12 @@ class Upstream:
         return (await self._spoken()).errors
 
     async def information(self) -> Sequence[LanguageModelChatInformation]:
-        """The models, see :meth:`partstream.upstream.provider.ModelList.information`.
+        """The models, see :meth:`ModelList.information`.
 
         Raises:
             LanguageModelError: There is no list yet, and none can be had now.
         """
-        if self._configuration.models:  # nobody is asked
+        if self._configuration.models:  # without a request
             return self._configuration.models
         if not self._configuration.discovers:  # nor here
             upstream = self._upstream or self._made(None)
@@ -407,7 +346,7 @@ class Upstream:
 
         Raises:
             CredentialError: The key cannot be had.
-            ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+            ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
         """
         if self._detector is not None:
             return self._of(await self._detector.detected())
@@ -438,9 +377,8 @@ class Upstream:
         http = UpstreamHTTP(configuration, self._connections)
         refused = RefusedFields(fingerprint, self._ledger)
         models = ModelList(configuration, DocumentFetcher(http), self._on_change)
-        sender = RequestSender(
-            configuration, http, fingerprint, self._tokens, refused, _server_of(found), models.capabilities
-        )
+        server = None if found is None or not found.server else known_server(found.server)
+        sender = RequestSender(configuration, http, fingerprint, self._tokens, refused, server, models.capabilities)
         return ProtocolClient(configuration, models, sender, found)
 
     async def _advice_on_setting(self) -> str:
@@ -457,15 +395,185 @@ class Upstream:
             error.advise(found.advice)
 
 
-def _server_of(found: Detected | None) -> KnownServer | None:
-    return None if found is None or not found.server else known_server(found.server)
+class ProtocolClient:
+    """One upstream in one protocol: its models, and who asks them; serves any number of requests at once.
+
+    Attributes:
+        detected: How the protocol was found out, the last time; None where it was set.
+        errors: How the upstream reports errors.
+    """
+
+    def __init__(
+        self,
+        configuration: GatewayConfiguration,
+        models: ModelList,
+        sender: RequestSender,
+        detected: Detected | None = None,
+    ) -> None:
+        self._configuration = configuration
+        self.models = models
+        self.sender = sender
+        self.detected = detected
+        self.errors: Errors = asking(configuration.protocol).errors
+
+    def is_spoken_as(self, found: Detected) -> bool:
+        """Whether this is the upstream with the protocol and the base URL that were found out."""
+        own = self._configuration
+        return (own.protocol, own.base_url) == (found.protocol, found.base_url)
 
 
-# ---- fallbacks ----
-# Asks fallback models in place of one that cannot answer; the list of models names them.
+class ModelList:
+    """The models of one upstream.
+
+    Args:
+        configuration: Which upstream, and a person's settings for its models.
+        fetch: Asks the upstream; the code that made it closes its connections.
+        on_change: Called when the list is another than the one that was given last.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object]) -> None:
+        self._configuration = configuration
+        self._fetch = fetch
+        self._pricing: Mapping[str, Pricing] = {}
+        self._capabilities: Mapping[str, ModelCapabilities] = {
+            model.id: stated_capabilities(model) for model in configuration.models
+        }
+        folder, base_url = configuration.cache_folder, configuration.base_url
+        # The identity of the caller for the upstream: the key or its source, and the headers.
+        key = configuration.api_key.reveal() if configuration.api_key is not None else ""
+        headers = sorted((name.lower(), value) for name, value in configuration.headers.items())
+        account = dumps([key, configuration.key_place, headers])
+        corner = asking(configuration.protocol)
+        self._path = corner.path
+        self._choose_window = corner.choose_window
+        base_path, further_lists = corner.find_model_lists(urlsplit(base_url).path)
+        self._said_windows: dict[str, Fact[int]] = {}
+        self._discovery = ModelDiscovery(
+            fetch,
+            base_path,
+            on_change,
+            upstream=configuration.shown_url,
+            further_lists=further_lists,
+            models_path=corner.models_path,
+            cache=DiskCache(folder, base_url, account) if folder is not None else None,
+            is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
+            refusal=partial(list_refusal, configuration=configuration),
+        )
+
+    async def information(self) -> Sequence[LanguageModelChatInformation]:
+        """The models as VS Code gets them.
+
+        Raises:
+            LanguageModelError: There is no list yet, and none can be had now.
+        """
+        if self._configuration.models:
+            return self._configuration.models
+        limits = self._configuration.selection.limits
+        models = await self.offered()
+        self._pricing = {
+            model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
+        }
+        self._capabilities = {model.record.id: known_capabilities(model.record) for model in models}
+        shown = []
+        for model in models:
+            information, window = information_of(model, limits), model.record.context_window
+            if self._choose_window is not None and window is not None:  # requests set it, so the tooltip states it
+                told = f"Context window: {window.value:,} tokens ({window.origin})"
+                tooltip = "\n".join(filter(None, (information.tooltip, told)))
+                information = replace(information, tooltip=tooltip)
+            shown.append(information)
+        return tuple(shown)
+
+    async def offered(self) -> Sequence[OfferedModel]:
+        """The models with the source of every fact; details of each model arrive after the list.
+
+        Raises:
+            UpstreamError: As in :meth:`information`.
+        """
+        selection = self._configuration.selection
+        records: tuple[ModelRecord, ...] = ()
+        if self._configuration.discovers:
+            try:
+                records = await self._records()
+            except LanguageModelError as error:
+                if not selection.overrides:
+                    raise
+                _logger.warning("only the configured models are offered: %s", error)
+        return [self._with_window(model) for model in offered_models(records, selection)]
+
+    async def _records(self) -> tuple[ModelRecord, ...]:
+        try:
+            records = await self._discovery.records()
+        except UpstreamError as error:
+            if says_path_is_missing(error):
+                error.advise(await advice_on_missing_list(self._fetch, self._configuration))
+            raise
+        return tuple(record for record in records if record.is_served_at(self._path))
+
+    def _with_window(self, model: OfferedModel) -> OfferedModel:
+        """The model with the context window that requests to it set, where they set one.
+
+        The server cuts a longer prompt without a word, so no limit of prompts exceeds it.
+        """
+        record = model.record
+        if self._choose_window is None:
+            return model
+        fact = record.context_window
+        if fact is None or fact.source is not Source.CONFIGURATION:
+            settings = self._configuration.request_settings(record.id)
+            window = self._choose_window(replace(settings, capabilities=known_capabilities(record)))
+            fact = Fact(window.tokens, Source(window.source), window.field)
+            if window.source is WindowSource.LOADED and record.loaded_window is not None:
+                fact = record.loaded_window
+        stated = record.max_input_tokens
+        fits = stated is None or stated.value <= fact.value
+        if self._said_windows.get(record.id) != fact:
+            self._said_windows[record.id] = fact
+            _logger.info("requests to %s set a context window of %s tokens", record.id, fact)
+            if not fits:
+                _logger.warning(
+                    "%s: got a limit of %s tokens for prompts, which exceeds the context window of %s tokens that "
+                    "requests set: prompts get what the window has room for; set a larger numCtx for longer ones",
+                    record.id,
+                    stated,
+                    fact,
+                )
+        record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
+        return replace(model, record=record)
+
+    def pricing(self, model_id: str) -> Pricing | None:
+        """The prices of a model in the last list; None if they are unknown."""
+        return self._pricing.get(model_id)
+
+    def capabilities(self, model_id: str) -> ModelCapabilities:
+        """What the last list says that a model can do."""
+        return self._capabilities.get(model_id, UNKNOWN_CAPABILITIES)
+
+    async def settle(self) -> None:
+        """Waits until no request about the models is running."""
+        await self._discovery.settle()
+
+    async def aclose(self) -> None:
+        """Stops asking."""
+        await self._discovery.aclose()
+
+
+def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -> UpstreamError:
+    """The error for a response, without secrets, that is no list of models, in the server's own words."""
+    if response.status == httpx2.codes.OK:
+        wanted, expected = "list of models", "application/json"
+        return content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
+    errors = asking(configuration.protocol).errors
+    error = http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
+    advise_on_key(error, configuration)
+    return error
+
+
+# ---- Fallback models ----
+
 
 _STATUSES: Final = frozenset({408, 425, 429})
-"""Beside those from 500 on. What the request or the key is blamed for, another model would be blamed for too."""
+"""Beside those from 500 on. Other statuses blame the request or the key, and another model would get the same."""
 
 
 async def ask_in_turn(
@@ -528,6 +636,29 @@ def has_more_room(
     return other.max_input_tokens > max(error.limit or 0, error.count or 0, refused_by.max_input_tokens)
 
 
+# ---- What a list of models shows of the upstream as a whole ----
+
+
+_ICON: Final = {"id": "warning"}
+"""A `ThemeIcon` of VS Code, shown beside the model in the picker and in the editor of groups."""
+
+
+def with_learned_limits(
+    models: Iterable[LanguageModelChatInformation], accounting: TokenAccounting
+) -> tuple[LanguageModelChatInformation, ...]:
+    """The models, each with the lower limit of its list and of its upstream's refusals."""
+    learned = accounting.learned_limits()
+    limited = []
+    for model in models:
+        limit = learned.get(model.id)
+        if limit is not None and limit < model.max_input_tokens:
+            told = f"Input: {limit:,} tokens at the most, as the server said when it refused more"
+            tooltip = "\n".join(filter(None, (model.tooltip, told)))
+            model = replace(model, max_input_tokens=limit, tooltip=tooltip)  # noqa: PLW2901 - the same model
+        limited.append(model)
+    return tuple(limited)
+
+
 def with_fallbacks(
     models: Iterable[LanguageModelChatInformation], fallbacks: Mapping[str, tuple[str, ...]]
 ) -> tuple[LanguageModelChatInformation, ...]:
@@ -538,13 +669,6 @@ def with_fallbacks(
         else model
         for model in models
     )
-
-
-# ---- warnings ----
-# What a list of models says of the upstream as a whole: what it speaks, and settings that have no effect.
-
-_ICON: Final = {"id": "warning"}
-"""A `ThemeIcon` of VS Code: it stands beside the model in the picker and in the editor of groups."""
 
 
 def with_protocol(
@@ -573,165 +697,10 @@ def with_warnings(
     if not warnings:
         return tuple(models)
     said = "; ".join(warnings)
-    return tuple(_warned(model, said) for model in models)
-
-
-def _warned(model: LanguageModelChatInformation, said: str) -> LanguageModelChatInformation:
-    texts: Any = model.extra.get("warningText", {})
-    extra = {**model.extra, "statusIcon": _ICON, "warningText": {**texts, "partstream.settings.kinds": said}}
-    return replace(model, tooltip="\n\n".join(filter(None, (said, model.tooltip))), extra=extra)
-
-
-# ---- provider ----
-
-_logger = logging.getLogger("partstream.upstreams")
-
-
-class GatewayProvider(LanguageModelChatProvider):
-    """Offers the models of one upstream.
-
-    Args:
-        configuration: Which upstream, and how.
-        ledger: What was learned of tokens before; without one it is learned anew, and so where the configuration
-            wants none. Whoever made it closes it.
-        counters: The exact counters of tokens; without them texts are estimated.
-
-    Example:
-        >>> import asyncio
-        >>> from partstream import GatewayConfiguration, GatewayProvider, LanguageModelChatInformation, LanguageModels
-        >>> listed = (LanguageModelChatInformation("m", "M", "m", "1", 8_000, 1_000),)
-        >>> async def main():
-        ...     provider = GatewayProvider(GatewayConfiguration("http://127.0.0.1:1234/v1", models=listed))
-        ...     async with LanguageModels() as models:
-        ...         models.register_language_model_chat_provider("desk", provider)
-        ...         found = await models.select_chat_models({"vendor": "desk"})
-        ...     await provider.aclose()
-        ...     return [model.id for model in found]
-        >>> asyncio.run(main())
-        ['m']
-    """
-
-    def __init__(
-        self, configuration: GatewayConfiguration, *, ledger: Ledger | None = None, counters: Counters | None = None
-    ) -> None:
-        self._configuration = configuration
-        self._did_change: EventEmitter[None] = EventEmitter()
-        self.on_did_change_language_model_chat_information = self._did_change.event
-        kept = ledger if configuration.ledger else None
-        self._upstream = Upstream(configuration, self._tokens_of, self._announce_change, kept)
-        self._accounting = TokenAccounting(configuration.fingerprint, kept, counters)
-        self.on_did_correct_token_counts = self._accounting.on_did_correct
-
-    @property
-    def configuration(self) -> GatewayConfiguration:
-        """Which upstream it asks, and how."""
-        return self._configuration
-
-    async def provide_language_model_chat_information(
-        self, silent: bool, token: CancellationToken
-    ) -> Sequence[LanguageModelChatInformation]:
-        """The configured models, or those that the upstream lists: the last known list at once, a new one behind.
-
-        Raises:
-            UpstreamError: There is no list yet, and none can be had now.
-        """
-        with logging_from(self._configuration.log_level):
-            models = with_learned_limits(await self._upstream.information(), self._accounting)
-        told = with_protocol(with_fallbacks(models, self._configuration.fallbacks), self._upstream.detected)
-        return with_warnings(told, self._configuration.warnings)
-
-    async def provide_language_model_chat_response(
-        self,
-        model: LanguageModelChatInformation,
-        messages: Sequence[ChatMessage],
-        options: RequestOptions,
-        progress: Progress,
-        token: CancellationToken,
-    ) -> None:
-        """Sends the request and reports the answer as it streams; the usage comes last, as a data part.
-
-        A :class:`~partstream.lm.provider.FinishingProgress` is told how the answer ended, also when it failed.
-
-        Raises:
-            LanguageModelError: What the upstream did wrong, or what the request cannot express; nothing where the
-                configuration wants errors as text.
-        """
-        captured = current_capture()
-        if captured is not None and self._configuration.capture is CaptureMode.OFF:
-            captured.leave_out()
-        question = ModelCall(model.id, messages, options, ForwardingProgress(progress), token)
-        with logging_from(self._configuration.log_level):
-            await run_until_cancelled(self._answer(model, question), token)
-
-    async def provide_token_count(
-        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
-    ) -> int:
-        """The tokens of a text or a message, see :meth:`token_count`."""
-        return self.token_count(model, text).tokens
-
-    def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
-        """The tokens of a text or a message, and whether they were reported, counted or estimated."""
-        return self._accounting.count(model, text)
-
-    def token_count_factor(self, model: LanguageModelChatInformation) -> float:
-        """The factor that corrects estimates for a model, from its upstream's reports; 1 while it is unknown."""
-        return self._accounting.factor(model.family)
-
-    async def aclose(self) -> None:
-        """Closes the connections that are kept open."""
-        await self._upstream.aclose()
-
-    async def _answer(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
-        """Asks for the answer, fallback models included, and passes the end to the progress."""
-        try:
-            candidates = [model, *await self._fallbacks_of(model)]
-            errors = await self._upstream.errors()
-            await ask_in_turn(candidates, partial(self._upstream.send, question=question), question, errors)
-        except LanguageModelError as error:
-            if question.token.is_cancellation_requested:
-                raise
-            if _logger.isEnabledFor(logging.DEBUG):  # the hosts say it where a person looks
-                _logger.debug("%s could not answer: %s", question.shown_model_id, with_facts(str(error), error))
-            self._failed(error, question)
-            return
-        if not question.token.is_cancellation_requested:
-            question.progress.answered()
-
-    def _failed(self, error: LanguageModelError, question: ModelCall) -> None:
-        """Ends an answer with an error, in the way that the configuration says.
-
-        Raises:
-            LanguageModelError: The error, unless a text of the answer says it.
-        """
-        progress = question.progress
-        if self._configuration.errors is ErrorMode.TEXT:
-            said = with_facts(str(error), error)
-            _logger.error("%s could not answer, which a text of the answer says: %s", question.shown_model_id, said)
-            progress.report(error_text(error, has_begun=progress.has_begun))
-            progress.failed(error)
-            return
-        progress.failed(error)
-        raise error
-
-    async def _fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
-        """The fallback models of a model; unknown ones are taken to be like it. None where somebody else has others."""
-        ids = self._configuration.fallbacks.get(model.id, ())
-        if not ids or is_one_attempt():
-            return []
-        try:
-            models = with_learned_limits(await self._upstream.information(), self._accounting)
-        except UpstreamError as error:
-            _logger.info("nothing is known of the models to fall back on: %s", error)
-            models = ()
-        known = {one.id: one for one in models}
-        return [known.get(model_id) or replace(model, id=model_id) for model_id in ids]
-
-    def _tokens_of(self, model: LanguageModelChatInformation, question: ModelCall) -> RequestTokens:
-        pricing = self._upstream.pricing(model.id)
-        return RequestTokens(
-            self._accounting, model, question.messages, question.options, pricing, self._announce_change
-        )
-
-    def _announce_change(self) -> None:
-        """Announces that the list of models changed."""
-        self._did_change.fire(None)
+    warned = []
+    for model in models:
+        texts: Any = model.extra.get("warningText", {})
+        extra = {**model.extra, "statusIcon": _ICON, "warningText": {**texts, "partstream.settings": said}}
+        tooltip = "\n\n".join(filter(None, (said, model.tooltip)))
+        warned.append(replace(model, tooltip=tooltip, extra=extra))
+    return tuple(warned)
