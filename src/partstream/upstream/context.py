@@ -1,7 +1,12 @@
-"""The capture of the answer that is being made, for whoever asks a server on its behalf; loads nothing else.
+"""What the code that asks an upstream can find out about the answer that it works for; loads nothing else.
 
-A host says whose answer it is, and an upstream that is asked somewhere below finds it: also one that a person's own
-provider uses, without anything between them that hands it on.
+The capture, the log level and the owner of the attempts go along with the task, in context variables. So an upstream
+that is asked somewhere below finds them, also one that a person's own provider uses, without anything between them that
+passes them on.
+
+Python's levels are those of loggers, which all upstreams share; the filter of a handler asks for the level of the
+task. Each answer has one owner of its attempts: with several, their attempts would multiply, three of a client, times
+three of a router, times three of each upstream.
 """
 
 from __future__ import annotations
@@ -22,8 +27,6 @@ if TYPE_CHECKING:
     from partstream.lm.cancellation import CancellationToken
 
 
-# ---- current ----
-
 _CURRENT: Final[ContextVar[AnswerCapture | None]] = ContextVar("partstream_capture", default=None)
 
 
@@ -42,16 +45,9 @@ def capturing(answer: AnswerCapture | None) -> Iterator[None]:
 
 
 def current_capture() -> AnswerCapture | None:
-    """The capture of the answer that is being made here; None where nobody captures it."""
+    """The capture of the answer that is being made here, or None."""
     answer = _CURRENT.get()
     return None if answer is None or answer.is_dropped else answer
-
-
-# ---- log level ----
-# How much is logged of one upstream, where several share a log: a level that goes along with the task.
-#
-# Python's levels are those of loggers, which all upstreams have in common. Whoever serves an upstream says its level
-# for what runs on its behalf; the filter of a handler asks for it.
 
 
 class LogLevel(Choice):
@@ -100,13 +96,13 @@ def is_traced(logger: logging.Logger) -> bool:
 
 
 class LevelFilter(logging.Filter):
-    """Lets a handler write only what the task that logs wants to be written.
+    """Lets a handler write only the records of a task's level or above.
 
     Args:
-        default: The least level for tasks that do not say any.
+        default: The least level for tasks without one.
 
     Attributes:
-        default: The same; whoever shows the log may change it.
+        default: The same; the program that shows the log may change it.
     """
 
     def __init__(self, default: LogLevel) -> None:
@@ -117,12 +113,6 @@ class LevelFilter(logging.Filter):
         """Whether a record is written."""
         return record.levelno >= (_LEAST.get() or self.default).number
 
-
-# ---- one attempt ----
-# Whether an upstream is asked once and no more, because somebody above it asks another one in its place.
-#
-# Each answer has one owner of its attempts. Were it several, their attempts would multiply: three of a client, times
-# three of a router, times three of each upstream.
 
 _IS_ONE: Final[ContextVar[bool]] = ContextVar("partstream_one_attempt", default=False)
 
@@ -143,15 +133,11 @@ def is_one_attempt() -> bool:
     return _IS_ONE.get()
 
 
-# ---- answering ----
-# Runs the coroutine of one answer, until its end or its cancellation; does not know what the coroutine does.
-
-
 async def run_to_the_last_report(answer: Awaitable[object]) -> None:
     """Awaits an answer, and then what threads of its own have reported.
 
-    A thread hands its reports to the next turn of the event loop. From Python 3.14 on, who waits for a thread that has
-    ended already goes on without a turn: the answer would end before its last parts.
+    A thread passes its reports to the next turn of the event loop. From Python 3.14 on, a wait for a thread that has
+    ended already takes no turn: the answer would end before its last parts.
 
     Raises:
         Exception: Any error of the answer.
@@ -169,12 +155,23 @@ async def run_until_cancelled(answer: Coroutine[object, object, None], token: Ca
 
     Raises:
         asyncio.CancelledError: The calling task was cancelled, not the token.
-        BaseException: Any error of the answer, except a LanguageModelError after a cancellation: nobody waits for it
-            then.
+        BaseException: Any error of the answer, except a LanguageModelError after a cancellation: no caller waits for
+            it then.
     """
     waiting = asyncio.current_task()
-    task = asyncio.create_task(_error_of(answer), name=None if waiting is None else waiting.get_name())
-    task.add_done_callback(lambda _: answer.close())  # of use if the task was cancelled before its first step
+
+    async def run() -> BaseException | None:
+        # Returns the error: a task that raises SystemExit or KeyboardInterrupt ends the event loop.
+        try:
+            await answer
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            return error
+        return None
+
+    task = asyncio.create_task(run(), name=None if waiting is None else waiting.get_name())
+    task.add_done_callback(lambda _: answer.close())  # for a task that was cancelled before its first step
     subscription = token.on_cancellation_requested(task.cancel)
     try:
         error = await task
@@ -186,14 +183,3 @@ async def run_until_cancelled(answer: Coroutine[object, object, None], token: Ca
     finally:
         subscription.dispose()
         task.cancel()
-
-
-async def _error_of(answer: Coroutine[object, object, None]) -> BaseException | None:
-    """Runs `answer` and returns its error: a task that raises SystemExit or KeyboardInterrupt ends the event loop."""
-    try:
-        await answer
-    except asyncio.CancelledError:
-        raise
-    except BaseException as error:
-        return error
-    return None

@@ -1,7 +1,14 @@
 """Finds out what a base URL speaks: by its host, else by a list of models and an empty request to each endpoint.
 
-`base_urls`, `signs` and `decision` are pure: the same answers give the same decision. `asking` sends the requests,
-`memory` keeps a decision on the disk, and `detector` is what a provider asks.
+`Detector` is what a provider asks. It finds the protocol out when the upstream is first asked, once for all callers
+that wait, and again when a request failed with a missing path. What was found for certain is kept in a file between
+starts; a missing or broken file only costs requests. A guess serves for seconds only, then the server is asked again.
+
+`detect` asks below each base URL that may be meant, all endpoints of one at the same time, until one answers.
+:mod:`partstream.upstream.detection_rules` decides what the answers mean: it is pure, so the same answers give the same
+decision. The key goes to the configured host alone, and no redirect is followed, see
+:class:`partstream.upstream.http.UpstreamHTTP`. A protocol that is set is never doubted: `advice_on_protocol` is asked
+only after a request has failed.
 """
 
 from __future__ import annotations
@@ -55,155 +62,202 @@ from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamH
 from partstream.upstream.http_errors import NO_LIST_ADVICE, says_path_is_missing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import CandidateProtocol
 
 
-# ---- asking ----
-# Asks below one base URL: the list of models, and an empty request to each endpoint, all at the same time.
-#
-# The key goes to the configured host alone, and no redirect is followed, see
-# :class:`partstream.upstream.http.UpstreamHTTP`.
+_logger = logging.getLogger("partstream.upstreams")
+_GUESS_SECONDS: Final = 2.0
+"""How long a guess serves at least: one answer asks several times."""
 
-_MOST: Final = 256 * 1024
-"""Bytes of an answer that are read. Nothing depends on the rest: a longer list tells its server by its headers."""
+_GUESS_FACTOR: Final = 12.0
+"""How much longer it serves than it took to make, so that not every request waits for a silent server."""
+
+_LONGEST_GUESS: Final = 120.0
+_PAUSE_SECONDS: Final = 30.0
+"""How long the server is not asked again after the same was found out twice."""
 
 
-async def ask_round(
-    configuration: GatewayConfiguration,
-    connections: Connections,
-    base_url: str,
-    wires: Sequence[CandidateProtocol],
-    deadline: float,
-    elsewhere: Mapping[str, str] = NOWHERE_ELSE,
-) -> Round:
-    """Sends a request to each endpoint, and one for the list where an endpoint stands beside it, at the same time.
+class Detector:
+    """What one upstream speaks; serves any number of callers on one event loop.
 
     Args:
-        configuration: The upstream, its key and its headers.
+        configuration: The upstream; its own protocol does not count.
         connections: The connections to it.
-        base_url: Where the endpoints are looked for.
-        wires: The protocols that are asked for.
-        deadline: By the clock of the event loop, when nobody waits any longer.
-        elsewhere: The base URLs of those that are looked for below another one, by name.
+        clock: The seconds since 1970.
+    """
+
+    def __init__(
+        self, configuration: GatewayConfiguration, connections: Connections, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._configuration = configuration
+        self._connections = connections
+        self._clock = clock
+        folder = configuration.protocol_folder or configuration.cache_folder
+        self._file = None if folder is None else DetectionFile(folder, configuration.base_url)
+        self._known: Detected | None = None
+        self._confirmed_at: float | None = None
+        self._guess: tuple[Detected, float] | None = None
+        """A guess, and until when it serves."""
+        self._running: asyncio.Task[Detected] | None = None
+
+    @property
+    def known(self) -> Detected | None:
+        """What was found out for certain; None if nothing was."""
+        return self._known
+
+    async def detected(self) -> Detected:
+        """What the upstream speaks; a guess where it does not tell, or where it cannot be asked.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+        """
+        if self._known is not None:
+            return self._known
+        if self._guess is not None and 0 < self._guess[1] - self._clock() <= _LONGEST_GUESS:
+            return self._guess[0]
+
+        async def remembered_or_asked() -> Detected:
+            if self._file is not None:
+                remembered = await asyncio.to_thread(self._file.load, self._clock())
+                if remembered is not None and remembered.protocol in asked_protocols():
+                    return self._keep(remembered)
+            return await self._asked()
+
+        return await self._one_for_all(remembered_or_asked)
+
+    async def detected_again(self, wrong: Detected) -> Detected:
+        """What the upstream speaks after a request failed in what was found out before.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+        """
+        if self._known is not None and self._known != wrong:
+            return self._known  # another request has met it before
+        if self._confirmed_at is not None and 0 <= self._clock() - self._confirmed_at < _PAUSE_SECONDS:
+            return wrong
+        again = await self._one_for_all(self._asked)
+        is_same = (again.protocol, again.base_url) == (wrong.protocol, wrong.base_url)
+        self._confirmed_at = self._clock() if is_same else None
+        return again
+
+    async def aclose(self) -> None:
+        """Stops asking; the object may be used again."""
+        task, self._running = self._running, None
+        if task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _one_for_all(self, find: Callable[[], Coroutine[Any, Any, Detected]]) -> Detected:
+        task = self._running
+        if task is None or task.done() or task.get_loop() is not asyncio.get_running_loop():
+
+            def take_error(done: asyncio.Task[Detected]) -> None:  # no caller may wait for it any more
+                if not done.cancelled():
+                    done.exception()
+
+            self._running = task = asyncio.create_task(find())
+            task.add_done_callback(take_error)
+        # Shielded: a caller that stops waiting must not stop the requests that others wait for.
+        return await asyncio.shield(task)
+
+    async def _asked(self) -> Detected:
+        self._known = None
+        began = self._clock()
+        found = await detect(self._configuration, self._connections)
+        if not found.is_certain:
+            if self._file is not None:
+                await asyncio.to_thread(self._file.remove)
+            if self._guess is None or self._guess[0] != found:
+                _logger.info("%s: %s", self._configuration.shown_url, found.says)
+            now = self._clock()
+            serves = max(_GUESS_SECONDS, (now - began) * _GUESS_FACTOR)
+            self._guess = (found, now + min(serves, _LONGEST_GUESS))
+            return found
+        if self._file is not None:
+            await asyncio.to_thread(self._file.save, found, self._clock())
+        return self._keep(found)
+
+    def _keep(self, found: Detected) -> Detected:
+        self._known = found
+        _logger.info("%s: %s", found.shown_url, found.says)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class OpenUpstream:
+    """An upstream whose protocol is known, and how it was found out; None where it is set."""
+
+    configuration: GatewayConfiguration
+    http: UpstreamHTTP
+    connections: Connections
+    detected: Detected | None
+
+
+@asynccontextmanager
+async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[OpenUpstream]:
+    """Finds out what an upstream speaks, unless it is set, and keeps its connections for the block.
+
+    For those who send it no request of a chat: lists, examinations. An error of the upstream in the block gets the
+    advice that belongs to a guess; the error of a missing list of models gets the advice for one.
 
     Raises:
         CredentialError: The key cannot be had.
-        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+        ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+        ConfigurationError: A setting is not usable in the protocol that was found out.
     """
-    lists = [wire for wire in wires if wire.name not in elsewhere][:1]
-    questions: list[tuple[str, str, str, Mapping[str, Any] | None]] = [
-        (wire.name, base_url, MODELS, None) for wire in lists
-    ]
-    questions += [
-        (wire.name, elsewhere.get(wire.name, base_url), wire.probed_path, wire.empty_request) for wire in wires
-    ]
-    answers = await _all(
-        _asked(http, _request(http, path, body), deadline)
-        for name, where, path, body in questions
-        for http in [UpstreamHTTP(configuration.spoken(name, where), connections)]
-    )
-    first, answers = (answers[0], answers[1:]) if lists else (None, answers)
-    listing = first if isinstance(first, FetchResponse) else None
-    signs = {
-        wire.name: _sign(answer, wire, elsewhere.get(wire.name, base_url), listing)
-        for wire, answer in zip(wires, answers, strict=True)
-    }
-    return Round(base_url, signs, listing, elsewhere)
+    async with aclosing(Connections(configuration)) as connections:
+        detected = await detect(configuration, connections) if configuration.is_detected else None
+        known = configuration if detected is None else configuration.spoken(detected.protocol, detected.base_url)
+        try:
+            yield OpenUpstream(known, UpstreamHTTP(known, connections), connections, detected)
+        except UpstreamError as error:
+            if detected is not None and not detected.is_certain:
+                error.advise(detected.advice)
+            elif detected is not None and says_path_is_missing(error):
+                error.advise(NO_LIST_ADVICE)
+            raise
 
-
-def _sign(answer: FetchResponse | str, wire: CandidateProtocol, base_url: str, listing: FetchResponse | None) -> Sign:
-    if isinstance(answer, str):
-        return Sign(Presence.SILENT, answer)
-    if tells_nothing(answer, listing):
-        return Sign(Presence.SILENT, f"HTTP {answer.status}")
-    return sign_of(answer, wire.errors, without_query(base_url), wire.probed_path)
-
-
-async def _all(questions: Iterable[Coroutine[Any, Any, FetchResponse | str]]) -> list[FetchResponse | str]:
-    """All answers, once none is on its way any more; the first failure of this machine in their place."""
-    answers: list[FetchResponse | str] = []
-    for answer in await asyncio.gather(*questions, return_exceptions=True):
-        if isinstance(answer, BaseException):
-            raise answer
-        answers.append(answer)
-    return answers
-
-
-def _request(http: UpstreamHTTP, path: str, body: Mapping[str, Any] | None) -> OutboundHTTPRequest:
-    headers = {**http.document_headers, "accept": "application/json"}
-    if body is None:
-        return OutboundHTTPRequest("GET", http.base_path + path, headers=headers)
-    headers["content-type"] = "application/json"
-    return OutboundHTTPRequest("POST", http.base_path + path, content=dumps(body), headers=headers)
-
-
-async def _asked(http: UpstreamHTTP, request: OutboundHTTPRequest, deadline: float) -> FetchResponse | str:
-    """The start of an answer; a few words in its place if there is none."""
-    try:
-        async with asyncio.timeout_at(deadline), aclosing(await http.send(request, renews_key=False)) as answer:
-            try:
-                body = await _start(answer.response)
-            except httpx2.RequestError as error:
-                return answer.broke(error).reason
-            return FetchResponse(answer.response.status_code, answer.headers, answer.redactor.redact_bytes(body))
-    except TimeoutError:
-        return "no answer in time"
-    except UpstreamConnectionError as error:
-        return error.reason
-    except UpstreamError as error:
-        return error.statement
-
-
-async def _start(response: httpx2.Response) -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk[: _MOST - len(body)]
-        if len(body) >= _MOST:
-            break
-    return bytes(body)
-
-
-# ---- finding ----
-# Finds out what a base URL speaks, and what helps where a protocol that was set is not spoken; keeps nothing.
 
 _SECONDS: Final = 5.0
-"""For all requests together: somebody waits for an answer, or for an error, behind them."""
+"""For all requests together: a person waits meanwhile for an answer, or for an error."""
 
 
 async def detect(configuration: GatewayConfiguration, connections: Connections) -> Detected:
-    """Finds out what a base URL speaks; asks nobody where its host tells.
+    """Finds out what a base URL speaks; sends no request if its host is known.
 
     Raises:
         CredentialError: The key cannot be had.
-        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+        ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
     """
     wires = known_wires()
     by_host = decide_by_host(configuration.base_url, wires)
     if by_host is not None:
         return by_host
-    meant = _meant(configuration, wires)
+    meant = base_urls(configuration.base_url, [wire.path for wire in wires])
     rounds = await _ask(configuration, connections, meant, wires)
     return decide(configuration.base_url, meant, rounds, wires)
 
 
 async def advice_on_protocol(configuration: GatewayConfiguration, connections: Connections) -> str:
-    """What helps where a server has not the endpoint of the protocol that was set; empty where nothing is known.
+    """Advice where a server lacks the endpoint of the protocol that was set; empty where nothing is known.
 
     Asked after a request has failed only: the setting itself is never doubted.
 
     Raises:
         CredentialError: The key cannot be had.
-        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+        ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
     """
     url = configuration.base_url
     wires = known_wires()
     own = [wire for wire in wires if wire.name == configuration.protocol]
     found = decide_by_host(url, own) or decide_by_host(url, wires)
     if found is None:
-        meant = _meant(configuration, wires)
+        meant = base_urls(url, [wire.path for wire in wires])
         rounds = await _ask(configuration, connections, meant, wires)
         found = decide(url, meant, rounds, own)
         if not found.is_certain:
@@ -216,10 +270,6 @@ async def advice_on_protocol(configuration: GatewayConfiguration, connections: C
             f"or set it to {found.protocol}"
         )
     return f"did you mean {found.shown_url}?" if found.base_url.rstrip("/") != url.rstrip("/") else ""
-
-
-def _meant(configuration: GatewayConfiguration, wires: Sequence[CandidateProtocol]) -> tuple[str, ...]:
-    return base_urls(configuration.base_url, [wire.path for wire in wires])
 
 
 async def _ask(
@@ -244,7 +294,14 @@ async def _ask(
         elsewhere = {wire.name: places[wire.name] for wire in asked if wire.name in places}
         return await ask_round(configuration, connections, base_url, asked, deadline, elsewhere)
 
-    first = [wire for wire in own if _is_expected(wire, url)]
+    # The address is that of a server that speaks a protocol with a base path of its own, or has that path.
+    server = server_at(url)
+    first = [
+        wire
+        for wire in own
+        if (server is not None and wire.row_at(server.name) is not None)
+        or without_ending(path_of(url), [wire.path]).endswith(wire.own_base_path)
+    ]
     rounds: list[Round] = []
     for base_url in meant:
         rounds.append(await ask(base_url, [*probed, *([] if rounds else first)]))
@@ -260,19 +317,95 @@ async def _ask(
     return rounds
 
 
-def _is_expected(wire: CandidateProtocol, url: str) -> bool:
-    """Whether the address is that of a server that speaks a protocol with a base path of its own, or has that path."""
-    server = server_at(url)
-    is_there = server is not None and wire.row_at(server.name) is not None
-    return is_there or without_ending(path_of(url), [wire.path]).endswith(wire.own_base_path)
-
-
 def _unasked(wires: Sequence[CandidateProtocol], rounds: Sequence[Round]) -> list[CandidateProtocol]:
     return [wire for wire in wires if not any(wire.name in one.signs for one in rounds)]
 
 
-# ---- memory ----
-# Keeps what was found out about an address in a file between starts; a missing or broken file only costs requests.
+_MOST: Final = 256 * 1024
+"""Bytes of an answer that are read. Nothing depends on the rest: a longer list tells its server by its headers."""
+
+
+async def ask_round(
+    configuration: GatewayConfiguration,
+    connections: Connections,
+    base_url: str,
+    wires: Sequence[CandidateProtocol],
+    deadline: float,
+    elsewhere: Mapping[str, str] = NOWHERE_ELSE,
+) -> Round:
+    """Sends a request to each endpoint, and one for the list where an endpoint stands beside it, at the same time.
+
+    Args:
+        configuration: The upstream, its key and its headers.
+        connections: The connections to it.
+        base_url: Where the endpoints are looked for.
+        wires: The protocols that are asked for.
+        deadline: The end of the wait, by the clock of the event loop.
+        elsewhere: The base URLs of those that are looked for below another one, by name.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+    """
+    lists = [wire for wire in wires if wire.name not in elsewhere][:1]
+    questions: list[tuple[str, str, str, Mapping[str, Any] | None]] = [
+        (wire.name, base_url, MODELS, None) for wire in lists
+    ]
+    questions += [
+        (wire.name, elsewhere.get(wire.name, base_url), wire.probed_path, wire.empty_request) for wire in wires
+    ]
+    answers: list[FetchResponse | str] = []
+    asked = (
+        _asked(UpstreamHTTP(configuration.spoken(name, where), connections), path, body, deadline)
+        for name, where, path, body in questions
+    )
+    # All answers, once none is on its way any more; the first failure of this machine in their place.
+    for answer in await asyncio.gather(*asked, return_exceptions=True):
+        if isinstance(answer, BaseException):
+            raise answer
+        answers.append(answer)
+    first, answers = (answers[0], answers[1:]) if lists else (None, answers)
+    listing = first if isinstance(first, FetchResponse) else None
+    signs: dict[str, Sign] = {}
+    for wire, got in zip(wires, answers, strict=True):
+        if isinstance(got, str) or tells_nothing(got, listing):
+            signs[wire.name] = Sign(Presence.SILENT, got if isinstance(got, str) else f"HTTP {got.status}")
+        else:
+            where = without_query(elsewhere.get(wire.name, base_url))
+            signs[wire.name] = sign_of(got, wire.errors, where, wire.probed_path)
+    return Round(base_url, signs, listing, elsewhere)
+
+
+async def _asked(
+    http: UpstreamHTTP, path: str, document: Mapping[str, Any] | None, deadline: float
+) -> FetchResponse | str:
+    """The start of an answer; a few words in its place if there is none."""
+    headers = {**http.document_headers, "accept": "application/json"}
+    content = None
+    if document is not None:
+        headers["content-type"] = "application/json"
+        content = dumps(document)
+    method = "GET" if document is None else "POST"
+    request = OutboundHTTPRequest(method, http.base_path + path, content=content, headers=headers)
+    body = bytearray()
+    try:
+        async with asyncio.timeout_at(deadline), aclosing(await http.send(request, renews_key=False)) as answer:
+            try:
+                async for chunk in answer.response.aiter_bytes():
+                    body += chunk[: _MOST - len(body)]
+                    if len(body) >= _MOST:
+                        break
+            except httpx2.RequestError as error:
+                return answer.broke(error).reason
+            start = answer.redactor.redact_bytes(bytes(body))
+            return FetchResponse(answer.response.status_code, answer.headers, start)
+    except TimeoutError:
+        return "no answer in time"
+    except UpstreamConnectionError as error:
+        return error.reason
+    except UpstreamError as error:
+        return error.statement
+
 
 _NAME: Final = re.compile(r"protocol-[0-9a-f]{16}\.json")
 _MOST_FILES: Final = 200
@@ -286,12 +419,8 @@ _FRESH_SECONDS: Final = 24 * 3600.0
 class DetectionFile:
     """The file about one base URL.
 
-    It holds a path, and never a host: whoever can write into the folder cannot lead a key elsewhere. Its name is a
-    digest of the URL.
-
-    Attributes:
-        folder: The folder of the file.
-        url: The base URL as it was given.
+    It holds a path, and never a host: a program that can write into the folder cannot lead a key elsewhere. Its name is
+    a digest of the URL as it was given.
     """
 
     folder: Path
@@ -303,11 +432,7 @@ class DetectionFile:
         return self.folder / f"protocol-{hashlib.sha256(self.url.encode()).hexdigest()[:16]}.json"
 
     def load(self, now: float) -> Detected | None:
-        """What was found out; None where nothing is known, or not any more.
-
-        Args:
-            now: The seconds since 1970.
-        """
+        """The protocol that was found out; None where none is known, or not any more at `now`."""
         try:
             with self.path.open("rb") as file:
                 document = loads(file.read(_MAX_BYTES))
@@ -315,9 +440,6 @@ class DetectionFile:
             if not isinstance(error, FileNotFoundError):
                 _logger.info("what the server speaks is found out again: %s", type(error).__name__)
             return None
-        return self._read(document, now)
-
-    def _read(self, document: Any, now: float) -> Detected | None:
         if not isinstance(document, dict) or document.get("version") != __version__:
             return None
         protocol, path, reason, at = (document.get(name) for name in ("protocol", "path", "reason", "at"))
@@ -349,16 +471,13 @@ class DetectionFile:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
             Path(name).replace(self.path)
-            self._clean()
+            # The oldest files of this kind go where there are too many.
+            with suppress(FileNotFoundError):  # another process cleans too
+                files = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
+                for old in sorted(files, key=lambda path: path.lstat().st_mtime)[:-_MOST_FILES]:
+                    old.unlink(missing_ok=True)
         except OSError as error:
             _logger.warning("cannot store what the server speaks: %s", error)
-
-    def _clean(self) -> None:
-        """Removes the oldest files of this kind where there are too many."""
-        with suppress(FileNotFoundError):  # another process cleans too
-            files = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
-            for path in sorted(files, key=lambda path: path.lstat().st_mtime)[:-_MOST_FILES]:
-                path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Removes the file, if there is one. Logs a failure."""
@@ -366,171 +485,3 @@ class DetectionFile:
             self.path.unlink(missing_ok=True)
         except OSError as error:
             _logger.warning("cannot remove what was stored of what the server speaks: %s", error)
-
-
-# ---- detector ----
-# Finds out what an upstream speaks when it is first asked, once for all who wait, and again when it was wrong.
-
-_logger = logging.getLogger("partstream.upstreams")
-
-_GUESS_SECONDS: Final = 2.0
-"""How long a guess serves at least: one answer asks several times."""
-_GUESS_FACTOR: Final = 12.0
-"""How much longer it serves than it took to make: nobody waits for a silent server before each question."""
-_LONGEST_GUESS: Final = 120.0
-_PAUSE_SECONDS: Final = 30.0
-"""How long nobody is asked again after the same was found out twice."""
-
-
-class Detector:
-    """What one upstream speaks; serves any number of callers on one event loop.
-
-    Args:
-        configuration: The upstream; its own protocol is of no interest.
-        connections: The connections to it.
-        clock: The seconds since 1970.
-    """
-
-    def __init__(
-        self, configuration: GatewayConfiguration, connections: Connections, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._configuration = configuration
-        self._connections = connections
-        self._clock = clock
-        folder = configuration.protocol_folder or configuration.cache_folder
-        self._file = None if folder is None else DetectionFile(folder, configuration.base_url)
-        self._known: Detected | None = None
-        self._confirmed_at: float | None = None
-        self._guess: tuple[Detected, float] | None = None
-        """A guess, and until when it serves."""
-        self._running: asyncio.Task[Detected] | None = None
-
-    @property
-    def known(self) -> Detected | None:
-        """What was found out for certain; None if nothing was."""
-        return self._known
-
-    async def detected(self) -> Detected:
-        """What the upstream speaks; a guess where it does not tell, or where it cannot be asked.
-
-        Raises:
-            CredentialError: The key cannot be had.
-            ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
-        """
-        if self._known is not None:
-            return self._known
-        if self._guess is not None and 0 < self._guess[1] - self._clock() <= _LONGEST_GUESS:
-            return self._guess[0]
-        return await self._one_for_all(self._remembered_or_asked)
-
-    async def detected_again(self, wrong: Detected) -> Detected:
-        """What the upstream speaks after a request failed in what was found out before.
-
-        Raises:
-            CredentialError: The key cannot be had.
-            ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
-        """
-        if self._known is not None and self._known != wrong:
-            return self._known  # another request has met it before
-        if self._confirmed_at is not None and 0 <= self._clock() - self._confirmed_at < _PAUSE_SECONDS:
-            return wrong
-        again = await self._one_for_all(self._asked)
-        is_same = (again.protocol, again.base_url) == (wrong.protocol, wrong.base_url)
-        self._confirmed_at = self._clock() if is_same else None
-        return again
-
-    async def aclose(self) -> None:
-        """Stops asking; the object may be used again."""
-        task, self._running = self._running, None
-        if task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop():
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    async def _one_for_all(self, find: Callable[[], Coroutine[Any, Any, Detected]]) -> Detected:
-        task = self._running
-        if task is None or task.done() or task.get_loop() is not asyncio.get_running_loop():
-            self._running = task = asyncio.create_task(find())
-            task.add_done_callback(_retrieve)
-        # Shielded: a caller that stops waiting must not stop the requests that others wait for.
-        return await asyncio.shield(task)
-
-    async def _remembered_or_asked(self) -> Detected:
-        if self._file is not None:
-            remembered = await asyncio.to_thread(self._file.load, self._clock())
-            if remembered is not None and remembered.protocol in asked_protocols():
-                return self._keep(remembered)
-        return await self._asked()
-
-    async def _asked(self) -> Detected:
-        self._known = None
-        began = self._clock()
-        found = await detect(self._configuration, self._connections)
-        if not found.is_certain:
-            if self._file is not None:
-                await asyncio.to_thread(self._file.remove)
-            if self._guess is None or self._guess[0] != found:
-                _logger.info("%s: %s", self._configuration.shown_url, found.says)
-            now = self._clock()
-            serves = max(_GUESS_SECONDS, (now - began) * _GUESS_FACTOR)
-            self._guess = (found, now + min(serves, _LONGEST_GUESS))
-            return found
-        if self._file is not None:
-            await asyncio.to_thread(self._file.save, found, self._clock())
-        return self._keep(found)
-
-    def _keep(self, found: Detected) -> Detected:
-        self._known = found
-        _logger.info("%s: %s", found.shown_url, found.says)
-        return found
-
-
-def _retrieve(task: asyncio.Task[Detected]) -> None:
-    """Takes the error of a task for which nobody waits any more."""
-    if not task.cancelled():
-        task.exception()
-
-
-# ---- opening ----
-# Opens an upstream in the protocol that is set or found out, for those who ask it no question: lists, examinations.
-
-
-@dataclass(frozen=True, slots=True)
-class OpenUpstream:
-    """An upstream whose protocol is known.
-
-    Attributes:
-        configuration: The upstream, with its protocol and its base URL.
-        http: Sends requests to it.
-        connections: The connections to it.
-        detected: How the protocol was found out; None where it is set.
-    """
-
-    configuration: GatewayConfiguration
-    http: UpstreamHTTP
-    connections: Connections
-    detected: Detected | None
-
-
-@asynccontextmanager
-async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[OpenUpstream]:
-    """Finds out what an upstream speaks, unless it is set, and keeps its connections for the block.
-
-    An error of the upstream in the block gets the advice that belongs to a guess, and a missing list of models what
-    helps where the endpoint is there.
-
-    Raises:
-        CredentialError: The key cannot be had.
-        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
-        ConfigurationError: A setting is of no use in the protocol that was found out.
-    """
-    async with aclosing(Connections(configuration)) as connections:
-        detected = await detect(configuration, connections) if configuration.is_detected else None
-        known = configuration if detected is None else configuration.spoken(detected.protocol, detected.base_url)
-        try:
-            yield OpenUpstream(known, UpstreamHTTP(known, connections), connections, detected)
-        except UpstreamError as error:
-            if detected is not None and not detected.is_certain:
-                error.advise(detected.advice)
-            elif detected is not None and says_path_is_missing(error):
-                error.advise(NO_LIST_ADVICE)
-            raise

@@ -1,4 +1,15 @@
-"""The base URLs that a person may mean by a URL; pure."""
+"""Decides what a base URL speaks, by its host and by the answers below it; pure, so the same answers decide the same.
+
+First, the base URLs that a person may mean: people copy the URL of an endpoint, leave `/v1` out, or name the server's
+own API. A known host decides at once. Else each answer to an empty request is a sign: an endpoint that is there refuses
+it with 400 or 422, and one that is not answers 404 or 405. Servers deviate: LM Studio reports a missing path with
+status 200, Gemini and LiteLLM refuse the key with 400 before they look at the path, llama.cpp answers 500 to a body
+without a required field, Go's and nginx's servers answer plain http with 400.
+
+Of several endpoints that are there, the better wire wins: one that is complete at the server over one that is not, then
+the order of the registry. The rows in the protocols' own folders say which wires are complete at which servers. Where
+the answers do not decide, the decision is a guess with advice.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +37,8 @@ if TYPE_CHECKING:
     from partstream.upstream.discovery import FetchResponse
 
 
-# ---- base urls ----
+# ---- The base URLs that a person may mean ----
+
 
 MODELS: Final = "/models"
 """The path of the list of models below a base URL."""
@@ -83,16 +95,16 @@ def path_of(url: str) -> str:
 
 def without_ending(path: str, endings: Iterable[str]) -> str:
     """The path without the longest of some endings that it has; an ending may hold `{model}`."""
-    return min((_without(path, ending) for ending in endings), key=len, default=path)
-
-
-def _without(path: str, ending: str) -> str:
-    """The path without an ending. Behind the model, another method may stand: `…/models/m:generateContent`."""
-    before, has_model, behind = ending.partition(MODEL)
-    if not has_model:
-        return path.removesuffix(ending)
-    base, found, rest = path.rpartition(before)
-    return base if found and "/" not in rest and behind[:1] in rest else path
+    shortest = path
+    for ending in endings:
+        before, has_model, after = ending.partition(MODEL)
+        rest = path.removesuffix(ending)
+        if has_model:
+            # Another method may follow the model: `…/models/m:generateContent`.
+            base, found, name = path.rpartition(before)
+            rest = base if found and "/" not in name and after[:1] in name else path
+        shortest = min(shortest, rest, key=len)
+    return shortest
 
 
 def with_path(url: str, path: str) -> str:
@@ -101,8 +113,236 @@ def with_path(url: str, path: str) -> str:
     return urlunsplit((address.scheme, address.netloc, path, address.query, ""))
 
 
-# ---- detected ----
-# What was found out about a base URL, as a value.
+# ---- The protocols to choose from ----
+
+
+_MOST_PROBED: Final = 3
+"""With the list of models, four requests below each base URL."""
+
+_MOST_ELSEWHERE: Final = 2
+_NO_MODEL: Final = "partstream"
+"""The model in a path that names one: no server has it, so none generates an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateProtocol:
+    """A protocol that a server may be asked in.
+
+    Attributes:
+        path: The path of its endpoint below a base URL, with `{model}` where it names the model.
+        empty_request: The body that shows at no cost whether the endpoint is there; None for no such body.
+        rows: What is known of it at known servers.
+        errors: How its servers report errors.
+        own_base_path: Its base path below a host; empty for one beside the others.
+    """
+
+    name: str
+    title: str
+    path: str
+    empty_request: Mapping[str, Any] | None
+    rows: tuple[ServerProtocol, ...]
+    errors: Errors
+    own_base_path: str = ""
+
+    @property
+    def probed_path(self) -> str:
+        """The path that is asked with an empty request."""
+        return path_for_model(self.path, _NO_MODEL)
+
+    def row_at(self, server: str) -> ServerProtocol | None:
+        """What is known of it at a server, by the server's name."""
+        return next((row for row in self.rows if row.server == server), None)
+
+
+def known_wires() -> tuple[CandidateProtocol, ...]:
+    """All protocols in which a server can be asked, the better one first."""
+    wires = []
+    for name in asked_protocols():
+        protocol = PROTOCOLS[name]
+        assert protocol.write_request is not None  # noqa: S101 - for the type checker: it is one that is asked
+        corner = protocol.write_request()
+        rows = () if protocol.spoken_at is None else protocol.spoken_at()
+        wires.append(
+            CandidateProtocol(
+                name, protocol.shown_title, corner.path, corner.empty_request, rows, corner.errors, corner.own_base_path
+            )
+        )
+    return tuple(wires)
+
+
+def probed_wires(wires: Sequence[CandidateProtocol]) -> tuple[CandidateProtocol, ...]:
+    """The protocols whose endpoints are asked for where the address alone does not decide."""
+    return tuple(one for one in wires if one.empty_request is not None and not one.own_base_path)[:_MOST_PROBED]
+
+
+def probed_elsewhere(wires: Sequence[CandidateProtocol]) -> tuple[CandidateProtocol, ...]:
+    """The protocols with an empty request whose base path is their own."""
+    return tuple(one for one in wires if one.empty_request is not None and one.own_base_path)[:_MOST_ELSEWHERE]
+
+
+# ---- The signs in answers ----
+
+
+class Presence(Enum):
+    """Whether an endpoint is there."""
+
+    THERE = auto()
+    MISSING = auto()
+    SILENT = auto()
+    """The answer says nothing of the path: the key was refused, the server is busy, or there was no answer."""
+    NO_API = auto()
+    """What answered is no API: a web page, a redirect, a port that wants https."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """The meaning of one answer.
+
+    Attributes:
+        says: The answer in a few words, such as `HTTP 400`.
+        advice: A remedy; empty where none is known.
+        server: The name of the known server, according to its headers, or None.
+    """
+
+    presence: Presence
+    says: str
+    advice: str = ""
+    server: str | None = None
+
+
+_ANY_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
+"""The wait that an answer asks for does not count here."""
+
+_NO_SUCH_PATH: Final = re.compile(
+    r"unexpected endpoint"  # LM Studio, with status 200: lmstudio-bug-tracker#618, #2085
+    r"|(?:unknown|invalid|unsupported|no such) (?:endpoint|route|path|url)\b"
+    r"|(?:endpoint|route|path) (?:is )?not (?:found|supported)"
+    r"|cannot (?:post|get) /",  # Express
+    re.IGNORECASE,
+)
+_WANTS_HTTPS: Final = re.compile(r"HTTP request (?:was sent )?to (?:an )?HTTPS (?:server|port)", re.IGNORECASE)
+"""The message of Go's and nginx's servers, with status 400, to plain http."""
+
+_NOTHING_SAID: Final = frozenset({401, 402, 403, 407, 408, 425, 429, 502, 503, 504, 529})
+"""Servers may answer these before they look at the path."""
+_MISSING: Final = frozenset({404, 405, 410, 501})
+
+
+def sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> Sign:
+    """The sign in the answer to an empty request.
+
+    Args:
+        answer: The answer; of a long body the start.
+        errors: How the protocol's servers report errors.
+        base_url: Where the endpoint was looked for, without secrets.
+        path: Its path below that.
+    """
+    text = answer.body.decode(errors="replace")
+    status = answer.status
+    said, server = f"HTTP {status}", _server_of_headers(answer.headers)
+    if _WANTS_HTTPS.search(text):
+        encrypted = base_url.replace("http://", "https://", 1)
+        return Sign(Presence.NO_API, said, f"this port wants https: use {encrypted}", server)
+    if 300 <= status < 400:
+        advice = _advice_on_redirect(answer.headers.get("location", ""), base_url, path)
+        return Sign(Presence.NO_API, f"{said}, a redirect", advice, server)
+    if text.lstrip().startswith("<"):
+        missing = status in _MISSING
+        says = said if missing else f"{said}, a web page"
+        return Sign(Presence.MISSING if missing else Presence.NO_API, says, server=server)
+    if status in _NOTHING_SAID:
+        return Sign(Presence.SILENT, said, server=server)
+    error = http_error(status, answer.headers, answer.body, _ANY_MOMENT, errors)
+    if is_about_the_key(error):  # with 400, as Gemini and LiteLLM do: before a look at the path
+        return Sign(Presence.SILENT, said, server=server)
+    return Sign(_presence(answer, error, text), said, server=server)
+
+
+def tells_nothing(answer: FetchResponse, listing: FetchResponse | None) -> bool:
+    """Whether a server fails at whatever it is asked: at an endpoint as at its list of models."""
+    return listing is not None and answer.status == listing.status >= 500
+
+
+def _presence(answer: FetchResponse, error: UpstreamHTTPError, text: str) -> Presence:
+    if _NO_SUCH_PATH.search(error.provider_message or ""):
+        return Presence.MISSING
+    if answer.status in _MISSING:
+        is_missing = answer.status != 404 or says_path_is_missing(error)  # a model that is not there is asked for there
+        return Presence.MISSING if is_missing else Presence.THERE
+    is_json = _document(answer.body) is not None
+    if answer.status < 300:  # an error with a status of success, or an answer to nothing
+        return Presence.THERE if is_json or text.startswith(("data:", "event:")) else Presence.NO_API
+    if answer.status >= 500:  # llama.cpp answered 500 to what is missing in a body
+        return Presence.THERE if is_json else Presence.SILENT
+    return Presence.THERE
+
+
+def _advice_on_redirect(location: str, base_url: str, path: str) -> str:
+    """The base URL that a redirect means which only begins to encrypt; empty for a redirect to anywhere else."""
+    try:
+        target, asked = urlsplit(location), urlsplit(base_url)
+        same_host = target.hostname == asked.hostname
+    except ValueError:
+        return ""
+    if not same_host or (asked.scheme, target.scheme) != ("http", "https"):
+        return ""
+    return f"use {urlunsplit((target.scheme, target.netloc, target.path.rstrip('/').removesuffix(path), '', ''))}"
+
+
+_HEADERS: Final = (
+    ("server", "llama.cpp", "llama.cpp"),  # tools/server of llama.cpp sets it
+    # LiteLLM's proxy 1.106 sets them on what an endpoint answers, and none on its list of models.
+    ("x-litellm-version", "", "litellm"),
+    ("x-litellm-call-id", "", "litellm"),
+)
+"""A header, how its value begins, and the server that sends it."""
+
+_OWNERS: Final = {
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "llamacpp": "llama.cpp",
+    "organization_owner": "lm-studio",
+    "library": "ollama",
+}
+"""The servers, by the owner that they state for the models that they list."""
+
+
+def is_list(answer: FetchResponse) -> bool:
+    """Whether an answer is a list of models in a known form."""
+    return answer.status == 200 and _entries(answer) is not None
+
+
+def server_of_list(answer: FetchResponse) -> str | None:
+    """The name of the known server that a list of models tells by its headers and entries; None for any other."""
+    if answer.status != 200:
+        return None
+    entries = _entries(answer) or []
+    owners = [one.get("owned_by") for one in entries if isinstance(one, dict)]
+    by_owner = (server for owner, server in _OWNERS.items() if owner in owners)
+    return _server_of_headers(answer.headers) or next(by_owner, None)
+
+
+def _server_of_headers(headers: Mapping[str, str]) -> str | None:
+    told = (server for name, starts, server in _HEADERS if name in headers and headers[name].startswith(starts))
+    return next(told, None)
+
+
+def _entries(answer: FetchResponse) -> list[Any] | None:
+    """The entries of a list of models; None where an answer is none."""
+    document = _document(answer.body)
+    if isinstance(document, dict):
+        document = next((document[name] for name in ("data", "models") if isinstance(document.get(name), list)), None)
+    return document if isinstance(document, list) else None
+
+
+def _document(body: bytes) -> Any:
+    try:
+        return loads(body)
+    except JSONDecodeError:
+        return None
+
+
+# ---- The decision ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +350,11 @@ class Detected:
     """What a base URL speaks.
 
     Attributes:
-        protocol: The name of the protocol.
-        base_url: Where its paths begin: the given URL, or the one that was meant by it; its query may hold a key.
+        base_url: The base of its paths: the given URL, or the one that was meant by it; its query may hold a key.
         reason: Why, as a clause without secrets.
         is_certain: Whether the server's address or its answers say so. A guess is not kept: the next request finds out
             anew.
-        advice: What to do where a request fails all the same; empty where nothing is known.
+        advice: A remedy where a request fails all the same; empty where none is known.
         server: The name of the known server that it is by its host, its list of models or its port; empty for none.
     """
 
@@ -143,196 +382,16 @@ class Detected:
         return f"{verb} {self.title}: {self.reason}"
 
 
-# ---- signs ----
-# What an answer to an empty request says of the endpoint, and what a list of models says of its server; pure.
-#
-# An endpoint that is there refuses an empty request with 400 or 422, and one that is not answers 404 or 405. What
-# else servers do is a row here.
-
-
-class Presence(Enum):
-    """Whether an endpoint is there."""
-
-    THERE = auto()
-    MISSING = auto()
-    SILENT = auto()
-    """The answer says nothing of the path: the key was refused, the server is busy, or there was no answer."""
-    NO_API = auto()
-    """What answered is no API: a web page, a redirect, a port that wants https."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """What one answer says.
-
-    Attributes:
-        presence: Whether the endpoint is there.
-        says: The answer in a few words, such as `HTTP 400`.
-        advice: What to do about it; empty where nothing is known.
-        server: The name of the known server that its headers tell, or None.
-    """
-
-    presence: Presence
-    says: str
-    advice: str = ""
-    server: str | None = None
-
-
-_ANY_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
-"""A wait that an answer asks for is of no interest here."""
-
-_NO_SUCH_PATH: Final = re.compile(
-    r"unexpected endpoint"  # LM Studio, with status 200: lmstudio-bug-tracker#618, #2085
-    r"|(?:unknown|invalid|unsupported|no such) (?:endpoint|route|path|url)\b"
-    r"|(?:endpoint|route|path) (?:is )?not (?:found|supported)"
-    r"|cannot (?:post|get) /",  # Express
-    re.IGNORECASE,
-)
-_WANTS_HTTPS: Final = re.compile(r"HTTP request (?:was sent )?to (?:an )?HTTPS (?:server|port)", re.IGNORECASE)
-"""What Go's and nginx's servers answer with status 400 to plain http."""
-
-_NOTHING_SAID: Final = frozenset({401, 402, 403, 407, 408, 425, 429, 502, 503, 504, 529})
-"""These may be answered before anybody looks at the path."""
-_MISSING: Final = frozenset({404, 405, 410, 501})
-
-
-def sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> Sign:
-    """What the answer to an empty request says of the endpoint.
-
-    Args:
-        answer: The answer; of a long body the start.
-        errors: How the protocol's servers say what went wrong.
-        base_url: Where the endpoint was looked for, without secrets.
-        path: Its path below that.
-    """
-    return replace(_sign_of(answer, errors, base_url, path), server=_server_of_headers(answer.headers))
-
-
-def tells_nothing(answer: FetchResponse, listing: FetchResponse | None) -> bool:
-    """Whether a server fails at whatever it is asked: at an endpoint as at its list of models."""
-    return listing is not None and answer.status == listing.status >= 500
-
-
-def _sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> Sign:
-    text = answer.body.decode(errors="replace")
-    status = answer.status
-    said = f"HTTP {status}"
-    if _WANTS_HTTPS.search(text):
-        return Sign(Presence.NO_API, said, f"this port wants https: use {_encrypted(base_url)}")
-    if 300 <= status < 400:
-        advice = _advice_on_redirect(answer.headers.get("location", ""), base_url, path)
-        return Sign(Presence.NO_API, f"{said}, a redirect", advice)
-    if text.lstrip().startswith("<"):
-        missing = status in _MISSING
-        return Sign(Presence.MISSING if missing else Presence.NO_API, said if missing else f"{said}, a web page")
-    if status in _NOTHING_SAID:
-        return Sign(Presence.SILENT, said)
-    error = http_error(status, answer.headers, answer.body, _ANY_MOMENT, errors)
-    if is_about_the_key(error):  # with 400, as Gemini and LiteLLM do: nobody has looked at the path
-        return Sign(Presence.SILENT, said)
-    return Sign(_presence(answer, error, text), said)
-
-
-def _presence(answer: FetchResponse, error: UpstreamHTTPError, text: str) -> Presence:
-    if _NO_SUCH_PATH.search(error.provider_message or ""):
-        return Presence.MISSING
-    if answer.status in _MISSING:
-        is_missing = answer.status != 404 or says_path_is_missing(error)  # a model that is not there is asked for there
-        return Presence.MISSING if is_missing else Presence.THERE
-    is_json = _document(answer.body) is not None
-    if answer.status < 300:  # an error with a status of success, or an answer to nothing
-        return Presence.THERE if is_json or text.startswith(("data:", "event:")) else Presence.NO_API
-    if answer.status >= 500:  # llama.cpp answered 500 to what is missing in a body
-        return Presence.THERE if is_json else Presence.SILENT
-    return Presence.THERE
-
-
-def _encrypted(url: str) -> str:
-    return url.replace("http://", "https://", 1)
-
-
-def _advice_on_redirect(location: str, base_url: str, path: str) -> str:
-    """The base URL that a redirect means which only begins to encrypt; empty for a redirect to anywhere else."""
-    try:
-        target, asked = urlsplit(location), urlsplit(base_url)
-        same_host = target.hostname == asked.hostname
-    except ValueError:
-        return ""
-    if not same_host or (asked.scheme, target.scheme) != ("http", "https"):
-        return ""
-    return f"use {urlunsplit((target.scheme, target.netloc, target.path.rstrip('/').removesuffix(path), '', ''))}"
-
-
-def is_list(answer: FetchResponse) -> bool:
-    """Whether an answer is a list of models in a known form."""
-    return answer.status == 200 and _entries(answer) is not None
-
-
-def server_of_list(answer: FetchResponse) -> str | None:
-    """The name of the known server that a list of models tells by its headers and entries; None for any other."""
-    if answer.status != 200:
-        return None
-    entries = _entries(answer) or []
-    owners = [one.get("owned_by") for one in entries if isinstance(one, dict)]
-    by_owner = (server for owner, server in _OWNERS.items() if owner in owners)
-    return _server_of_headers(answer.headers) or next(by_owner, None)
-
-
-def _server_of_headers(headers: Mapping[str, str]) -> str | None:
-    told = (server for name, starts, server in _HEADERS if name in headers and headers[name].startswith(starts))
-    return next(told, None)
-
-
-_HEADERS: Final = (
-    ("server", "llama.cpp", "llama.cpp"),  # tools/server of llama.cpp sets it
-    # LiteLLM's proxy 1.106 sets them on what an endpoint answers, and none on its list of models.
-    ("x-litellm-version", "", "litellm"),
-    ("x-litellm-call-id", "", "litellm"),
-)
-"""A header, how its value begins, and the server that sends it."""
-
-_OWNERS: Final = {
-    "vllm": "vllm",
-    "sglang": "sglang",
-    "llamacpp": "llama.cpp",
-    "organization_owner": "lm-studio",
-    "library": "ollama",
-}
-"""Whom servers call the owner of the models that they list."""
-
-
-def _entries(answer: FetchResponse) -> list[Any] | None:
-    """The entries of a list of models; None where an answer is none."""
-    document = _document(answer.body)
-    if isinstance(document, dict):
-        document = next((document[name] for name in ("data", "models") if isinstance(document.get(name), list)), None)
-    return document if isinstance(document, list) else None
-
-
-def _document(body: bytes) -> Any:
-    try:
-        return loads(body)
-    except JSONDecodeError:
-        return None
-
-
-# ---- decision ----
-# Decides what a base URL speaks, by its host and by what was answered below it; pure.
-#
-# The better wire wins: one that is complete at the server over one that is not, then the order of the registry. Which
-# wires are complete where is in the rows of the protocols' own folders.
-
 NOWHERE_ELSE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What was answered below one base URL.
+    """The answers below one base URL.
 
     Attributes:
-        base_url: The base URL.
-        signs: What the endpoints answered, by the names of their protocols.
-        listing: The answer to the question for models, or None if there was none.
+        signs: The signs of the endpoints, by the names of their protocols.
+        listing: The answer to the request for models, or None if there was none.
         elsewhere: The base URLs of the protocols that were looked for below another one, by name.
     """
 
@@ -360,7 +419,7 @@ class Round:
 
 
 def is_last(asked: Round) -> bool:
-    """Whether no other base URL has to be tried: something is here, or nobody says what is."""
+    """Whether no other base URL has to be tried: an endpoint is here, or the server does not say."""
     return bool(asked.names(Presence.THERE) or asked.names(Presence.SILENT))
 
 
@@ -370,7 +429,7 @@ def joined(asked: Round, more: Round) -> Round:
 
 
 def decide_by_host(url: str, wires: Sequence[CandidateProtocol]) -> Detected | None:
-    """What a known host speaks; None where the host is unknown, or the path another than that of a base URL there."""
+    """The protocol of a known host; None where the host is unknown, or the path is not that of a base URL there."""
     server = server_at(url)
     if server is None or not server.has_host(_host(url)):
         return None
@@ -421,7 +480,7 @@ def _found(
         if wire.name in asked.names(Presence.MISSING)
     ]
     reason = _because(facts, there, chosen, server, at)
-    return Detected(chosen.name, asked.base_url_of(chosen), reason, server=_name(server))
+    return Detected(chosen.name, asked.base_url_of(chosen), reason, server="" if server is None else server.name)
 
 
 def _untold(asked: Round, silent: Sequence[CandidateProtocol], server: KnownServer | None, at: str) -> Detected:
@@ -431,7 +490,9 @@ def _untold(asked: Round, silent: Sequence[CandidateProtocol], server: KnownServ
     said = ", ".join(dict.fromkeys(sign.says for sign in asked.signs.values())) or "nothing"
     facts = [f"a guess, as the server does not tell ({said})"]
     reason = _because(facts, known, chosen, server, at)
-    return Detected(chosen.name, asked.base_url_of(chosen), reason, is_certain=False, server=_name(server))
+    return Detected(
+        chosen.name, asked.base_url_of(chosen), reason, is_certain=False, server="" if server is None else server.name
+    )
 
 
 def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]) -> Detected:
@@ -465,7 +526,7 @@ def wires_at_path(path: str, wires: Sequence[CandidateProtocol]) -> list[Candida
 
 
 def _best(wires: Sequence[CandidateProtocol], server: KnownServer | None) -> CandidateProtocol:
-    """The first wire that is complete at the server, as far as anybody knows; else the one that lacks least."""
+    """The first wire that is not known to be incomplete at the server; else the one that lacks least."""
     rows = {wire.name: None if server is None else wire.row_at(server.name) for wire in wires}
     return min(wires, key=lambda wire: (False, 0) if (row := rows[wire.name]) is None else row.order)
 
@@ -480,11 +541,11 @@ def _because(
     """The facts, and why a wire that usually is the better one was not chosen.
 
     Args:
-        facts: What was found.
+        facts: The findings.
         considered: The wires that could have been chosen, the one that usually is better first.
         chosen: The wire that was.
         server: The known server, or None.
-        at: What to call it.
+        at: Its name for people.
     """
     better = considered[: [wire.name for wire in considered].index(chosen.name)] if considered else ()
     rows = [(wire, None if server is None else wire.row_at(server.name)) for wire in better]
@@ -504,76 +565,5 @@ def server_of(asked: Round) -> tuple[KnownServer | None, str]:
     return by_address, "" if by_address is None else f"{by_address.title}, whose usual port this is"
 
 
-def _name(server: KnownServer | None) -> str:
-    return "" if server is None else server.name
-
-
 def _host(url: str) -> str:
     return (urlsplit(url).hostname or "").rstrip(".")
-
-
-# ---- wires ----
-# The protocols among which is chosen, as values that the decision needs of them.
-
-_MOST_PROBED: Final = 3
-"""With the list of models, four requests below each base URL."""
-_MOST_ELSEWHERE: Final = 2
-_NO_MODEL: Final = "partstream"
-"""What stands in a path that names the model: no server has it, and none is asked to answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateProtocol:
-    """A protocol that a server may be asked in.
-
-    Attributes:
-        name: The protocol's name.
-        title: What people call it.
-        path: The path of its endpoint below a base URL, with `{model}` where it names the model.
-        empty_request: The body that shows at no cost whether the endpoint is there; None for no such body.
-        rows: What is known of it at known servers.
-        errors: How its servers say what went wrong.
-        own_base_path: Where below a host its servers stand; empty for one that stands beside the others.
-    """
-
-    name: str
-    title: str
-    path: str
-    empty_request: Mapping[str, Any] | None
-    rows: tuple[ServerProtocol, ...]
-    errors: Errors
-    own_base_path: str = ""
-
-    @property
-    def probed_path(self) -> str:
-        """The path that is asked with an empty request."""
-        return path_for_model(self.path, _NO_MODEL)
-
-    def row_at(self, server: str) -> ServerProtocol | None:
-        """What is known of it at a server, by the server's name."""
-        return next((row for row in self.rows if row.server == server), None)
-
-
-def known_wires() -> tuple[CandidateProtocol, ...]:
-    """All protocols in which a server can be asked, the better one first."""
-    return tuple(_wire(name) for name in asked_protocols())
-
-
-def probed_wires(wires: Sequence[CandidateProtocol]) -> tuple[CandidateProtocol, ...]:
-    """The protocols whose endpoints are asked for where the address alone does not tell."""
-    return tuple(one for one in wires if one.empty_request is not None and not one.own_base_path)[:_MOST_PROBED]
-
-
-def probed_elsewhere(wires: Sequence[CandidateProtocol]) -> tuple[CandidateProtocol, ...]:
-    """Those of them that stand below a base path of their own."""
-    return tuple(one for one in wires if one.empty_request is not None and one.own_base_path)[:_MOST_ELSEWHERE]
-
-
-def _wire(name: str) -> CandidateProtocol:
-    protocol = PROTOCOLS[name]
-    assert protocol.write_request is not None  # noqa: S101 - for the type checker: it is one that is asked
-    corner = protocol.write_request()
-    rows = () if protocol.spoken_at is None else protocol.spoken_at()
-    return CandidateProtocol(
-        name, protocol.shown_title, corner.path, corner.empty_request, rows, corner.errors, corner.own_base_path
-    )

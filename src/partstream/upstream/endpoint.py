@@ -1,4 +1,13 @@
-"""A secret value that shows itself only on an explicit call."""
+"""The endpoint of an upstream: its key, its address, and the presets that a person can choose by name.
+
+A `Secret` shows its key only on an explicit call. A `CredentialSource` is asked for the key before each request, and
+once more after a refusal; no class here knows a place where keys are kept. A hub is recognised by the form of the keys
+that it gives, wherever it is. The functions on addresses resolve no name.
+
+The presets are made of two tables: the servers (:mod:`partstream.protocols.known_servers`) and the rows in the folder
+of each protocol (:attr:`partstream.protocols.protocol.Protocol.spoken_at`). A server that no protocol of this version
+speaks to is no preset. `partstream add` and the extension's *Add Models* offer the same list.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +21,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.protocols.known_servers import KNOWN_SERVERS, KeyRequirement, KnownServer
+from partstream.protocols.known_servers import KNOWN_SERVERS, KeyRequirement
 from partstream.protocols.protocol import KeyKind, spoken_at
 from partstream.settings.kinds import closest_name, shown_name
 from partstream.settings.row import SHORTEST_KEY
@@ -20,10 +29,7 @@ from partstream.settings.row import SHORTEST_KEY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from partstream.protocols.protocol import ServerProtocol
 
-
-# ---- secret ----
 
 _JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
 """RFC 7519: its head is a JSON object, which begins with `{"` and so with `eyJ` in base64url."""
@@ -35,10 +41,7 @@ class Secret(NotPickled):
 
     Args:
         value: The key.
-        kind: What kind of key it is; None for a place that holds any kind, then a JSON Web Token is of OIDC.
-
-    Attributes:
-        kind: What kind of key it is.
+        kind: The kind of key; None for a place that holds any kind, then a JSON Web Token is of OIDC.
 
     Example:
         >>> from partstream import Secret
@@ -70,7 +73,7 @@ class Secret(NotPickled):
 
 
 def secrets_in_url(url: str) -> Iterator[str]:
-    """The user name and password of a URL, and what its query holds under names of secrets."""
+    """The user name and password of a URL, and the values in its query under names of secrets."""
     address = urlsplit(url)
     known = address.netloc.rpartition("@")[0]
     query = [pair.partition("=") for pair in address.query.split("&")]
@@ -80,31 +83,25 @@ def secrets_in_url(url: str) -> Iterator[str]:
 
 
 def redactor_of(headers: Mapping[str, str], secrets: Iterable[str] = ()) -> Redactor:
-    """Removes what an upstream was sent from what it says: some servers repeat the key that they refuse.
+    """Removes secrets that an upstream was sent from its texts: some servers repeat the key that they refuse.
 
     Errors are logged and shown, lists of models are kept on disk.
 
     Args:
         headers: The headers that it was sent.
-        secrets: What else it was sent and may be a secret: in the body, in the URL.
+        secrets: Other texts that it was sent and that may be secret: in the body, in the URL.
     """
     sent = [value for name, value in headers.items() if name not in _PLAIN_HEADERS]
     found = (*chain.from_iterable(map(secrets_in_header, sent)), *secrets)
     return Redactor(secret for secret in found if len(secret) >= SHORTEST_KEY)
 
 
-# ---- credentials ----
-# The source of an upstream's key: asked before each request, and once more after a refusal.
-#
-# Knows no place where keys are kept.
-
-
 class CredentialError(LanguageModelError):
     """The key could not be read from its place; the message holds nothing of the place's content.
 
     Attributes:
-        source: Where it should have come from.
-        expected: What would help.
+        source: The place that should have the key.
+        expected: The remedy.
     """
 
     def __init__(self, source: str, got: str, expected: str) -> None:
@@ -134,11 +131,7 @@ class CredentialSource(Protocol):
 
 
 class FixedKey:
-    """A fixed key.
-
-    Args:
-        key: The key, or None.
-    """
+    """A fixed key, or none."""
 
     def __init__(self, key: Secret | None) -> None:
         self._key = key
@@ -152,14 +145,11 @@ class FixedKey:
         return None
 
 
-# ---- hub keys ----
-# What the key of a Partstream hub looks like, so that a hub is known by the key that it gave, wherever it is.
-
 MOST_KEY: Final = 200
 """The most characters of a key."""
 
 SESSION_HEADER: Final = "x-session-id"
-"""The header with which programs name their conversation to a hub, so that it can add up what a conversation took."""
+"""The header with which programs name their conversation to a hub, so that it can add up the usage of each."""
 
 _KEY: Final = re.compile(r"psk_[A-Za-z0-9-]{1,60}_[A-Za-z0-9_-]{16,}", re.ASCII)
 """`psk_`, the id of the key, its secret."""
@@ -170,9 +160,6 @@ def is_hub_key(key: Secret | None) -> bool:
     text = "" if key is None else key.reveal()
     return len(text) <= MOST_KEY and _KEY.fullmatch(text) is not None
 
-
-# ---- addresses ----
-# The URLs of an upstream, and the hosts that are this machine; resolves no name.
 
 _HOST: Final = re.compile(
     r"(?:localhost|\[[0-9a-fA-F:.]+\]|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?", re.ASCII
@@ -234,21 +221,8 @@ def without_query(url: str) -> str:
     return f"{address.scheme}://{address.netloc}{address.path}"
 
 
-# ---- presets ----
-# The presets: servers that a person can choose by name, each with what it has to be asked for.
-#
-# Made of two tables: the servers (:mod:`partstream.protocols.known_servers`) and what the folder of each protocol
-# says of them (:attr:`partstream.protocols.protocol.Protocol.spoken_at`). A server that no protocol of this version
-# speaks to is no preset. `partstream add` and the extension's *Add Models* offer the same list.
-
-
 class UnknownPresetError(CallerError):
-    """No preset has this name.
-
-    Attributes:
-        name: The name.
-        closest: The name that may be meant, or None.
-    """
+    """No preset has this name; `closest` is the name that may be meant, or None."""
 
     def __init__(self, name: str, closest: str | None) -> None:
         hint = f"; did you mean {closest}?" if closest else ""
@@ -259,12 +233,7 @@ class UnknownPresetError(CallerError):
 
 @dataclass(frozen=True, slots=True)
 class PresetRegion:
-    """A region of a server.
-
-    Attributes:
-        title: What a person reads.
-        base_url: The base URL there.
-    """
+    """A region of a server: its title for people, and the base URL there."""
 
     title: str
     base_url: str
@@ -275,16 +244,16 @@ class Preset:
     """A server that a person can choose by name.
 
     Attributes:
-        name: What a person types to choose it.
-        title: What a person reads.
-        base_url: Its base URL; empty where everybody has another address.
+        name: The name that a person types to choose it.
+        title: The name that a person reads.
+        base_url: Its base URL; empty where each of its users has another address.
         key: Whether it wants a key.
-        address_example: What an address looks like that has to be asked for; empty where the base URL is known.
+        address_example: An example of an address that has to be asked for; empty where the base URL is known.
         key_variables: The environment variables that usually hold its key.
-        keys_page: Where a person makes a key; empty where there is no such page.
+        keys_page: The page where a person makes a key, or empty.
         regions: Its regions, if a person has to choose one.
         is_local: Whether people run it themselves: it is worth a look whether it runs, and its address may be another.
-        lacks: What does not get through in the best protocol that it speaks, as a clause; empty where all does.
+        lacks: The losses in the best protocol that it speaks, as a clause; empty where there are none.
     """
 
     name: str
@@ -313,8 +282,27 @@ ANOTHER_ADDRESS: Final = Preset(
 @cache
 def presets() -> tuple[Preset, ...]:
     """All presets in the order in which they are offered: those of this machine first; the last is any address."""
-    known = ((server, spoken_at(server.name)) for server in KNOWN_SERVERS if server.is_offered)
-    made = (_preset(server, spoken[0][1]) for server, spoken in known if spoken)
+    made = []
+    for server in KNOWN_SERVERS:
+        spoken = spoken_at(server.name) if server.is_offered else ()
+        if not spoken:
+            continue
+        _, best = spoken[0]
+        scheme = urlsplit(best.base_url).scheme
+        made.append(
+            Preset(
+                server.name,
+                server.title,
+                "" if server.address_example else best.base_url,
+                server.key,
+                server.address_example,
+                server.key_variables,
+                server.keys_page,
+                tuple(PresetRegion(region.title, best.at(f"{scheme}://{region.host}")) for region in server.regions),
+                server.is_local,
+                best.reason,
+            )
+        )
     return (*sorted(made, key=lambda preset: not preset.is_local), ANOTHER_ADDRESS)
 
 
@@ -333,22 +321,6 @@ def preset_named(name: str) -> Preset:
     if found is None:
         raise UnknownPresetError(name, closest_name(name.lower(), [one.name for one in presets()]))
     return found
-
-
-def _preset(server: KnownServer, best: ServerProtocol) -> Preset:
-    scheme = urlsplit(best.base_url).scheme
-    return Preset(
-        server.name,
-        server.title,
-        "" if server.address_example else best.base_url,
-        server.key,
-        server.address_example,
-        server.key_variables,
-        server.keys_page,
-        tuple(PresetRegion(region.title, best.at(f"{scheme}://{region.host}")) for region in server.regions),
-        server.is_local,
-        best.reason,
-    )
 
 
 def _letters(text: str) -> str:

@@ -1,7 +1,13 @@
 """The way of our HTTP client straight to a server: connections that are kept, over HTTP/1.1.
 
-`httpx2` remains the client. Where there is a proxy, it goes its own way; without one it goes this way, which takes a
-fifth of the time for each piece of an answer: docs/decisions/0017-connections-of-our-own.md.
+`httpx2` remains the client. Where there is a proxy, it uses its own transport; without one it uses `DirectTransport`,
+which takes a fifth of the time for each piece of an answer: docs/decisions/0017-connections-of-our-own.md.
+
+`HTTPConnection` is a protocol of asyncio: a request, its answer, then perhaps the next. `h11` writes the head of a
+request and reads that of an answer. Bodies are read here, sans-IO, because an answer of a model comes in thousands of
+small chunks, and `h11` takes 7 µs for each of them, which is more than all that the reader of its events takes. The
+head says how long a body is (RFC 9112 section 6.3): a length, chunks, or the end of the connection. `dial` opens
+connections: all addresses of a host one after the other, each next one a little later (RFC 8305), then TLS.
 """
 
 from __future__ import annotations
@@ -25,618 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 
-# ---- dialling ----
-# Opens connections: all addresses of a host one after the other, each next one a little later (RFC 8305), then TLS.
-
-_NEXT_AFTER: Final = 0.25
-"""Seconds until the next address is tried beside one that has not answered (RFC 8305 section 5)."""
-
-_Connection = TypeVar("_Connection", bound=asyncio.Protocol)
-
-
-async def dial(
-    make: Callable[[], _Connection],
-    host: str,
-    port: int,
-    certificates: ssl.SSLContext | None,
-    name: str | None = None,
-    seconds: float | None = None,
-) -> _Connection:
-    """Opens a connection.
-
-    Args:
-        make: Makes the protocol of the connection.
-        host: A name or an address.
-        port: The port.
-        certificates: What is trusted, for a connection with TLS; None for one without.
-        name: The name that the certificate has to be for, where it is not the host.
-        seconds: How long to wait; None for ever.
-
-    Raises:
-        httpx2.ConnectTimeout: It took too long.
-        httpx2.ConnectError: There is no connection; the cause says why.
-    """
-    try:
-        async with asyncio.timeout(seconds):
-            opened = await _opened(host, port)
-            try:
-                return await _encrypted(make, opened, certificates, name or host)
-            except BaseException:
-                opened.close()
-                raise
-    except TimeoutError as error:
-        # The system has such an error too: then the peer is silent, as it is when the limit is reached.
-        raise httpx2.ConnectTimeout(str(error)) from error
-    except (OSError, UnicodeError) as error:
-        raise httpx2.ConnectError(str(error)) from error
-
-
-async def _encrypted(
-    make: Callable[[], _Connection], opened: socket.socket, certificates: ssl.SSLContext | None, name: str
-) -> _Connection:
-    loop = asyncio.get_running_loop()
-    if certificates is None:
-        _, connection = await loop.create_connection(make, sock=opened)
-        return connection
-    try:
-        _, connection = await loop.create_connection(make, sock=opened, ssl=certificates, server_hostname=name)
-    except ConnectionResetError as error:
-        if error.errno is None:  # asyncio's word for an end in the middle of the handshake
-            raise ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "the connection ended before it was encrypted") from error
-        raise
-    return connection
-
-
-async def _opened(host: str, port: int) -> socket.socket:
-    """The first connection that opens."""
-    addresses = await _addresses(host, port)
-    if len(addresses) == 1:
-        return await _connected(*addresses[0])
-    tries: list[asyncio.Task[socket.socket]] = []
-    try:
-        for address in addresses:
-            tries.append(asyncio.create_task(_connected(*address)))
-            if found := await _first(tries, _NEXT_AFTER):
-                return found
-        while any(not one.done() for one in tries):
-            if found := await _first(tries, None):
-                return found
-    finally:
-        await _end(tries)
-    errors = [error for one in tries if isinstance(error := one.exception(), Exception)]
-    raise OSError("All connection attempts failed") from ExceptionGroup("several addresses were tried", errors)
-
-
-async def _first(tries: Sequence[asyncio.Task[socket.socket]], seconds: float | None) -> socket.socket | None:
-    """A connection that is open, or None when all that were tried have failed or the time is over."""
-    deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
-    while True:
-        for one in tries:
-            if one.done() and not one.cancelled() and one.exception() is None:
-                return one.result()
-        running = [one for one in tries if not one.done()]
-        left = None if deadline is None else deadline - asyncio.get_running_loop().time()
-        if not running or (left is not None and left <= 0):
-            return None
-        await asyncio.wait(running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-
-
-async def _end(tries: Sequence[asyncio.Task[socket.socket]]) -> None:
-    """Ends the tries that are of no use any more, and closes what they opened; the first that opened is in use."""
-    in_use: socket.socket | None = None
-    for one in tries:
-        one.cancel()
-        with suppress(OSError, asyncio.CancelledError):
-            opened = await one
-            if in_use is None:
-                in_use = opened
-            else:
-                opened.close()
-
-
-async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[object, ...]]]:
-    """The addresses of a host, those of IP version 6 and 4 by turns, in the order of the system."""
-    with suppress(ValueError):
-        address = ip_address(host)
-        family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-        if "%" not in host:  # the system resolves the scope of an address
-            return [(family, (host, port))]
-    rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    found = list(dict.fromkeys((family, place) for family, _, _, _, place in rows))
-    first = [one for one in found if one[0] == found[0][0]]
-    second = [one for one in found if one[0] != found[0][0]]
-    return [one for one in chain.from_iterable(zip_longest(first, second)) if one is not None]
-
-
-async def _connected(family: socket.AddressFamily, place: tuple[object, ...]) -> socket.socket:
-    opened = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        opened.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(opened, place)
-    except BaseException:
-        opened.close()
-        raise
-    return opened
-
-
-# ---- message bodies ----
-# Finds the body of an answer in the bytes of its connection, whatever says how long it is (RFC 9112 section 6.3).
-#
-# Sans-IO. `h11` reads heads; bodies are read here, because an answer of a model comes in thousands of small chunks,
-# and `h11` takes 7 µs for each of them, which is more than all that the reader of its events takes.
-
-_NO_BODY: Final = frozenset({204, 304})
-_CHUNK_HEAD: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r\n")
-_LONGEST_LINE: Final = 16 * 1024
-"""Bytes of the line before a chunk."""
-_LARGEST_TRAILERS: Final = 1024 * 1024
-_SHOWN: Final = 40
-
-
-class Body(Protocol):
-    """The body of one answer.
-
-    Attributes:
-        is_whole: Whether its end has come.
-        rest: What came behind its end: a connection with a rest is not used again.
-    """
-
-    is_whole: bool
-    rest: bytes
-
-    def feed(self, data: bytes) -> bytes:
-        """Takes the next bytes of the connection, returns those of the body, possibly none.
-
-        Raises:
-            httpx2.RemoteProtocolError: They are no such body.
-        """
-        ...
-
-    def end(self) -> None:
-        """Takes the end of the connection.
-
-        Raises:
-            httpx2.RemoteProtocolError: The body is not whole.
-        """
-        ...
-
-
-def body_of(method: str, status: int, headers: Iterable[tuple[bytes, bytes]]) -> Body:
-    """The body that a head announces.
-
-    Args:
-        method: Of the request.
-        status: Of the answer.
-        headers: Of the answer, with names in lower case, as `h11` has checked them: one length at the most, and
-            no coding but `chunked`.
-    """
-    fields = dict(headers)
-    if method == "HEAD" or status in _NO_BODY:
-        return SizedBody(0)
-    if b"transfer-encoding" in fields:
-        return ChunkedBody()
-    if b"content-length" in fields:
-        return SizedBody(int(fields[b"content-length"]))
-    return EndlessBody()
-
-
-class SizedBody:
-    """A body of a known length.
-
-    Args:
-        size: Its bytes.
-    """
-
-    __slots__ = ("_missing", "_size", "is_whole", "rest")
-
-    def __init__(self, size: int) -> None:
-        self._size = self._missing = size
-        self.is_whole = size == 0
-        self.rest = b""
-
-    def feed(self, data: bytes) -> bytes:
-        """See :class:`Body`."""
-        body, more = data[: self._missing], data[self._missing :]
-        self._missing -= len(body)
-        self.is_whole = self._missing == 0
-        self.rest += more
-        return body
-
-    def end(self) -> None:
-        """See :class:`Body`."""
-        if not self.is_whole:
-            got = self._size - self._missing
-            raise httpx2.RemoteProtocolError(
-                "peer closed connection without sending complete message body "
-                f"(received {got} bytes, expected {self._size})"
-            )
-
-
-class EndlessBody:
-    """A body that the end of the connection ends."""
-
-    __slots__ = ("is_whole", "rest")
-
-    def __init__(self) -> None:
-        self.is_whole = False
-        self.rest = b""
-
-    def feed(self, data: bytes) -> bytes:
-        """See :class:`Body`."""
-        return data
-
-    def end(self) -> None:
-        """See :class:`Body`."""
-        self.is_whole = True
-
-
-class ChunkedBody:
-    """A body in chunks, each behind its size (RFC 9112 section 7.1). What stands behind the last one is skipped."""
-
-    __slots__ = ("_missing", "_pending", "_trailers", "is_whole", "rest")
-
-    def __init__(self) -> None:
-        self._pending = b""  # of a line that is not whole
-        self._missing = 0  # bytes of the open chunk with the line end behind it
-        self._trailers = -1  # bytes of the lines behind the last chunk; below 0 before them
-        self.is_whole = False
-        self.rest = b""
-
-    def feed(self, data: bytes) -> bytes:
-        """See :class:`Body`."""
-        if self._missing or self._pending or self._trailers >= 0:
-            return self._read(data)
-        # Nearly every read of a live answer is one whole chunk, or a few.
-        first, more = b"", bytearray()  # not a list of pieces: a server may send them byte by byte
-        at = 0
-        while (head := _CHUNK_HEAD.match(data, at)) is not None:
-            begin = head.end()
-            end = begin + int(head[1], 16)
-            if begin == end or data[end : end + 2] != b"\r\n":
-                break
-            if first:
-                more += data[begin:end]
-            else:
-                first = data[begin:end]
-            at = end + 2
-        rest = self._read(data[at:]) if at < len(data) else b""
-        return first + more + rest if more or rest else first
-
-    def end(self) -> None:
-        """See :class:`Body`."""
-        if not self.is_whole:
-            raise httpx2.RemoteProtocolError(
-                "peer closed connection without sending complete message body (incomplete chunked read)"
-            )
-
-    def _read(self, data: bytes) -> bytes:
-        body = bytearray()
-        data = self._pending + data
-        self._pending = b""
-        at = 0
-        while at < len(data) and not self.is_whole:
-            if self._trailers >= 0:
-                at = self._skip_trailer(data, at)
-            elif self._missing:
-                at = self._take(data, at, body)
-            else:
-                at = self._open(data, at)
-        self.rest += data[at:] if self.is_whole else b""
-        return bytes(body)
-
-    def _take(self, data: bytes, at: int, body: bytearray) -> int:
-        """Takes what is there of the open chunk, and the line end behind it."""
-        size = self._missing - 2
-        if size > 0:
-            piece = data[at : at + size]
-            body += piece
-            self._missing -= len(piece)
-            at += len(piece)
-        while 0 < self._missing <= 2 and at < len(data):
-            if data[at] != b"\r\n"[2 - self._missing]:
-                raise _malformed(data[at:])
-            self._missing -= 1
-            at += 1
-        return at
-
-    def _open(self, data: bytes, at: int) -> int:
-        """Reads the line before a chunk, if it is whole."""
-        head = _CHUNK_HEAD.match(data, at)
-        if head is None:
-            line_end = data.find(b"\n", at)
-            if line_end >= 0 or len(data) - at > _LONGEST_LINE:
-                raise _malformed(data[at:])
-            self._pending = data[at:]
-            return len(data)
-        size = int(head[1], 16)
-        if size:
-            self._missing = size + 2
-        else:
-            self._trailers = 0
-        return head.end()
-
-    def _skip_trailer(self, data: bytes, at: int) -> int:
-        """Skips a line behind the last chunk, if it is whole; an empty one is the end."""
-        line_end = data.find(b"\n", at)
-        self._trailers += (len(data) if line_end < 0 else line_end + 1) - at
-        if self._trailers > _LARGEST_TRAILERS:
-            raise httpx2.RemoteProtocolError("illegal trailers: they are too long")
-        if line_end < 0:
-            self._pending = data[at:]
-            self._trailers -= len(self._pending)  # they are looked at once more
-            return len(data)
-        self.is_whole = not data[at:line_end].rstrip(b"\r")
-        return line_end + 1
-
-
-def _malformed(data: bytes) -> httpx2.RemoteProtocolError:
-    return httpx2.RemoteProtocolError(f"illegal chunk header: {data[:_SHOWN]!r}")
-
-
-# ---- http connection ----
-# One connection to a server over HTTP/1.1, as a protocol of asyncio: a request, its answer, then perhaps the next.
-#
-# `h11` writes the head of a request and reads that of an answer, `message_bodies` reads the body.
-
-_LARGEST_HEAD: Final = 100 * 1024
-_MOST_WAITING: Final = 64 * 1024
-"""Bytes that nobody has taken yet; with more, the connection is not read, so that the server has to wait."""
-_SWITCHING_PROTOCOLS: Final = 101
-
-
-class HTTPConnection(asyncio.Protocol):
-    """A connection; serves one request at a time.
-
-    Args:
-        on_lost: Called once the connection is closed.
-
-    Attributes:
-        last_used: When its last answer ended, by the clock of the event loop.
-    """
-
-    def __init__(self, on_lost: Callable[[HTTPConnection], object]) -> None:
-        self.last_used = 0.0
-        self._on_lost = on_lost
-        self._loop = asyncio.get_running_loop()
-        self._transport: asyncio.Transport | None = None
-        self._arrived: bytes | bytearray = b""
-        self._is_paused = False
-        self._ended = False
-        self._error: Exception | None = None
-        self._reader: asyncio.Future[None] | None = None
-
-    # What asyncio calls
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Takes the transport."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's are of another class
-
-    def data_received(self, data: bytes) -> None:
-        """Takes what came."""
-        if not self._arrived:
-            self._arrived = data
-        else:  # one buffer, not a list: a server may send them byte by byte
-            if isinstance(self._arrived, bytes):
-                self._arrived = bytearray(self._arrived)
-            self._arrived += data
-        if len(self._arrived) > _MOST_WAITING and not self._is_paused and self._transport is not None:
-            self._transport.pause_reading()
-            self._is_paused = True
-        self._wake()
-
-    def eof_received(self) -> bool:
-        """Takes the end of the answer's bytes; the connection closes then."""
-        self._ended = True
-        self._wake()
-        return False
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """Takes the end of the connection."""
-        self._ended = True
-        self._error = self._error or error
-        self._on_lost(self)
-        self._wake()
-
-    def _wake(self) -> None:
-        reader = self._reader
-        if reader is not None and not reader.done():
-            reader.set_result(None)
-
-    # What the client calls
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether another request can be sent: nothing has come since the last answer, not even the end."""
-        if self._transport is None or self._ended or self._arrived or self._transport.is_closing():
-            return False
-        socket = self._transport.get_extra_info("socket")
-        return socket is not None and not _is_readable(socket.fileno())
-
-    async def ask(self, request: httpx2.Request, give_back: Callable[[HTTPConnection], object]) -> httpx2.Response:
-        """Sends a request and returns its answer when the head has come.
-
-        Args:
-            request: The request. Its extension `on_sending` is called when its first byte is about to be sent: only
-                here is it known when the connection is open.
-            give_back: Called with a connection that can take the next request, when the answer was read to its end.
-
-        Raises:
-            httpx2.LocalProtocolError: The request cannot be sent.
-            httpx2.RemoteProtocolError: What came is no answer.
-            httpx2.ReadError: The connection broke.
-        """
-        content = await request.aread()
-        try:
-            conversation = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
-            head = conversation.send(
-                h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw)
-            )
-            body = conversation.send(h11.Data(data=content)) if content else b""
-            rest = conversation.send(h11.EndOfMessage())
-            on_sending = request.extensions.get("on_sending")
-            if on_sending is not None:
-                on_sending()
-            self._write(b"".join((head or b"", body or b"", rest or b"")))
-            on_sent = request.extensions.get("on_sent")
-            if on_sent is not None:
-                on_sent()
-            answer = await self._head(conversation)
-        except h11.LocalProtocolError as error:
-            self.abort()
-            raise httpx2.LocalProtocolError(str(error)) from error
-        except h11.RemoteProtocolError as error:
-            self.abort()
-            raise httpx2.RemoteProtocolError(str(error)) from error
-        except BaseException:
-            self.abort()
-            raise
-        read = body_of(request.method, answer.status_code, answer.headers)
-        stream = AnswerBody(self, read, give_back if _is_kept(request, answer) else None)
-        begun, _ = conversation.trailing_data
-        self._arrived = begun + self._arrived
-        return httpx2.Response(
-            answer.status_code,
-            headers=answer.headers.raw_items(),
-            stream=stream,
-            extensions={"http_version": b"HTTP/" + answer.http_version, "reason_phrase": answer.reason, "body": stream},
-        )
-
-    async def read(self) -> bytes:
-        """Waits for bytes and takes all that are there; none at the end.
-
-        Raises:
-            httpx2.ReadError: The connection broke.
-        """
-        if not self._arrived:
-            if not self._ended:
-                await self._come()
-            if not self._arrived:
-                if self._error is not None:
-                    raise httpx2.ReadError(str(self._error)) from self._error
-                return b""
-        data, self._arrived = bytes(self._arrived), b""
-        if self._is_paused and self._transport is not None:
-            self._transport.resume_reading()
-            self._is_paused = False
-        return data
-
-    def abort(self) -> None:
-        """Closes the connection at once."""
-        if self._transport is not None:
-            self._transport.abort()
-
-    def _write(self, data: bytes) -> None:
-        """Writes; what a connection that is lost cannot take is missed by nobody, an answer may have come before."""
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(data)
-
-    async def _come(self) -> None:
-        """Waits until something has come."""
-        self._reader = self._loop.create_future()
-        try:
-            await self._reader
-        finally:
-            self._reader = None
-
-    async def _head(self, conversation: h11.Connection) -> h11.Response:
-        while True:
-            event = conversation.next_event()
-            if isinstance(event, h11.Response):
-                return event
-            if isinstance(event, h11.InformationalResponse):
-                if event.status_code == _SWITCHING_PROTOCOLS:
-                    raise httpx2.RemoteProtocolError("illegal answer: nobody asked for another protocol")
-                continue
-            data = await self.read()
-            if not data:
-                raise httpx2.RemoteProtocolError("Server disconnected without sending a response.")
-            conversation.receive_data(data)
-
-
-class AnswerBody(httpx2.AsyncByteStream):
-    """The body of one answer.
-
-    Args:
-        connection: Where it comes from.
-        body: Finds it in the bytes.
-        give_back: Takes the connection when it can be used again; None if it cannot.
-    """
-
-    def __init__(
-        self, connection: HTTPConnection, body: Body, give_back: Callable[[HTTPConnection], object] | None
-    ) -> None:
-        self._connection = connection
-        self._body = body
-        self._give_back = give_back
-        self._is_closed = False
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        """The pieces of the body, as they come."""
-        while piece := await self.next():
-            yield piece
-
-    async def next(self) -> bytes:
-        """The next piece; empty behind the last.
-
-        Raises:
-            httpx2.RemoteProtocolError: It is no body, or not whole.
-            httpx2.ReadError: The connection broke.
-        """
-        body = self._body
-        try:
-            while not body.is_whole:
-                data = await self._connection.read()
-                if data:
-                    piece = body.feed(data)
-                    if piece:
-                        return piece
-                else:
-                    body.end()
-        except BaseException:
-            self._close(reusable=False)
-            raise
-        return b""
-
-    async def aclose(self) -> None:
-        """Closes the connection, or gives it back if the whole body was read."""
-        self._close(reusable=self._body.is_whole and not self._body.rest)
-
-    def _close(self, *, reusable: bool) -> None:
-        if self._is_closed:
-            return
-        self._is_closed = True
-        if reusable and self._give_back is not None:
-            self._give_back(self._connection)
-        else:
-            self._connection.abort()
-
-
-def _is_kept(request: httpx2.Request, answer: h11.Response) -> bool:
-    """Whether a connection lives on behind an answer (RFC 9112 section 9.3)."""
-    said = [value.lower() for name, value in answer.headers if name == b"connection"]
-    said.append(request.headers.get("connection", "").lower().encode())
-    options = {option.strip() for value in said for option in value.split(b",")}
-    return answer.http_version >= b"1.1" and b"close" not in options
-
-
-def _is_readable(descriptor: int) -> bool:
-    """Whether something has come that the event loop has not seen yet; on an idle connection that is its end."""
-    if descriptor < 0:
-        return True
-    if not hasattr(select, "poll"):  # Windows
-        return bool(select.select([descriptor], [], [], 0)[0])
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))
-
-
-# ---- direct transport ----
-
 _KEPT: Final = 8
 """Idle connections."""
+
 _KEPT_SECONDS: Final = 5.0
 _PORTS: Final = {"http": 80, "https": 443}
-
 _Origin: TypeAlias = tuple[str, str, int, str | None]
 
 
@@ -644,10 +43,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     """Connections to servers, without a proxy; lives in one event loop.
 
     Args:
-        certificates: What is trusted.
-
-    Attributes:
-        certificates: The same.
+        certificates: The trusted certificates.
     """
 
     def __init__(self, certificates: ssl.SSLContext) -> None:
@@ -715,3 +111,579 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     def _drop_idle(self) -> None:
         while self._idle:
             self._idle.popleft()[1].abort()
+
+
+_LARGEST_HEAD: Final = 100 * 1024
+_MOST_WAITING: Final = 64 * 1024
+"""Bytes that are not read yet; with more, the connection is not read, so that the server has to wait."""
+
+_SWITCHING_PROTOCOLS: Final = 101
+
+
+class HTTPConnection(asyncio.Protocol):
+    """A connection; serves one request at a time.
+
+    Args:
+        on_lost: Called once the connection is closed.
+
+    Attributes:
+        last_used: When its last answer ended, by the clock of the event loop.
+    """
+
+    def __init__(self, on_lost: Callable[[HTTPConnection], object]) -> None:
+        self.last_used = 0.0
+        self._on_lost = on_lost
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._arrived: bytes | bytearray = b""
+        self._is_paused = False
+        self._ended = False
+        self._error: Exception | None = None
+        self._reader: asyncio.Future[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Takes the transport."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's are of another class
+
+    def data_received(self, data: bytes) -> None:
+        """Takes what came."""
+        if not self._arrived:
+            self._arrived = data
+        else:  # one buffer, not a list: a server may send them byte by byte
+            if isinstance(self._arrived, bytes):
+                self._arrived = bytearray(self._arrived)
+            self._arrived += data
+        if len(self._arrived) > _MOST_WAITING and not self._is_paused and self._transport is not None:
+            self._transport.pause_reading()
+            self._is_paused = True
+        self._wake()
+
+    def eof_received(self) -> bool:
+        """Takes the end of the answer's bytes; the connection closes then."""
+        self._ended = True
+        self._wake()
+        return False
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Takes the end of the connection."""
+        self._ended = True
+        self._error = self._error or error
+        self._on_lost(self)
+        self._wake()
+
+    def _wake(self) -> None:
+        reader = self._reader
+        if reader is not None and not reader.done():
+            reader.set_result(None)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether another request can be sent: nothing has come since the last answer, not even the end."""
+        if self._transport is None or self._ended or self._arrived or self._transport.is_closing():
+            return False
+        # Something may have come that the event loop has not seen yet; on an idle connection that is its end.
+        socket = self._transport.get_extra_info("socket")
+        if socket is None or socket.fileno() < 0:
+            return False
+        if not hasattr(select, "poll"):  # Windows
+            return not select.select([socket.fileno()], [], [], 0)[0]
+        poll = select.poll()
+        poll.register(socket.fileno(), select.POLLIN)
+        return not poll.poll(0)
+
+    async def ask(self, request: httpx2.Request, give_back: Callable[[HTTPConnection], object]) -> httpx2.Response:
+        """Sends a request and returns its answer when the head has come.
+
+        Args:
+            request: The request. Its extension `on_sending` is called when its first byte is about to be sent: only
+                here is it known when the connection is open.
+            give_back: Called with a connection that can take the next request, when the answer was read to its end.
+
+        Raises:
+            httpx2.LocalProtocolError: The request cannot be sent.
+            httpx2.RemoteProtocolError: What came is no answer.
+            httpx2.ReadError: The connection broke.
+        """
+        content = await request.aread()
+        try:
+            conversation = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
+            head = conversation.send(
+                h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw)
+            )
+            body = conversation.send(h11.Data(data=content)) if content else b""
+            rest = conversation.send(h11.EndOfMessage())
+            on_sending = request.extensions.get("on_sending")
+            if on_sending is not None:
+                on_sending()
+            # A lost connection needs no write: an answer may have come before.
+            if self._transport is not None and not self._transport.is_closing():
+                self._transport.write(b"".join((head or b"", body or b"", rest or b"")))
+            on_sent = request.extensions.get("on_sent")
+            if on_sent is not None:
+                on_sent()
+            answer = await self._head(conversation)
+        except h11.LocalProtocolError as error:
+            self.abort()
+            raise httpx2.LocalProtocolError(str(error)) from error
+        except h11.RemoteProtocolError as error:
+            self.abort()
+            raise httpx2.RemoteProtocolError(str(error)) from error
+        except BaseException:
+            self.abort()
+            raise
+        read = body_of(request.method, answer.status_code, answer.headers)
+        # Whether the connection outlives the answer (RFC 9112 section 9.3).
+        said = [value.lower() for name, value in answer.headers if name == b"connection"]
+        said.append(request.headers.get("connection", "").lower().encode())
+        options = {option.strip() for value in said for option in value.split(b",")}
+        is_kept = answer.http_version >= b"1.1" and b"close" not in options
+        stream = AnswerBody(self, read, give_back if is_kept else None)
+        begun, _ = conversation.trailing_data
+        self._arrived = begun + self._arrived
+        return httpx2.Response(
+            answer.status_code,
+            headers=answer.headers.raw_items(),
+            stream=stream,
+            extensions={"http_version": b"HTTP/" + answer.http_version, "reason_phrase": answer.reason, "body": stream},
+        )
+
+    async def read(self) -> bytes:
+        """Waits for bytes and takes all that are there; none at the end.
+
+        Raises:
+            httpx2.ReadError: The connection broke.
+        """
+        if not self._arrived:
+            if not self._ended:
+                self._reader = self._loop.create_future()
+                try:
+                    await self._reader
+                finally:
+                    self._reader = None
+            if not self._arrived:
+                if self._error is not None:
+                    raise httpx2.ReadError(str(self._error)) from self._error
+                return b""
+        data, self._arrived = bytes(self._arrived), b""
+        if self._is_paused and self._transport is not None:
+            self._transport.resume_reading()
+            self._is_paused = False
+        return data
+
+    def abort(self) -> None:
+        """Closes the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _head(self, conversation: h11.Connection) -> h11.Response:
+        while True:
+            event = conversation.next_event()
+            if isinstance(event, h11.Response):
+                return event
+            if isinstance(event, h11.InformationalResponse):
+                if event.status_code == _SWITCHING_PROTOCOLS:
+                    raise httpx2.RemoteProtocolError("illegal answer: nobody asked for another protocol")
+                continue
+            data = await self.read()
+            if not data:
+                raise httpx2.RemoteProtocolError("Server disconnected without sending a response.")
+            conversation.receive_data(data)
+
+
+class AnswerBody(httpx2.AsyncByteStream):
+    """The body of one answer.
+
+    Args:
+        connection: Gives the bytes.
+        body: Finds the body in them.
+        give_back: Takes the connection when it can be used again; None if it cannot.
+    """
+
+    def __init__(
+        self, connection: HTTPConnection, body: Body, give_back: Callable[[HTTPConnection], object] | None
+    ) -> None:
+        self._connection = connection
+        self._body = body
+        self._give_back = give_back
+        self._is_closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """The pieces of the body, as they come."""
+        while piece := await self.next():
+            yield piece
+
+    async def next(self) -> bytes:
+        """The next piece; empty after the last.
+
+        Raises:
+            httpx2.RemoteProtocolError: It is no body, or not whole.
+            httpx2.ReadError: The connection broke.
+        """
+        body = self._body
+        try:
+            while not body.is_whole:
+                data = await self._connection.read()
+                if data:
+                    piece = body.feed(data)
+                    if piece:
+                        return piece
+                else:
+                    body.end()
+        except BaseException:
+            self._close(reusable=False)
+            raise
+        return b""
+
+    async def aclose(self) -> None:
+        """Closes the connection, or gives it back if the whole body was read."""
+        self._close(reusable=self._body.is_whole and not self._body.rest)
+
+    def _close(self, *, reusable: bool) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if reusable and self._give_back is not None:
+            self._give_back(self._connection)
+        else:
+            self._connection.abort()
+
+
+# ---- Bodies ----
+
+
+_NO_BODY: Final = frozenset({204, 304})
+
+_CHUNK_HEAD: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r\n")
+
+_LONGEST_LINE: Final = 16 * 1024
+"""Bytes of the line before a chunk."""
+
+_LARGEST_TRAILERS: Final = 1024 * 1024
+
+_SHOWN: Final = 40
+
+
+class Body(Protocol):
+    """The body of one answer.
+
+    Attributes:
+        is_whole: Whether its end has come.
+        rest: The bytes after its end: a connection with a rest is not used again.
+    """
+
+    is_whole: bool
+    rest: bytes
+
+    def feed(self, data: bytes) -> bytes:
+        """Takes the next bytes of the connection, returns those of the body, possibly none.
+
+        Raises:
+            httpx2.RemoteProtocolError: They are no such body.
+        """
+        ...
+
+    def end(self) -> None:
+        """Takes the end of the connection.
+
+        Raises:
+            httpx2.RemoteProtocolError: The body is not whole.
+        """
+        ...
+
+
+def body_of(method: str, status: int, headers: Iterable[tuple[bytes, bytes]]) -> Body:
+    """The body that a head announces.
+
+    Args:
+        method: Of the request.
+        status: Of the answer.
+        headers: Of the answer, with names in lower case, as `h11` has checked them: one length at the most, and
+            no coding but `chunked`.
+    """
+    fields = dict(headers)
+    if method == "HEAD" or status in _NO_BODY:
+        return SizedBody(0)
+    if b"transfer-encoding" in fields:
+        return ChunkedBody()
+    if b"content-length" in fields:
+        return SizedBody(int(fields[b"content-length"]))
+    return EndlessBody()
+
+
+class SizedBody:
+    """A body of a known length in bytes."""
+
+    __slots__ = ("_missing", "_size", "is_whole", "rest")
+
+    def __init__(self, size: int) -> None:
+        self._size = self._missing = size
+        self.is_whole = size == 0
+        self.rest = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """See :class:`Body`."""
+        body, more = data[: self._missing], data[self._missing :]
+        self._missing -= len(body)
+        self.is_whole = self._missing == 0
+        self.rest += more
+        return body
+
+    def end(self) -> None:
+        """See :class:`Body`."""
+        if not self.is_whole:
+            got = self._size - self._missing
+            raise httpx2.RemoteProtocolError(
+                "peer closed connection without sending complete message body "
+                f"(received {got} bytes, expected {self._size})"
+            )
+
+
+class EndlessBody:
+    """A body that the end of the connection ends."""
+
+    __slots__ = ("is_whole", "rest")
+
+    def __init__(self) -> None:
+        self.is_whole = False
+        self.rest = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """See :class:`Body`."""
+        return data
+
+    def end(self) -> None:
+        """See :class:`Body`."""
+        self.is_whole = True
+
+
+class ChunkedBody:
+    """A body in chunks, each after its size (RFC 9112 section 7.1). Trailers after the last one are skipped."""
+
+    __slots__ = ("_missing", "_pending", "_trailers", "is_whole", "rest")
+
+    def __init__(self) -> None:
+        self._pending = b""  # of a line that is not whole
+        self._missing = 0  # bytes of the open chunk and of its line end
+        self._trailers = -1  # bytes of the lines after the last chunk; below 0 before them
+        self.is_whole = False
+        self.rest = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """See :class:`Body`."""
+        if self._missing or self._pending or self._trailers >= 0:
+            return self._read(data)
+        # Nearly every read of a live answer is one whole chunk, or a few.
+        first, more = b"", bytearray()  # not a list of pieces: a server may send them byte by byte
+        at = 0
+        while (head := _CHUNK_HEAD.match(data, at)) is not None:
+            begin = head.end()
+            end = begin + int(head[1], 16)
+            if begin == end or data[end : end + 2] != b"\r\n":
+                break
+            if first:
+                more += data[begin:end]
+            else:
+                first = data[begin:end]
+            at = end + 2
+        rest = self._read(data[at:]) if at < len(data) else b""
+        return first + more + rest if more or rest else first
+
+    def end(self) -> None:
+        """See :class:`Body`."""
+        if not self.is_whole:
+            raise httpx2.RemoteProtocolError(
+                "peer closed connection without sending complete message body (incomplete chunked read)"
+            )
+
+    def _read(self, data: bytes) -> bytes:
+        body = bytearray()
+        data = self._pending + data
+        self._pending = b""
+        at = 0
+        while at < len(data) and not self.is_whole:
+            if self._trailers >= 0:
+                at = self._skip_trailer(data, at)
+            elif self._missing:
+                at = self._take(data, at, body)
+            else:
+                at = self._open(data, at)
+        self.rest += data[at:] if self.is_whole else b""
+        return bytes(body)
+
+    def _take(self, data: bytes, at: int, body: bytearray) -> int:
+        """Takes the bytes of the open chunk that have come, and its line end."""
+        size = self._missing - 2
+        if size > 0:
+            piece = data[at : at + size]
+            body += piece
+            self._missing -= len(piece)
+            at += len(piece)
+        while 0 < self._missing <= 2 and at < len(data):
+            if data[at] != b"\r\n"[2 - self._missing]:
+                raise _malformed(data[at:])
+            self._missing -= 1
+            at += 1
+        return at
+
+    def _open(self, data: bytes, at: int) -> int:
+        """Reads the line before a chunk, if it is whole."""
+        head = _CHUNK_HEAD.match(data, at)
+        if head is None:
+            line_end = data.find(b"\n", at)
+            if line_end >= 0 or len(data) - at > _LONGEST_LINE:
+                raise _malformed(data[at:])
+            self._pending = data[at:]
+            return len(data)
+        size = int(head[1], 16)
+        if size:
+            self._missing = size + 2
+        else:
+            self._trailers = 0
+        return head.end()
+
+    def _skip_trailer(self, data: bytes, at: int) -> int:
+        """Skips a line after the last chunk, if it is whole; an empty one is the end."""
+        line_end = data.find(b"\n", at)
+        self._trailers += (len(data) if line_end < 0 else line_end + 1) - at
+        if self._trailers > _LARGEST_TRAILERS:
+            raise httpx2.RemoteProtocolError("illegal trailers: they are too long")
+        if line_end < 0:
+            self._pending = data[at:]
+            self._trailers -= len(self._pending)  # they are looked at once more
+            return len(data)
+        self.is_whole = not data[at:line_end].rstrip(b"\r")
+        return line_end + 1
+
+
+def _malformed(data: bytes) -> httpx2.RemoteProtocolError:
+    return httpx2.RemoteProtocolError(f"illegal chunk header: {data[:_SHOWN]!r}")
+
+
+# ---- Dialling ----
+
+
+_NEXT_AFTER: Final = 0.25
+"""Seconds until the next address is tried beside one that has not answered (RFC 8305 section 5)."""
+
+_Connection = TypeVar("_Connection", bound=asyncio.Protocol)
+
+
+async def dial(
+    make: Callable[[], _Connection],
+    host: str,
+    port: int,
+    certificates: ssl.SSLContext | None,
+    name: str | None = None,
+    seconds: float | None = None,
+) -> _Connection:
+    """Opens a connection.
+
+    Args:
+        make: Makes the protocol of the connection.
+        host: A name or an address.
+        port: The port.
+        certificates: The trusted certificates, for a connection with TLS; None for one without.
+        name: The name in the certificate, where it is not the host.
+        seconds: How long to wait; None for ever.
+
+    Raises:
+        httpx2.ConnectTimeout: It took too long.
+        httpx2.ConnectError: There is no connection; the cause says why.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            opened = await _opened(host, port)
+            try:
+                return await _encrypted(make, opened, certificates, name or host)
+            except BaseException:
+                opened.close()
+                raise
+    except TimeoutError as error:
+        # The system has such an error too: then the peer is silent, as it is when the limit is reached.
+        raise httpx2.ConnectTimeout(str(error)) from error
+    except (OSError, UnicodeError) as error:
+        raise httpx2.ConnectError(str(error)) from error
+
+
+async def _encrypted(
+    make: Callable[[], _Connection], opened: socket.socket, certificates: ssl.SSLContext | None, name: str
+) -> _Connection:
+    loop = asyncio.get_running_loop()
+    if certificates is None:
+        _, connection = await loop.create_connection(make, sock=opened)
+        return connection
+    try:
+        _, connection = await loop.create_connection(make, sock=opened, ssl=certificates, server_hostname=name)
+    except ConnectionResetError as error:
+        if error.errno is None:  # asyncio's word for an end in the middle of the handshake
+            raise ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "the connection ended before it was encrypted") from error
+        raise
+    return connection
+
+
+async def _opened(host: str, port: int) -> socket.socket:
+    """The first connection that opens."""
+    addresses = await _addresses(host, port)
+    if len(addresses) == 1:
+        return await _connected(*addresses[0])
+    tries: list[asyncio.Task[socket.socket]] = []
+    try:
+        for address in addresses:
+            tries.append(asyncio.create_task(_connected(*address)))
+            if found := await _first(tries, _NEXT_AFTER):
+                return found
+        while any(not one.done() for one in tries):
+            if found := await _first(tries, None):
+                return found
+    finally:
+        # Ends the other tries, and closes what they opened; the first that opened is in use.
+        in_use: socket.socket | None = None
+        for one in tries:
+            one.cancel()
+            with suppress(OSError, asyncio.CancelledError):
+                opened = await one
+                if in_use is None:
+                    in_use = opened
+                else:
+                    opened.close()
+    errors = [error for one in tries if isinstance(error := one.exception(), Exception)]
+    raise OSError("All connection attempts failed") from ExceptionGroup("several addresses were tried", errors)
+
+
+async def _first(tries: Sequence[asyncio.Task[socket.socket]], seconds: float | None) -> socket.socket | None:
+    """A connection that is open, or None when all that were tried have failed or the time is over."""
+    deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
+    while True:
+        for one in tries:
+            if one.done() and not one.cancelled() and one.exception() is None:
+                return one.result()
+        running = [one for one in tries if not one.done()]
+        left = None if deadline is None else deadline - asyncio.get_running_loop().time()
+        if not running or (left is not None and left <= 0):
+            return None
+        await asyncio.wait(running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[object, ...]]]:
+    """The addresses of a host, those of IP version 6 and 4 by turns, in the order of the system."""
+    with suppress(ValueError):
+        address = ip_address(host)
+        family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+        if "%" not in host:  # the system resolves the scope of an address
+            return [(family, (host, port))]
+    rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    found = list(dict.fromkeys((family, place) for family, _, _, _, place in rows))
+    first = [one for one in found if one[0] == found[0][0]]
+    second = [one for one in found if one[0] != found[0][0]]
+    return [one for one in chain.from_iterable(zip_longest(first, second)) if one is not None]
+
+
+async def _connected(family: socket.AddressFamily, place: tuple[object, ...]) -> socket.socket:
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        opened.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(opened, place)
+    except BaseException:
+        opened.close()
+        raise
+    return opened

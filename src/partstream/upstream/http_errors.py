@@ -1,4 +1,16 @@
-"""Makes typed errors from HTTP answers that are no streams."""
+"""Makes typed errors from HTTP responses that are no streams, with advice, and removes secrets from errors and outputs.
+
+`http_error` reads a response with an error status: the body as JSON or as an event, plain text, or the HTML page of a
+proxy. LiteLLM's proxy frames an error as an event, under status 500, when it comes before the stream has begun;
+OpenRouter answers 200 once a model has begun, and the body itself names the status. The wait before the next request
+comes from the first place that states one: `retry-after-ms`, which the SDKs of OpenAI and Azure read first;
+`retry-after`; the body; and the headers of the limits, of which only one that is used up counts
+(docs/wires/chat-completions.md#rate-limits).
+
+Advice is the same sentence for every host and command: for a missing path, for a missing list of models, for a key that
+the server refuses or wants. Redaction covers errors, the end of an answer and its names; the parts of an answer stay as
+they are, because they are what the person asked for.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +18,7 @@ import asyncio
 import logging
 import math
 import re
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -25,7 +38,7 @@ from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import asking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from partstream.codec.redaction import Redactor
     from partstream.lm.outputs import StreamOutput
@@ -34,18 +47,152 @@ if TYPE_CHECKING:
     from partstream.upstream.discovery import Fetch
 
 
-# ---- waits ----
-# How many seconds a server asks to wait before the next request, of all the places in which it may say so.
-
 _logger = logging.getLogger("partstream.upstreams")
 
-_MILLISECONDS: Final = "retry-after-ms"
-_REMAINING: Final = "x-ratelimit-remaining"
-_RESET: Final = "x-ratelimit-reset"
-_LIMIT: Final = "ratelimit-"
-_LEFT: Final = "-remaining"
-_ANEW: Final = "-reset"
-"""Headers such as `VENDOR-ratelimit-tokens-remaining`, as Anthropic sends them."""
+
+class ContentTypeError(UpstreamProtocolError):
+    """The upstream answered with a success status, but with other content than requested.
+
+    Attributes:
+        content_type: The media type according to the upstream, or an empty text.
+    """
+
+    def __init__(self, content_type: str, expected: str, statement: str, advice: str = "") -> None:
+        UpstreamError.__init__(self, statement, advice=advice)
+        self.event_type = None
+        self.field = "content-type"
+        self.got = content_type
+        self.expected = expected
+        self.content_type = content_type
+
+
+_REQUEST_IDS: Final = (
+    "x-request-id",
+    "request-id",
+    "apim-request-id",
+    "x-amzn-requestid",
+    "x-vercel-id",
+    "x-goog-request-id",
+    "cf-ray",
+)
+"""The headers in which servers name a request; the server's own before that of a proxy."""
+
+_SHOULD_RETRY: Final = {"true": True, "false": False}
+"""The header by which OpenAI and Anthropic tell their SDKs whether another attempt makes sense."""
+
+_MAX_SHOWN: Final = 200
+
+
+def http_error(
+    status: int, headers: Mapping[str, str], body: bytes, now: datetime, errors: Errors = COMMON_ERRORS
+) -> UpstreamHTTPError:
+    """The error for an answer with an error status.
+
+    Args:
+        status: The status. Where it is one of success, the one that the body itself names counts: OpenRouter answers
+            200 once a model has begun.
+        headers: The headers, by name in lower case.
+        body: The start of the body: JSON, which `errors` reads, plain text, or the HTML page of a proxy.
+        now: The time, for a moment in the headers.
+        errors: How the protocol's servers report errors.
+    """
+    text = body.decode(errors="replace").strip()
+    document = _document(body)
+    read = errors.read_body(document)
+    message = read.message
+    if message is None and text and not text.startswith("<") and document is None:
+        message = text.splitlines()[0][:300]
+    said, advice = _said(status, headers.get("location", ""), text, is_empty=not document)
+    counts = status if status >= 300 or read.status is None else read.status
+    kind = errors.kind_of_body(read, counts)
+    return UpstreamHTTPError(
+        counts,
+        provider_message=message,
+        provider_code=read.code,
+        provider_type=read.type,
+        param=read.param,
+        retry_after=wait_before_retry(counts, headers, now, read.retry_after or wait_in_sentence(message)),
+        body=text,
+        generation_id=read.generation_id,
+        attempts=read.attempts,
+        request_id=next((headers[name][:_MAX_SHOWN] for name in _REQUEST_IDS if headers.get(name)), read.request_id),
+        said=said,
+        advice="" if message else advice,
+        code=kind.code if kind is not None else None,
+        should_retry=_SHOULD_RETRY.get(headers.get("x-should-retry", "").strip().lower()),
+    )
+
+
+def _document(body: bytes) -> Any:
+    """The JSON value of a body, or of the first server-sent event in it; None if it has none."""
+    with suppress(JSONDecodeError):
+        return loads(body)
+    decoder = SSEDecoder()
+    for _name, data in [*decoder.feed(body), *decoder.end()][:1]:
+        with suppress(JSONDecodeError):
+            return loads(data)
+    return None
+
+
+def content_type_error(headers: Mapping[str, str], body: bytes, *, wanted: str, expected: str) -> ContentTypeError:
+    """The error for a successful answer with other content than requested.
+
+    Args:
+        headers: The headers, by name in lower case.
+        body: The start of the body.
+        wanted: The requested content, in words.
+        expected: Its media type.
+    """
+    content_type = bare_media_type(headers.get("content-type", ""))
+    text = body.decode(errors="replace")
+    if page := _web_page(text):
+        return ContentTypeError(content_type, expected, f"the server sent {page}, and no {wanted}", WEB_PAGE_ADVICE)
+    described = f"{content_type or 'something without a type'} that begins with {text[:_MAX_START]!r}"
+    return ContentTypeError(
+        content_type, expected, f"the server sent {described if text else 'nothing'}, and no {wanted} ({expected})"
+    )
+
+
+_MAX_TITLE: Final = 80
+_MAX_START: Final = 60
+_TITLE: Final = re.compile(r"<title[^<>]*>([^<]{0,400})", re.IGNORECASE)
+"""No tag within the tag: a page of nothing but beginnings would be searched again from each of them. And no more than
+a title has: Python refuses to read the number of a character that has thousands of digits."""
+
+_LOGINS: Final = frozenset({*range(200, 400), 401, 403})
+"""The statuses of pages to sign in; the status of any other page names the problem."""
+
+WEB_PAGE_ADVICE: Final = "is the base URL right, or does a proxy or a login stand in the way?"
+
+
+def _web_page(text: str, *, may_be_login: bool = True) -> str | None:
+    """What to call a body that is a web page, with the page's title; None for any other body."""
+    if not text.lstrip().startswith("<"):
+        return None
+    found = _TITLE.search(text)
+    title = " ".join(unescape(found[1]).split())[:_MAX_TITLE] if found else ""
+    name = "a web page, perhaps a login" if may_be_login else "a web page"
+    return f"{name} ({title})" if title else name
+
+
+def _said(status: int, location: str, text: str, *, is_empty: bool) -> tuple[str | None, str]:
+    """Describes an answer without a message, with advice."""
+    if 300 <= status < 400 and location:
+        # The target, which may be relative, without its secrets.
+        target = "an address that is no URL"
+        with suppress(ValueError):
+            address = urlsplit(location)
+            parts = (address.scheme, address.netloc.rpartition("@")[2], address.path, "", "")
+            target = urlunsplit(parts)[:_MAX_SHOWN]
+        return f"it points to {target}", "does the base URL have to begin there, or is that a page to sign in?"
+    if page := _web_page(text, may_be_login=status in _LOGINS):
+        return f"it sent {page}", WEB_PAGE_ADVICE
+    return None if is_empty else f"no message in its answer {text[:_MAX_SHOWN]}", ""
+
+
+# ---- The wait before the next request ----
+
+
 _DATE: Final = re.compile(r"\s*\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)?\s*\Z")
 _FIRST_POINT_IN_TIME: Final = 10**9
 """From here on a number is no duration but seconds since 1970: servers of Chat Completions have both."""
@@ -53,25 +200,35 @@ _FIRST_IN_MILLISECONDS: Final = 10**11
 
 
 def wait_before_retry(status: int, headers: Mapping[str, str], now: datetime, said: float | None) -> float | None:
-    """The seconds to wait, from the first place that says it; None where none does.
-
-    The order: `retry-after-ms`, which the SDKs of OpenAI and Azure read first; `retry-after`; what the body says; and
-    the headers of the limits, of which only one that is used up counts (docs/wires/chat-completions.md#rate-limits).
+    """The seconds to wait, from the first place that states it; None where none does.
 
     Args:
-        status: The status of the answer. What is said beside the two headers counts where the server is busy alone.
+        status: The status of the answer. Only where the server is busy, places beside the two headers count.
         headers: The headers of the answer, by name in lower case.
         now: The time, for a moment in the headers.
-        said: What the body says, in a field or a sentence.
+        said: The wait that the body states, in a field or a sentence.
     """
-    milliseconds = seconds_of(headers.get(_MILLISECONDS, ""))
+    milliseconds = seconds_of(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
     if (seconds := retry_after(headers, now)) is not None:
         return seconds
-    if not _is_busy(status):
+    if status not in {413, 429} and status < 500:
         return None
-    return said if said is not None else _until_reset(headers, now)
+    if said is not None:
+        return said
+    # The longest wait until a limit that is used up begins again: `x-ratelimit-reset-tokens`, or, as Anthropic sends
+    # them, `VENDOR-ratelimit-tokens-reset`.
+    waits = []
+    for name, left in headers.items():
+        stem = name.removesuffix("-remaining")
+        if left.strip() != "0":
+            continue
+        if name.startswith("x-ratelimit-remaining"):
+            waits.append(_until(headers.get(name.replace("remaining", "reset", 1), ""), now))
+        elif stem != name and "ratelimit-" in stem:
+            waits.append(_until(headers.get(f"{stem}-reset", ""), now))
+    return max((wait for wait in waits if wait is not None), default=None)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -85,33 +242,15 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     try:
         wait = float(value)
     except ValueError:
-        wait = _seconds_until(value, now)
+        try:
+            moment = parsedate_to_datetime(value)
+            wait = ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
+        except (ValueError, OverflowError, TypeError, IndexError):  # the parser's, for texts and for large numbers
+            wait = math.nan
     seconds = as_amount(0.0 if wait < 0 else wait, MOST_SECONDS)
     if seconds is None:
         _logger.warning("the header Retry-After: got %.80r, expected a number of seconds or a date; ignored", value)
     return seconds
-
-
-def _is_busy(status: int) -> bool:
-    return status in {413, 429} or status >= 500
-
-
-def _until_reset(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The longest wait until a limit that is used up begins anew: `x-ratelimit-reset-tokens` and its like."""
-    waits = [
-        _until(headers.get(reset, ""), now)
-        for name, left in headers.items()
-        if left.strip() == "0" and (reset := _reset_beside(name)) is not None
-    ]
-    return max((wait for wait in waits if wait is not None), default=None)
-
-
-def _reset_beside(remaining: str) -> str | None:
-    """The header that says when a limit begins anew, by that of what is left of it; None for any other header."""
-    if remaining.startswith(_REMAINING):
-        return _RESET + remaining.removeprefix(_REMAINING)
-    stem = remaining.removesuffix(_LEFT)
-    return stem + _ANEW if stem != remaining and _LIMIT in stem else None
 
 
 def _until(reset: str, now: datetime) -> float | None:
@@ -133,194 +272,33 @@ def _until(reset: str, now: datetime) -> float | None:
     return max(seconds - now.timestamp(), 0.0)
 
 
-def _seconds_until(date: str, now: datetime) -> float:
-    """The seconds from now until a date in a header; NaN for a text that is no date."""
-    try:
-        moment = parsedate_to_datetime(date)
-        return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
-    except (ValueError, OverflowError, TypeError, IndexError):  # what the parser raises for texts and for large numbers
-        return math.nan
+# ---- Redaction ----
 
-
-# ---- http errors ----
-
-_MAX_SHOWN: Final = 200
-_REQUEST_IDS: Final = (
-    "x-request-id",
-    "request-id",
-    "apim-request-id",
-    "x-amzn-requestid",
-    "x-vercel-id",
-    "x-goog-request-id",
-    "cf-ray",
-)
-"""The headers in which servers name a request; the server's own before that of a proxy."""
-_SHOULD_RETRY: Final = {"true": True, "false": False}
-"""The header by which OpenAI and Anthropic tell their SDKs whether another attempt makes sense."""
-_MAX_TITLE: Final = 80
-_MAX_START: Final = 60
-_TITLE: Final = re.compile(r"<title[^<>]*>([^<]{0,400})", re.IGNORECASE)
-"""No tag within the tag: a page of nothing but beginnings would be searched again from each of them. And no more than
-a title has: Python refuses to read the number of a character that has thousands of digits."""
-_FIRST_ERROR: Final = 300
-_REDIRECTS: Final = range(300, 400)
-_LOGINS: Final = frozenset({*range(200, 400), 401, 403})
-"""The statuses of pages to sign in; that of any other page says what is wrong."""
-
-WEB_PAGE_ADVICE: Final = "is the base URL right, or does a proxy or a login stand in the way?"
-_REDIRECT_ADVICE: Final = "does the base URL have to begin there, or is that a page to sign in?"
-
-
-class ContentTypeError(UpstreamProtocolError):
-    """The upstream answered with a success status, but with other content than requested.
-
-    Attributes:
-        content_type: What the upstream calls it, or an empty text.
-    """
-
-    def __init__(self, content_type: str, expected: str, statement: str, advice: str = "") -> None:
-        UpstreamError.__init__(self, statement, advice=advice)
-        self.event_type = None
-        self.field = "content-type"
-        self.got = content_type
-        self.expected = expected
-        self.content_type = content_type
-
-
-def http_error(
-    status: int, headers: Mapping[str, str], body: bytes, now: datetime, errors: Errors = COMMON_ERRORS
-) -> UpstreamHTTPError:
-    """The error for an answer with an error status.
-
-    Args:
-        status: The status. Where it is one of success, the one that the body itself names counts: OpenRouter answers
-            200 once a model has begun.
-        headers: The headers, by name in lower case.
-        body: The start of the body: JSON, which `errors` reads, plain text, or the HTML page of a proxy.
-        now: The time, for a moment in the headers.
-        errors: How the protocol's servers say what went wrong.
-    """
-    text = body.decode(errors="replace").strip()
-    document = _document(body)
-    read = errors.read_body(document)
-    message = read.message
-    if message is None and text and not text.startswith("<") and document is None:
-        message = text.splitlines()[0][:300]
-    said, advice = _said(status, headers.get("location", ""), text, is_empty=not document)
-    counts = status if status >= _FIRST_ERROR or read.status is None else read.status
-    kind = errors.kind_of_body(read, counts)
-    return UpstreamHTTPError(
-        counts,
-        provider_message=message,
-        provider_code=read.code,
-        provider_type=read.type,
-        param=read.param,
-        retry_after=wait_before_retry(counts, headers, now, read.retry_after or wait_in_sentence(message)),
-        body=text,
-        generation_id=read.generation_id,
-        attempts=read.attempts,
-        request_id=_request_id(headers) or read.request_id,
-        said=said,
-        advice="" if message else advice,
-        code=kind.code if kind is not None else None,
-        should_retry=_SHOULD_RETRY.get(headers.get("x-should-retry", "").strip().lower()),
-    )
-
-
-def _document(body: bytes) -> Any:
-    """The JSON value of a body, or of the first server-sent event in it; None if it has none.
-
-    LiteLLM's proxy frames an error as an event, under status 500, when it comes before the stream has begun.
-    """
-    for data in (body, *_first_event(body)):
-        try:
-            return loads(data)
-        except JSONDecodeError:
-            continue
-    return None
-
-
-def _first_event(body: bytes) -> Iterator[bytes]:
-    decoder = SSEDecoder()
-    yield from (data for _name, data in [*decoder.feed(body), *decoder.end()][:1])
-
-
-def _request_id(headers: Mapping[str, str]) -> str | None:
-    return next((headers[name][:_MAX_SHOWN] for name in _REQUEST_IDS if headers.get(name)), None)
-
-
-def content_type_error(headers: Mapping[str, str], body: bytes, *, wanted: str, expected: str) -> ContentTypeError:
-    """The error for a successful answer with other content than requested.
-
-    Args:
-        headers: The headers, by name in lower case.
-        body: The start of the body.
-        wanted: What was asked for, in words.
-        expected: Its media type.
-    """
-    content_type = bare_media_type(headers.get("content-type", ""))
-    text = body.decode(errors="replace")
-    if page := _web_page(text):
-        return ContentTypeError(content_type, expected, f"the server sent {page}, and no {wanted}", WEB_PAGE_ADVICE)
-    described = f"{content_type or 'something without a type'} that begins with {text[:_MAX_START]!r}"
-    return ContentTypeError(
-        content_type, expected, f"the server sent {described if text else 'nothing'}, and no {wanted} ({expected})"
-    )
-
-
-def _web_page(text: str, *, may_be_login: bool = True) -> str | None:
-    """What to call a body that is a web page, with the page's title; None for any other body."""
-    if not text.lstrip().startswith("<"):
-        return None
-    found = _TITLE.search(text)
-    title = " ".join(unescape(found[1]).split())[:_MAX_TITLE] if found else ""
-    name = "a web page, perhaps a login" if may_be_login else "a web page"
-    return f"{name} ({title})" if title else name
-
-
-def _said(status: int, location: str, text: str, *, is_empty: bool) -> tuple[str | None, str]:
-    """Describes an answer without a message, with advice."""
-    if status in _REDIRECTS and location:
-        return f"it points to {_without_query(location)}", _REDIRECT_ADVICE
-    if page := _web_page(text, may_be_login=status in _LOGINS):
-        return f"it sent {page}", WEB_PAGE_ADVICE
-    return None if is_empty else f"no message in its answer {text[:_MAX_SHOWN]}", ""
-
-
-def _without_query(location: str) -> str:
-    """A redirect's target, which may be relative, without what may be secret in it."""
-    try:
-        address = urlsplit(location)
-    except ValueError:
-        return "an address that is no URL"
-    return urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))[:_MAX_SHOWN]
-
-
-# ---- redacted outputs ----
-# Removes the secrets of a request from the outputs of its answer: from errors, from the end, and from names.
-#
-# The parts of an answer stay as they are: they are what the person asked for.
 
 _Error = TypeVar("_Error", bound=LanguageModelError)
 
 
 class _Answer(Protocol):
-    """Where outputs come from."""
+    """The answer that outputs come from; a protocol, because :mod:`partstream.upstream.http` imports this module."""
 
     @property
     def redactor(self) -> Redactor:
-        """Removes what the upstream was sent in secret."""
+        """Removes the secrets that the upstream was sent."""
         ...
 
 
 def redacted_error(error: _Error, redactor: Redactor) -> _Error:
     """The same error, with its message and all its fields redacted; not yet raised again.
 
-    Where it was raised before and what it was raised from are left out: both hold what the upstream sent.
+    Its traceback, cause and context are left out: they hold what the upstream sent.
     """
     error.__cause__ = error.__context__ = error.__traceback__ = None
     fields = vars(error)
-    redacted = {name: _redacted_field(value, redactor) for name, value in fields.items()}
+    # A field is a text, several texts (notes are a list of them), or of another kind.
+    redacted = {
+        name: redactor.redact_values(value) if isinstance(value, str | tuple | list) else value
+        for name, value in fields.items()
+    }
     # A message quotes its fields. One that was cut off in a secret shows its end in the field alone.
     quoted = {
         value: redacted[name] for name, value in fields.items() if isinstance(value, str) and redacted[name] != value
@@ -334,7 +312,7 @@ def redacted_outputs(outputs: list[StreamOutput], answer: _Answer) -> list[Strea
     """The outputs; those that are logged or shown beside the answer are redacted.
 
     Args:
-        outputs: What was read at once.
+        outputs: The outputs of one read.
         answer: Makes the redactor; asked only where there is something to redact.
     """
     for output in outputs:  # nearly always one, and a part
@@ -344,11 +322,6 @@ def redacted_outputs(outputs: list[StreamOutput], answer: _Answer) -> list[Strea
         return outputs
     redactor = answer.redactor
     return [_REDACTED[type(output)](output, redactor) if type(output) in _REDACTED else output for output in outputs]
-
-
-def _redacted_field(value: Any, redactor: Redactor) -> Any:
-    """An error's field: a text, several texts (notes are a list of them), or of another kind."""
-    return redactor.redact_values(value) if isinstance(value, str | tuple | list) else value
 
 
 def _without_quoted(text: Any, quoted: dict[str, str], redactor: Redactor) -> Any:
@@ -374,31 +347,29 @@ def _redacted_finish(finish: Finish, redactor: Redactor) -> Finish:
     )
 
 
-def _redacted_unmapped(unmapped: Unmapped, redactor: Redactor) -> Unmapped:
-    return Unmapped(redactor.redact(unmapped.type), redactor.redact_values(unmapped.data, names=True))
-
-
 _REDACTED: Final[Mapping[type, Callable[[Any, Redactor], StreamOutput]]] = {
     Finish: _redacted_finish,
-    Unmapped: _redacted_unmapped,
+    Unmapped: lambda unmapped, redactor: Unmapped(
+        redactor.redact(unmapped.type), redactor.redact_values(unmapped.data, names=True)
+    ),
 }
 
 
-# ---- missing paths ----
-# Gives advice about a missing path: looks for the paths that the server has.
+# ---- Advice ----
+
 
 _MISSING: Final = frozenset({404, 405})
 _VERSION: Final = "/v1"
 _VERSIONED: Final = re.compile(r"/v\d+(beta\d*|alpha\d*)?(/|$)")
 _OTHER_BASE: Final = re.compile(r"/(?:v\d+(?:beta\d*|alpha\d*)?|api)$")
 _THINGS: Final = re.compile(r"\b(model|response|item|file)\b", re.IGNORECASE)
-"""What else servers do not find; the endpoint itself is in the plural in paths."""
+"""Other things that servers do not find; the endpoint itself is in the plural in paths."""
 _NO_SUCH_MODEL: Final = re.compile(r"models/\S+ is not found\b")
 """Google's message for an unknown model (docs/wires/gemini.md#errors)."""
 _NO_SUCH_PATH: Final = re.compile(r"file not found\.?", re.IGNORECASE)
-"""What llama.cpp's server says of any path that it does not have (tools/server, the handler of errors)."""
+"""The message of llama.cpp's server for any path that it does not have (tools/server, the handler of errors)."""
 _SECONDS: Final = 3.0
-"""For one look: an error is shown behind it."""
+"""For one look: an error is shown after it."""
 _GENERAL: Final = "does the base URL end as the server wants it, often in "
 GENERAL_ADVICE: Final = f"{_GENERAL}{_VERSION}?"
 
@@ -430,32 +401,25 @@ async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfigurati
     base_path = urlsplit(configuration.base_url).path.rstrip("/")
     if base_path.endswith(usual) or (not corner.own_base_path and _VERSIONED.search(base_path)):
         return general
-    # A protocol with a base path of its own stands in the place of another one: /api, and not /v1/api.
+    # A protocol with a base path of its own takes the place of another one: /api, and not /v1/api.
     below = _OTHER_BASE.sub("", base_path) if corner.own_base_path else base_path
-    if await _has_list(fetch, below + usual, corner.models_path):
-        shown = configuration.shown_url.partition("?")[0].rstrip("/")
-        return f"did you mean {shown.removesuffix(base_path.removeprefix(below))}{usual}?"
-    return general
-
-
-async def _has_list(fetch: Fetch, base_path: str, models_path: str) -> bool:
-    path = base_path + models_path
+    path = below + usual + corner.models_path
     try:
         async with asyncio.timeout(_SECONDS):
             response = await fetch(path, {"accept": "application/json"})
-        return response.status == 200 and isinstance(loads(response.body), dict | list)
+        has_list = response.status == 200 and isinstance(loads(response.body), dict | list)
     except (TimeoutError, LanguageModelError, JSONDecodeError) as error:
         _logger.info("no list of models at %s: %s", path, error)
-        return False
+        has_list = False
+    if not has_list:
+        return general
+    shown = configuration.shown_url.partition("?")[0].rstrip("/")
+    return f"did you mean {shown.removesuffix(base_path.removeprefix(below))}{usual}?"
 
-
-# ---- key advice ----
-# What helps where a server refuses the key, or wants one: the same sentence for every host and command.
 
 NO_KEY: Final = "no key was sent, and the server wants one"
 ANOTHER_KEY: Final = "the server wants another key: is this one whole, of this server, and not expired?"
 
-_UNAUTHORIZED: Final = 401
 _PERHAPS: Final = frozenset({400, 403})
 """Gemini answers a wrong key with 400 (docs/wires/gemini.md#errors), others with 403."""
 _SAYS_KEY: Final = re.compile(
@@ -469,7 +433,7 @@ def is_about_the_key(error: LanguageModelError) -> bool:
     """Whether the server refuses a request because of its key, or for want of one."""
     if not isinstance(error, UpstreamHTTPError):
         return False
-    if error.http_status == _UNAUTHORIZED:
+    if error.http_status == 401:
         return True
     return error.http_status in _PERHAPS and bool(_SAYS_KEY.search(error.provider_message or ""))
 

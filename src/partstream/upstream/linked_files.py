@@ -1,7 +1,8 @@
 """Fetches the files of an answer that the server gives by address.
 
-The address is a stranger's: it is the model that names it. So it never gets the upstream's key or headers, it must not
-lead into this machine or its network unless the upstream itself is there, and time and size are limited.
+The address comes from the model, so it is not trusted. It never gets the upstream's key or headers, it must not lead
+into this machine or its network unless the upstream itself is there, and time and size are limited. Each redirect is
+checked in the same way. A file that is not fetched is shown as a link.
 """
 
 from __future__ import annotations
@@ -45,12 +46,7 @@ _INSIDE_OF_IPV6: Final = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48"
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """The limits of fetching.
-
-    Attributes:
-        size: The most bytes of a file.
-        seconds: The most time for a file, redirects included.
-    """
+    """The limits of fetching: the most bytes of a file, and the most seconds for it, redirects included."""
 
     size: int = 16 * 1024 * 1024
     seconds: float = 20.0
@@ -175,38 +171,27 @@ class LinkedFiles:
 
         Raises:
             _NotFetchedError: It leads where an answer must not lead.
+            OSError: Its host has no address.
         """
         url = urlsplit(address)
         if url.scheme not in _PORTS or not url.hostname:
             raise _NotFetchedError("it is no http or https URL")
         if "@" in url.netloc:
             raise _NotFetchedError("it holds a user name")
-        found = await self._resolved(url.hostname, url.port or _PORTS[url.scheme])
-        if not self._is_upstream(address) and not all(map(is_public, found)):
+        port = url.port or _PORTS[url.scheme]
+        # All IP addresses of the host; any of them may be used.
+        rows = await asyncio.get_running_loop().getaddrinfo(url.hostname, port, type=1)  # SOCK_STREAM
+        found = [ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
+        # Scheme, host and port (RFC 6454 section 4).
+        own = urlsplit(self._configuration.base_url)
+        origins = {(one.scheme, one.hostname, one.port or _PORTS.get(one.scheme)) for one in (url, own)}
+        if len(origins) > 1 and not all(map(is_public, found)):
             raise _NotFetchedError("it leads to this machine or its network")
         if is_behind_proxy:
             return _Target(address, url.netloc, url.hostname)
         host = f"[{found[0]}]" if isinstance(found[0], IPv6Address) else str(found[0])
         pinned = url._replace(netloc=host if url.port is None else f"{host}:{url.port}", fragment="")
         return _Target(urlunsplit(pinned), url.netloc, url.hostname)
-
-    async def _resolved(self, host: str, port: int) -> list[IPv4Address | IPv6Address]:
-        """All IP addresses of a host; any of them may be used.
-
-        Raises:
-            OSError: It has none.
-        """
-        rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=1)  # SOCK_STREAM
-        return [ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
-
-    def _is_upstream(self, address: str) -> bool:
-        return _origin(address) == _origin(self._configuration.base_url)
-
-
-def _origin(address: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port (RFC 6454 section 4)."""
-    url = urlsplit(address)
-    return url.scheme, url.hostname, url.port or _PORTS.get(url.scheme)
 
 
 def _shown(address: str) -> str:

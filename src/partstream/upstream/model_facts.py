@@ -1,7 +1,9 @@
 """The known facts about a model, each with its source; knows no server and no VS Code.
 
-None means unknown. Only :mod:`partstream.upstream.model_information` and :mod:`partstream.upstream.model_information`
-decide what to assume for unknown facts.
+None means unknown. Only :mod:`partstream.upstream.model_information` decides what to assume for unknown facts.
+
+`Fields` reads one JSON object of a server's answer carefully. A value of an unexpected type counts as unknown and is
+noted: a wrong number must not hide a model.
 """
 
 from __future__ import annotations
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from partstream.conversation.preparation import ContextEdit, ThinkingForm
     from partstream.lm.provider import LanguageModelChatInformation
 
-
-# ---- records ----
 
 T = TypeVar("T")
 
@@ -43,13 +43,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact(Generic[T]):
-    """A value and its source.
-
-    Attributes:
-        value: The value.
-        source: The source.
-        field: The source's own name of the field; for a computed value, the fields it was computed from.
-    """
+    """A value, its source, and the source's own name of the field; for a computed value, the fields of its terms."""
 
     value: T
     source: Source
@@ -92,7 +86,6 @@ class ModelRecord:
     Attributes:
         id: The server's id of the model; goes into requests unchanged.
         name: The server's name of the model for people.
-        description: The server's description, a sentence or more.
         creator: The model's creator, if the server names it beside the id.
         context_window: The most tokens of prompt and answer together.
         max_input_tokens: The most tokens of a prompt, if prompts have a limit of their own.
@@ -105,7 +98,7 @@ class ModelRecord:
         usual_effort: The reasoning level of a request that names none.
         thinking_forms: The ways in which the model can be asked to think.
         can_stop_thinking: Whether a request may ask the model not to think.
-        context_edits: What the server can do to shorten a conversation with the model.
+        context_edits: The ways in which the server can shorten a conversation with the model.
         loaded_window: The window with which the server loads the model, where requests may ask for another one.
         trained_window: The largest window with which the model can be loaded.
         pricing: The prices.
@@ -152,11 +145,6 @@ def merged(record: ModelRecord, better: ModelRecord) -> ModelRecord:
     return replace(record, **known)
 
 
-# ---- fields ----
-# Reads one JSON object of a server's answer carefully; knows no server.
-#
-# A value of an unexpected type counts as unknown and is noted: a wrong number must not hide a model.
-
 _MAX_TEXT: Final = 2000
 _MAX_ITEMS: Final = 200
 _MAX_PROBLEMS: Final = 100
@@ -174,10 +162,6 @@ class Problem(str):
 
 class Fields:
     """One object; a path such as `top_provider.context_length` names a field of an inner object.
-
-    Attributes:
-        where: The object's place in the answer, such as `data[3]`.
-        source: The source of the object's facts.
 
     Args:
         values: The object.
@@ -316,18 +300,14 @@ class Fields:
             self._problems.append(problem)
 
 
-# ---- known capabilities ----
-# What of a model's facts the writer of a request is told, without their sources.
-
-
 def known_capabilities(record: ModelRecord) -> ModelCapabilities:
-    """The facts of a record; what is assumed where a fact is unknown is none of them."""
+    """The facts of a record without their sources, for the writer of a request; assumptions are no facts."""
     facts: dict[str, Any] = {one.name: getattr(record, one.name) for one in fields(ModelCapabilities)}
     return ModelCapabilities(**{name: None if fact is None else fact.value for name, fact in facts.items()})
 
 
 def stated_capabilities(model: LanguageModelChatInformation) -> ModelCapabilities:
-    """What a person states who configures a model as VS Code is shown it."""
+    """The capabilities that a person states by configuring a model in VS Code's own form."""
     tools = model.capabilities.tool_calling
     return ModelCapabilities(
         max_input_tokens=model.max_input_tokens,

@@ -1,4 +1,17 @@
-"""Puts a question to one model: prepares the request, counts it, sends it and reports the answer."""
+"""Sends a host's request to one model: prepares it, counts it, sends it and reports the response.
+
+`RequestSender` prepares the request in no protocol's words and has its tokens estimated, beside the request where the
+number is not needed before. It sends the request over :mod:`partstream.upstream.transport`, which repeats what failed
+before its first event. Where the upstream refuses state of earlier answers, or an optional field of the body, the request is
+sent again without that, each thing once; `RefusedFields` remembers what each model refused. An input that is too long
+ends the attempts: what is left out makes no input shorter. No attempt follows once a part was reported.
+
+`AttemptReport` reports one attempt: parts as they arrive, then the marker for the next request, then the usage, which
+consumers take for the last part. `RequestTokens` holds the estimate, and learns from the end of the answer or from a
+refusal. An upstream's own count is asked for only if a setting wants it; no answer depends on it. The cost of an answer
+is the one that the upstream reports, else its tokens by list prices. `ForwardingProgress` passes the parts of all
+attempts to the host, and the end once.
+"""
 
 from __future__ import annotations
 
@@ -61,401 +74,42 @@ if TYPE_CHECKING:
     from partstream.upstream.model_facts import Pricing
 
 
-# ---- answer report ----
-# Reports one answer to its consumer: parts as they arrive, then the state for the next request and the usage.
-
-
-class AttemptReport:
-    """The report of one attempt at an answer.
-
-    Args:
-        question: What is answered, and where the parts go.
-        state: What the answer leaves behind.
-        tokens: Learns how the answer ended, and gives its usage.
-        stores: Whether the upstream was asked to store the answer.
-    """
-
-    def __init__(self, question: ModelCall, state: ResponseState, tokens: RequestTokens, *, stores: bool) -> None:
-        self._question = question
-        self._progress = question.progress
-        self._state = state
-        self._tokens = tokens
-        self._stores = stores
-        self._unmapped: Counter[str] = Counter()
-        self._is_empty = True
-
-    def hand_on(self, output: StreamOutput) -> None:
-        """Takes the next output of the adapter.
-
-        Raises:
-            LanguageModelError: The answer ended with it.
-        """
-        match output:
-            case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
-                self._is_empty = self._is_empty and isinstance(output, ThinkingPart)
-                self._progress.report(self._state.see(output))
-            case Unmapped(type=kind):
-                self._unmapped[kind] += 1
-            case Finish():
-                self._end(output)
-
-    def _end(self, finish: Finish) -> None:
-        if self._is_empty and finish.error is None:
-            finish = replace(finish, outcome=Outcome.FAILED, error=_emptiness(finish))
-        self._progress.attempt_ended(finish)
-        reason = finish.reason
-        if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:
-            # The hosts say it where a person looks: the chat, the log of VS Code, the line of a served answer.
-            word = f" ({reason.raw})" if reason.raw else ""
-            _logger.debug("the answer of %s was cut: %s%s", self._question.shown_model_id, cause, word)
-        if self._unmapped:
-            _logger.info("the answer held what has no part: %s", dict(self._unmapped))
-        if finish.error is None:
-            # Before the usage, which consumers take for the last part.
-            self._leave_marker(finish.response_id if self._stores else None)
-        usage = self._tokens.answered(finish)
-        # Of an answer that failed before its first part nobody is told: another may still be had.
-        if usage is not None and (self._progress.has_begun or finish.error is None):
-            self._progress.report(usage)
-        if finish.error is not None:
-            raise finish.error
-
-    def _leave_marker(self, response_id: str | None) -> None:
-        question = self._question
-        history = partial(history_digest, question.messages)
-        marker = self._state.marker(question.shown_model_id, response_id, history)
-        if marker is not None:
-            self._progress.report(marker)
-
-
-_CUTS: Final = {
-    UnifiedFinishReason.LENGTH: "it reached its token limit",
-    UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
-}
-"""Why an answer ends before the model has finished it."""
-
-_HELP: Final = {
-    UnifiedFinishReason.LENGTH: "allow more output tokens (`maxOutputTokens`), or less thinking (`reasoningEffort`)",
-    UnifiedFinishReason.CONTENT_FILTER: "a filter of the server stopped the answer",
-}
-"""What helps against an empty answer, by its finish reason."""
-
-
-def _emptiness(finish: Finish) -> EmptyAnswerError:
-    """The error for an answer in which there is nothing to show."""
-    reason, usage = finish.reason, finish.usage
-    return EmptyAnswerError(
-        None if reason is None else reason.raw or reason.unified,
-        None if usage is None else usage.output_tokens,
-        None if usage is None else usage.reasoning_tokens,
-        advice=finish.explanation or ("" if reason is None else _HELP.get(reason.unified, "")),
-    )
-
-
-# ---- refusals ----
-# What the models of one upstream refuse of a request, and what a request holds without it.
-
-_IDENTITY_SIZE: Final = 12
-"""The bytes of the identity of a request, on wires where each has one."""
-
-_MOST_OF_A_MODEL: Final = 100
-"""A person may try any number of values; those that were refused first are tried again first."""
-
-
-class RefusedFields:
-    """Remembers which optional fields each model of one upstream refused; serves any number of requests at once.
-
-    A field is tried again after as long as a learned limit is valid: servers are replaced. Where only a value was
-    refused, that is remembered as long as this object lives: the value may be a person's own.
-
-    Args:
-        upstream: The identity of the upstream: a digest, never an address.
-        ledger: Remembers longer than this object; None for a memory of this object alone.
-        clock: Returns the seconds since 1970.
-    """
-
-    def __init__(
-        self, upstream: str = "", ledger: Ledger | None = None, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._upstream = upstream
-        self._ledger = ledger
-        self._clock = clock
-        self._is_read = ledger is None
-        self._taken = 0
-        self._learned: dict[str, dict[str, float]] = {}
-        self._said: set[tuple[str, str]] = set()
-
-    def of(self, model_id: str) -> frozenset[str]:
-        """The names of the fields that a model refuses."""
-        self._read()
-        since = self._clock() - LIMIT_SECONDS
-        return frozenset(name for name, learned in self._learned.get(model_id, {}).items() if learned >= since)
-
-    def keep(self, model_id: str, names: frozenset[str]) -> None:
-        """Remembers the fields without which a model answered."""
-        new, now = names - self.of(model_id), self._clock()
-        learned = self._learned.setdefault(model_id, {})
-        for name in new:
-            if len(learned) >= _MOST_OF_A_MODEL:
-                del learned[min(learned, key=learned.__getitem__)]
-            learned[name] = now
-            self._said.add((model_id, name))
-            if self._ledger is not None and "=" not in name:
-                self._ledger.keep_refusal(self._upstream, model_id, name, now)
-        if self._ledger is not None and new:
-            self._ledger.flush()
-
-    def say_what_is_left_out(self, upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings) -> None:
-        """Logs once which fields a request goes without because they were refused before this object was made.
-
-        Args:
-            upstream: Writes the request.
-            asked: The request.
-            ours: The settings as they are where a person has set none.
-        """
-        model_id = asked.model_id
-        unsaid = {name for name in self.of(model_id) if (model_id, name) not in self._said}
-        if not unsaid:
-            return
-        whole = upstream.write(asked)
-        missing = frozenset(name for name in unsaid if upstream.leave_out(whole, {name}).body != whole.body)
-        if not missing:
-            return
-        self._said |= {(model_id, name) for name in missing}
-        chosen = set_by_a_person(upstream, asked, ours, missing)
-        whose = f" (you set {_shown(chosen)})" if chosen else ""
-        level = logging.WARNING if chosen else logging.INFO
-        _logger.log(level, "%s refused %s before%s: left out", model_id, _shown(missing), whose)
-
-    def _read(self) -> None:
-        """Reads once what was learned before this object, and again when another ledger has told of a refusal."""
-        if self._ledger is None or (self._is_read and self._taken == self._ledger.taken_refusals):
-            return
-        self._taken = self._ledger.taken_refusals
-        known = self._ledger.refusals(self._upstream)
-        self._is_read = known is not None  # not in time: read again with the next request
-        for model_id, learned in (known or {}).items():
-            self._learned[model_id] = {**learned, **self._learned.get(model_id, {})}
-
-
-def written(upstream: RequestWriterSpec, asked: ChatRequest, left_out: frozenset[str]) -> WireRequest:
-    """A request on its wire, without the optional fields that are left out.
-
-    Raises:
-        RequestNotExpressibleError: The protocol has no form for something in the request.
-    """
-    request = upstream.write(asked)
-    if upstream.identify is not None:
-        request = upstream.identify(request, token_hex(_IDENTITY_SIZE))
-    return upstream.leave_out(request, left_out) if left_out else request
-
-
-def less_of(
-    upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings, error: UpstreamError, sending: Sending
-) -> Sending:
-    """How a request is sent without what an error refuses; as before where it refuses nothing that was sent.
-
-    Args:
-        upstream: Writes the request.
-        asked: The request that was refused.
-        ours: The settings as they are where a person has set none.
-        error: The refusal.
-        sending: How the request was sent.
-    """
-    carried = sending.carried.without_first(upstream.errors.refused(error))
-    if carried != sending.carried:
-        _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
-        return replace(sending, carried=carried)
-    sent = written(upstream, asked, sending.left_out)
-    fields = upstream.errors.refused_fields(error, sent.body) - sending.left_out
-    less = upstream.leave_out(sent, fields)
-    if not fields or less.body == sent.body:
-        return sending
-    _say(asked.model_id, fields, set_by_a_person(upstream, asked, ours, fields), _in_its_place(sent, less), error)
-    return replace(sending, left_out=sending.left_out | fields)
-
-
-def _say(
-    model_id: str, fields: frozenset[str], chosen: frozenset[str], in_its_place: Mapping[str, Any], error: UpstreamError
-) -> None:
-    """Logs what is left out and why: as a warning where the answer may be another one than a person asked for."""
-    whose = f" (you set {_shown(chosen)})" if chosen else ""
-    how = ", ".join(f"with {name} {value!r:.40}" for name, value in in_its_place.items()) or "without it"
-    is_other = any(not name.startswith("max_") for name in in_its_place)
-    level = logging.WARNING if chosen or is_other else logging.INFO
-    _logger.log(level, "%s refuses %s%s: sent again %s; %s", model_id, _shown(fields), whose, how, error)
-
-
-def _shown(names: Collection[str]) -> str:
-    """The fields without their values, which may be nobody's business."""
-    return ", ".join(sorted({name.partition("=")[0] for name in names}))
-
-
-def _in_its_place(sent: WireRequest, less: WireRequest) -> Mapping[str, Any]:
-    """The plain values that the second request has and the first had not: twins, and other values."""
-    return {
-        name: value
-        for name, value in less.body.items()
-        if isinstance(value, str | int | float) and sent.body.get(name) != value
-    }
-
-
-def set_by_a_person(
-    upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings, names: frozenset[str]
-) -> frozenset[str]:
-    """Which of the fields a request has because a person chose them: by an option, in the picker, or in a setting.
-
-    Args:
-        upstream: Writes the request.
-        asked: The request.
-        ours: The settings as they are where a person has set none.
-        names: The fields.
-    """
-    plain = upstream.write(replace(asked, options={}, reasoning_effort=None, context_size=None, settings=ours))
-    return frozenset(name for name in names if upstream.leave_out(plain, {name}).body == plain.body)
-
-
-# ---- retry ----
-# Sends a request once more without what its upstream refused: carried state, or optional fields of the body.
+_logger = logging.getLogger("partstream.upstreams")
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
-    """How a request is sent.
+class ModelCall:
+    """A conversation whose next message is asked for; a value, for any of the models that may be asked.
 
     Attributes:
-        carried: The state of earlier answers that it carries.
-        left_out: The names of the optional fields that it goes without, see
-            :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`.
+        shown_model_id: The model as the host names it.
+        progress: Where the answer is reported.
+        token: Cancelled when no caller waits for the answer any more.
     """
 
-    carried: Carried
-    left_out: frozenset[str] = frozenset()
+    shown_model_id: str
+    messages: Sequence[ChatMessage]
+    options: RequestOptions
+    progress: ForwardingProgress
+    token: CancellationToken
 
+    @property
+    def may_be_asked_again(self) -> bool:
+        """Whether another attempt may follow: nothing was reported, and the caller still waits."""
+        return not self.progress.has_begun and not self.token.is_cancellation_requested
 
-async def send_without_what_is_refused(
-    question: ModelCall,
-    send: Callable[[Sending], Awaitable[None]],
-    sending: Sending,
-    less_of: Callable[[UpstreamError, Sending], Sending],
-) -> Sending:
-    """Sends a request; if the upstream refuses something of it, sends it again without that, each thing once.
-
-    Args:
-        question: What is asked; it must not be answered already.
-        send: Sends the request in the way that it is given.
-        sending: How the request is sent at first.
-        less_of: The way without what an error refuses; the same way where the error is about something else. It must
-            hold less of the request each time.
-
-    Returns:
-        How the request was sent that was answered.
-
-    Raises:
-        UpstreamError: The upstream refuses something else, or the answer broke after its first part.
-    """
-    while True:
-        try:
-            await send(sending)
-        except ContextLengthExceededError:  # what is left out makes no input shorter
-            raise
-        except UpstreamError as error:
-            less = sending if not question.may_be_asked_again else less_of(error, sending)
-            if less == sending:
-                raise
-            sending = less
-        else:
-            return sending
-
-
-# ---- upstream counts ----
-# Asks an upstream how many tokens a request has before it is sent; the answer never depends on it.
-
-COUNT_SECONDS: Final = 2.0
-"""Seconds that an upstream has to count; the request waits for it."""
-_MOST_FAILURES: Final = 3
-_OK: Final = 200
-
-
-class UpstreamCounts:
-    """The counting endpoint of one upstream.
-
-    Args:
-        fetch: Sends the question.
-        base_path: The path of the base URL.
-        endpoint: The endpoint of the protocol, or None where it has none.
-
-    Attributes:
-        failures: How often in a row it did not count; after some it is not asked any more.
-    """
-
-    def __init__(self, fetch: Fetch, base_path: str, endpoint: CountEndpoint | None) -> None:
-        self._fetch = fetch
-        self._base_path = base_path.rstrip("/")
-        self._endpoint = endpoint
-        self.failures = 0
-
-    async def count(self, request: WireRequest, headers: Mapping[str, str]) -> TokenCount | None:
-        """The tokens of a request; None where the upstream does not say it in time.
-
-        Args:
-            request: The request as it would be sent.
-            headers: The headers that somebody set for it; they win over those of the protocol.
-        """
-        if self._endpoint is None or self.failures >= _MOST_FAILURES:
-            return None
-        question = self._endpoint.question(request)
-        path, body = self._base_path + question.path, body_document(question.body)
-        sent = {**question.headers, **headers, "content-type": "application/json"}
-        try:
-            async with asyncio.timeout(COUNT_SECONDS):
-                answer = await self._fetch(path, sent, body)
-            tokens = _tokens_in(answer, path, self._endpoint.answer_field)
-        except (UpstreamError, TimeoutError) as error:
-            self.failures += 1
-            rest = "; it is not asked any more" if self.failures == _MOST_FAILURES else ""
-            said = str(error) or f"not within {COUNT_SECONDS:g} s"
-            _logger.info("the upstream did not count a request, time %d in a row: %s%s", self.failures, said, rest)
-            return None
-        self.failures = 0
-        return TokenCount(tokens, CountSource.COUNTED)
-
-
-def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
-    """The count in an answer: `{"input_tokens": 14}`."""
-    got = f"HTTP {answer.status}"
-    if answer.status == _OK:
-        try:
-            document = loads(answer.body)
-        except JSONDecodeError:
-            document = None
-        tokens = as_count(document.get(field)) if isinstance(document, dict) else None
-        if tokens is not None:
-            return tokens
-        got = repr(answer.body[:200])
-    raise UpstreamProtocolError(
-        event_type=f"the answer of {path}", field=field, got=got, expected="a number of tokens of at least 0"
-    )
-
-
-# ---- request sender ----
-
-_logger = logging.getLogger("partstream.upstreams")
 
 _MAX_SAID: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A question for one model.
+    """A request to one model.
 
     Attributes:
-        question: The question.
-        origin: The upstream and the model, by which state of earlier answers is known again.
+        origin: The upstream and the model, by which state of earlier answers is recognised.
         prepared: The request in no protocol's words.
-        tokens: What is known of its tokens.
-        model: The model.
-        fits_answer: Whether the request says by its expected tokens how long the answer may be.
+        fits_answer: Whether the request bounds the answer by its expected tokens.
     """
 
     question: ModelCall
@@ -477,11 +131,11 @@ class RequestSender:
     Args:
         configuration: Which upstream, and how requests to it are written.
         http: The connections to it.
-        fingerprint: What tells it from others: a digest, never an address.
-        tokens: Makes what is known of the tokens of a question to a model.
-        refused: What the models refused before; None for nothing.
-        server: The known server that it was found out to be; None for the one that the base URL tells.
-        capabilities: Says what is known of a model by its id.
+        fingerprint: Its identity: a digest, never an address.
+        tokens: Makes the tokens of a request to a model.
+        refused: The fields that the models refused before; None for none.
+        server: The known server that it was found out to be; None for the one at the base URL.
+        capabilities: Gives the known capabilities of a model by its id.
     """
 
     def __init__(
@@ -621,85 +275,355 @@ class RequestSender:
                 _logger.warning("%s: %s; said once", note.where, note.subject)
 
 
-# ---- costs ----
-# The cost of an answer: as the upstream reports it, else its tokens by list prices.
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How a request is sent: the state of earlier answers that it carries, and the optional fields that it lacks, see
+    :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
 
-_MOST_DIGITS: Final = 40
-_TICK: Final = Decimal("1e-10")
-"""US dollars. Recording xai-text: 1,466,250 ticks are 1 token at $0.30, 11 at $0.075 and 291 at $0.50 a million."""
-
-
-def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
-    """The cost of an answer in US dollars; None if neither the cost nor all needed prices are known."""
-    reported = _reported_cost(finish)
-    if reported is None and finish.usage is not None and pricing is not None:
-        reported = _list_cost(finish.usage, pricing)
-    return None if reported is None else as_amount(float(reported), MOST_DOLLARS)
+    carried: Carried
+    left_out: frozenset[str] = frozenset()
 
 
-def _reported_cost(finish: Finish) -> Decimal | None:
-    """The cost that the upstream reports.
+async def send_without_what_is_refused(
+    question: ModelCall,
+    send: Callable[[Sending], Awaitable[None]],
+    sending: Sending,
+    less_of: Callable[[UpstreamError, Sending], Sending],
+) -> Sending:
+    """Sends a request; if the upstream refuses something of it, sends it again without that, each thing once.
 
-    Sources: the Vercel AI Gateway's `providerMetadata.gateway.cost`, a string; OpenRouter's `usage.cost`, a number;
-    Perplexity's `usage.cost.total_cost`; xAI's `usage.cost_in_usd_ticks` (recordings of Chat Completions).
+    Args:
+        question: What is asked; it must not be answered already.
+        send: Sends the request in the way that it is given.
+        sending: How the request is sent at first.
+        less_of: The way without what an error refuses; the same way where the error is about something else. It must
+            hold less of the request each time.
+
+    Returns:
+        How the request was sent that was answered.
+
+    Raises:
+        UpstreamError: The upstream refuses something else, or the answer broke after its first part.
     """
-    said = [about.get("cost") for about in finish.provider_metadata.values() if isinstance(about, dict)]
-    costs = (_dollars(value) for value in said)
-    reported = next((cost for cost in costs if cost is not None), None)
-    return _cost_in_usage(finish.usage.raw) if reported is None and finish.usage is not None else reported
+    while True:
+        try:
+            await send(sending)
+        except ContextLengthExceededError:  # what is left out makes no input shorter
+            raise
+        except UpstreamError as error:
+            less = sending if not question.may_be_asked_again else less_of(error, sending)
+            if less == sending:
+                raise
+            sending = less
+        else:
+            return sending
 
 
-def _cost_in_usage(raw: Mapping[str, Any]) -> Decimal | None:
-    cost = raw.get("cost")
-    if isinstance(cost, dict):
-        return _dollars(cost.get("total_cost"))
-    if cost is None:
-        ticks = _dollars(raw.get("cost_in_usd_ticks"), most=MOST_DOLLARS / _TICK)
-        return None if ticks is None else ticks * _TICK
-    charged, details = _dollars(cost), raw.get("cost_details")
-    if charged is None or raw.get("is_byok") is not True or not isinstance(details, dict):
-        return charged
-    # With a key of one's own, OpenRouter charges its fee alone, and the provider of the model sends a bill too.
-    return charged + (_dollars(details.get("upstream_inference_cost")) or 0)
+# ---- The report to the host ----
 
 
-def _list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
-    """The tokens times their prices; None if a price or a number is missing.
+class AttemptReport:
+    """The report of one attempt at an answer.
 
-    Tokens read from the cache and written into it cost as much as others where no price of their own is listed. Not all
-    servers say what they wrote into it; there the true cost may be some per cent higher.
+    Args:
+        question: The request, and where the parts go.
+        state: The state for the next request.
+        tokens: Learns how the answer ended, and gives its usage.
+        stores: Whether the upstream was asked to store the answer.
     """
-    if usage.input_tokens is None or usage.output_tokens is None:
-        return None
-    prices = pricing
-    if pricing.long_context is not None and usage.input_tokens >= (pricing.long_context_from or 0):
-        prices = pricing.long_context
-    if prices.input is None or prices.output is None:
-        return None
-    read = min(usage.cached_tokens or 0, usage.input_tokens)
-    written = min(usage.cache_write_tokens or 0, usage.input_tokens - read)
-    cache_read = prices.input if prices.cache_read is None else prices.cache_read
-    cache_write = prices.input if prices.cache_write is None else prices.cache_write
-    other = (usage.input_tokens - read - written) * prices.input
-    return other + read * cache_read + written * cache_write + usage.output_tokens * prices.output
+
+    def __init__(self, question: ModelCall, state: ResponseState, tokens: RequestTokens, *, stores: bool) -> None:
+        self._question = question
+        self._progress = question.progress
+        self._state = state
+        self._tokens = tokens
+        self._stores = stores
+        self._unmapped: Counter[str] = Counter()
+        self._is_empty = True
+
+    def hand_on(self, output: StreamOutput) -> None:
+        """Takes the next output of the adapter.
+
+        Raises:
+            LanguageModelError: The answer ended with it.
+        """
+        match output:
+            case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
+                self._is_empty = self._is_empty and isinstance(output, ThinkingPart)
+                self._progress.report(self._state.see(output))
+            case Unmapped(type=kind):
+                self._unmapped[kind] += 1
+            case Finish():
+                self._end(output)
+
+    def _end(self, finish: Finish) -> None:
+        if self._is_empty and finish.error is None:
+            reason, usage = finish.reason, finish.usage
+            emptiness = EmptyAnswerError(
+                None if reason is None else reason.raw or reason.unified,
+                None if usage is None else usage.output_tokens,
+                None if usage is None else usage.reasoning_tokens,
+                advice=finish.explanation or ("" if reason is None else _HELP.get(reason.unified, "")),
+            )
+            finish = replace(finish, outcome=Outcome.FAILED, error=emptiness)
+        self._progress.attempt_ended(finish)
+        reason = finish.reason
+        if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:
+            # The hosts say it where a person looks: the chat, the log of VS Code, the line of a served answer.
+            word = f" ({reason.raw})" if reason.raw else ""
+            _logger.debug("the answer of %s was cut: %s%s", self._question.shown_model_id, cause, word)
+        if self._unmapped:
+            _logger.info("the answer held what has no part: %s", dict(self._unmapped))
+        if finish.error is None:
+            # Before the usage, which consumers take for the last part.
+            history = partial(history_digest, self._question.messages)
+            response_id = finish.response_id if self._stores else None
+            marker = self._state.marker(self._question.shown_model_id, response_id, history)
+            if marker is not None:
+                self._progress.report(marker)
+        shown = self._tokens.answered(finish)
+        # An answer that failed before its first part reports no usage: another attempt may follow.
+        if shown is not None and (self._progress.has_begun or finish.error is None):
+            self._progress.report(shown)
+        if finish.error is not None:
+            raise finish.error
 
 
-def _dollars(value: Any, most: Decimal = Decimal(MOST_DOLLARS)) -> Decimal | None:
-    """The amount in a number or a text, or None; the log names a value that is none."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    try:
-        amount = Decimal(str(value)[:_MOST_DIGITS])
-    except (InvalidOperation, ValueError):  # an integer of thousands of digits has no text
-        amount = Decimal("NaN")
-    if amount.is_finite() and 0 <= amount <= most:
-        return amount
-    _logger.warning("the upstream reports a cost that is no amount in dollars (%.40s); it counts as unknown", amount)
-    return None
+_CUTS: Final = {
+    UnifiedFinishReason.LENGTH: "it reached its token limit",
+    UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
+}
+"""Why an answer ends before the model has finished it."""
+
+_HELP: Final = {
+    UnifiedFinishReason.LENGTH: "allow more output tokens (`maxOutputTokens`), or less thinking (`reasoningEffort`)",
+    UnifiedFinishReason.CONTENT_FILTER: "a filter of the server stopped the answer",
+}
+"""What helps against an empty answer, by its finish reason."""
 
 
-# ---- request tokens ----
-# The tokens of one request: the estimate of them, and what its answer or refusal teaches.
+class ForwardingProgress:
+    """Passes the parts of an answer to the caller's progress, and its end once.
+
+    Several attempts may be made at one answer: with less carried state, or of a fallback model.
+
+    Args:
+        progress: Where the answer is reported; its end too, for a :class:`FinishingProgress`.
+
+    Attributes:
+        has_begun: Whether a part was reported; then no other attempt may follow.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self.has_begun = False
+        self._progress = progress
+        self._draining = as_kind(progress, DrainingProgress)
+        self._finishing = as_kind(progress, FinishingProgress)
+        self._waiting = as_kind(progress, WaitingProgress)
+        self._last: Finish | None = None
+
+    def report(self, part: ResponsePart) -> None:
+        """Reports a part."""
+        self.has_begun = True
+        self._progress.report(part)
+
+    async def drain(self) -> None:
+        """Waits for a consumer that is slower than the upstream."""
+        if self._draining is not None:
+            await self._draining.drain()
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Announces that the next attempt begins after some seconds."""
+        if self._waiting is not None:
+            self._waiting.wait(reason, seconds)
+
+    def attempt_ended(self, finish: Finish) -> None:
+        """Takes the end of one attempt; another may follow."""
+        self._last = finish
+
+    def answered(self) -> None:
+        """Passes on the end of the last attempt, if it had one."""
+        if self._last is not None:
+            self._tell(self._last)
+
+    def failed(self, error: LanguageModelError) -> None:
+        """Passes on that the answer fails with `error`, and what else the upstream said about its end."""
+        last = self._last
+        # An attempt that got no response at all says nothing; what is kept then is of the attempt before it.
+        if last is None or last.error is None or last.error not in (error, error.__cause__):
+            last = Finish(Outcome.FAILED)
+        self._tell(replace(last, error=error))
+
+    def _tell(self, finish: Finish) -> None:
+        if self._finishing is not None:
+            self._finishing.finish(finish)
+
+
+# ---- Refused fields ----
+
+
+_IDENTITY_SIZE: Final = 12
+"""The bytes of the identity of a request, on wires where each has one."""
+
+_MOST_OF_A_MODEL: Final = 100
+"""A person may try any number of values; the oldest refusals are forgotten first."""
+
+
+class RefusedFields:
+    """Remembers which optional fields each model of one upstream refused; serves any number of requests at once.
+
+    A field is tried again after as long as a learned limit is valid: servers are replaced. Where only a value was
+    refused, that is remembered as long as this object lives: the value may be a person's own.
+
+    Args:
+        upstream: The identity of the upstream: a digest, never an address.
+        ledger: Remembers longer than this object; None for a memory of this object alone.
+        clock: Returns the seconds since 1970.
+    """
+
+    def __init__(
+        self, upstream: str = "", ledger: Ledger | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._upstream = upstream
+        self._ledger = ledger
+        self._clock = clock
+        self._is_read = ledger is None
+        self._taken = 0
+        self._learned: dict[str, dict[str, float]] = {}
+        self._said: set[tuple[str, str]] = set()
+
+    def of(self, model_id: str) -> frozenset[str]:
+        """The names of the fields that a model refuses."""
+        self._read()
+        since = self._clock() - LIMIT_SECONDS
+        return frozenset(name for name, learned in self._learned.get(model_id, {}).items() if learned >= since)
+
+    def keep(self, model_id: str, names: frozenset[str]) -> None:
+        """Remembers the fields without which a model answered."""
+        new, now = names - self.of(model_id), self._clock()
+        learned = self._learned.setdefault(model_id, {})
+        for name in new:
+            if len(learned) >= _MOST_OF_A_MODEL:
+                del learned[min(learned, key=learned.__getitem__)]
+            learned[name] = now
+            self._said.add((model_id, name))
+            if self._ledger is not None and "=" not in name:
+                self._ledger.keep_refusal(self._upstream, model_id, name, now)
+        if self._ledger is not None and new:
+            self._ledger.flush()
+
+    def say_what_is_left_out(self, upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings) -> None:
+        """Logs once which fields a request lacks because they were refused before this object was made.
+
+        Args:
+            upstream: Writes the request.
+            asked: The request.
+            ours: The settings of a request without a person's own.
+        """
+        model_id = asked.model_id
+        unsaid = {name for name in self.of(model_id) if (model_id, name) not in self._said}
+        if not unsaid:
+            return
+        whole = upstream.write(asked)
+        missing = frozenset(name for name in unsaid if upstream.leave_out(whole, {name}).body != whole.body)
+        if not missing:
+            return
+        self._said |= {(model_id, name) for name in missing}
+        chosen = set_by_a_person(upstream, asked, ours, missing)
+        whose = f" (you set {_shown(chosen)})" if chosen else ""
+        level = logging.WARNING if chosen else logging.INFO
+        _logger.log(level, "%s refused %s before%s: left out", model_id, _shown(missing), whose)
+
+    def _read(self) -> None:
+        """Reads once what was learned before this object, and again after a refusal from another ledger."""
+        if self._ledger is None or (self._is_read and self._taken == self._ledger.taken_refusals):
+            return
+        self._taken = self._ledger.taken_refusals
+        known = self._ledger.refusals(self._upstream)
+        self._is_read = known is not None  # not in time: read again with the next request
+        for model_id, learned in (known or {}).items():
+            self._learned[model_id] = {**learned, **self._learned.get(model_id, {})}
+
+
+def written(upstream: RequestWriterSpec, asked: ChatRequest, left_out: frozenset[str]) -> WireRequest:
+    """A request on its wire, without the optional fields that are left out.
+
+    Raises:
+        RequestNotExpressibleError: The protocol has no form for something in the request.
+    """
+    request = upstream.write(asked)
+    if upstream.identify is not None:
+        request = upstream.identify(request, token_hex(_IDENTITY_SIZE))
+    return upstream.leave_out(request, left_out) if left_out else request
+
+
+def less_of(
+    upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings, error: UpstreamError, sending: Sending
+) -> Sending:
+    """How a request is sent without what an error refuses; as before where it refuses nothing that was sent.
+
+    Args:
+        upstream: Writes the request.
+        asked: The request that was refused.
+        ours: The settings of a request without a person's own.
+        error: The refusal.
+        sending: How the request was sent.
+    """
+    carried = sending.carried.without_first(upstream.errors.refused(error))
+    if carried != sending.carried:
+        _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
+        return replace(sending, carried=carried)
+    sent = written(upstream, asked, sending.left_out)
+    fields = upstream.errors.refused_fields(error, sent.body) - sending.left_out
+    less = upstream.leave_out(sent, fields)
+    if not fields or less.body == sent.body:
+        return sending
+    _say(asked.model_id, fields, set_by_a_person(upstream, asked, ours, fields), _in_its_place(sent, less), error)
+    return replace(sending, left_out=sending.left_out | fields)
+
+
+def _say(
+    model_id: str, fields: frozenset[str], chosen: frozenset[str], in_its_place: Mapping[str, Any], error: UpstreamError
+) -> None:
+    """Logs what is left out and why: as a warning where the answer may be another one than a person asked for."""
+    whose = f" (you set {_shown(chosen)})" if chosen else ""
+    how = ", ".join(f"with {name} {value!r:.40}" for name, value in in_its_place.items()) or "without it"
+    is_other = any(not name.startswith("max_") for name in in_its_place)
+    level = logging.WARNING if chosen or is_other else logging.INFO
+    _logger.log(level, "%s refuses %s%s: sent again %s; %s", model_id, _shown(fields), whose, how, error)
+
+
+def _shown(names: Collection[str]) -> str:
+    """The fields without their values, which may be private."""
+    return ", ".join(sorted({name.partition("=")[0] for name in names}))
+
+
+def _in_its_place(sent: WireRequest, less: WireRequest) -> Mapping[str, Any]:
+    """The plain values that the second request has and the first had not: twins, and other values."""
+    return {
+        name: value
+        for name, value in less.body.items()
+        if isinstance(value, str | int | float) and sent.body.get(name) != value
+    }
+
+
+def set_by_a_person(
+    upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings, names: frozenset[str]
+) -> frozenset[str]:
+    """Which of the fields a request has because a person chose them: by an option, in the picker, or in a setting.
+
+    Args:
+        upstream: Writes the request.
+        asked: The request.
+        ours: The settings of a request without a person's own.
+        names: The fields.
+    """
+    plain = upstream.write(replace(asked, options={}, reasoning_effort=None, context_size=None, settings=ours))
+    return frozenset(name for name in names if upstream.leave_out(plain, {name}).body == plain.body)
+
+
+# ---- Tokens ----
+
 
 NEARLY_FULL: Final = 0.9
 """The part of the input limit from which on a request is named in the log. It is sent all the same: an estimate can be
@@ -709,16 +633,16 @@ wrong, and the upstream knows."""
 class RequestTokens:
     """The known tokens of one request.
 
-    Whoever sends it makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimated_beside`, so
-    that no answer waits for the ledger's file. Otherwise it is made when it is first needed.
+    The sender makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimated_beside`, so that no
+    answer waits for the ledger's file. Otherwise it is made when it is first needed.
 
     Args:
-        accounting: What counts and learns.
+        accounting: Counts and learns.
         model: The model that is asked, with its limit as it is known now.
         messages: The conversation.
-        options: Holds the tools, and the host's name of the conversation.
-        pricing: What the model costs, or None.
-        on_limit_change: Called when the limit of the model is another one from now on.
+        options: The tools, and the host's name of the conversation.
+        pricing: The prices of the model, or None.
+        on_limit_change: Called when the limit of the model has changed.
     """
 
     def __init__(
@@ -751,7 +675,12 @@ class RequestTokens:
         if self._estimate is not None:
             yield
             return
-        estimating = self._estimating = asyncio.create_task(self._estimate_and_log())
+
+        async def estimate_and_log() -> None:
+            await self.estimate()
+            self.log_expected()
+
+        estimating = self._estimating = asyncio.create_task(estimate_and_log())
         try:
             yield
         finally:
@@ -763,10 +692,6 @@ class RequestTokens:
         """Waits for the estimate that is made beside the request."""
         if self._estimating is not None:
             await self._estimating
-
-    async def _estimate_and_log(self) -> None:
-        await self.estimate()
-        self.log_expected()
 
     @property
     def _made(self) -> RequestEstimate:
@@ -860,7 +785,11 @@ class RequestTokens:
             error: The refusal.
             overflow: The numbers that it names.
         """
-        limit = overflow.limit or self._limit_without_a_number(overflow)
+        limit = overflow.limit
+        if not limit and overflow.speaks_of_tokens:  # too many bytes of a request do not limit its tokens
+            # A limit below the sent tokens, so that the next request is shorter; at least half of the known limit.
+            known = self._model.max_input_tokens
+            limit = max(known // 2, min(known, int(self._made.total.tokens * NEARLY_FULL)))
         self._accounting.overflowed(self._made, limit=limit, actual=overflow.count)
         self._on_limit_change()
         return ContextLengthExceededError(
@@ -871,101 +800,141 @@ class RequestTokens:
             provider_code=error.provider_code,
         )
 
-    def _limit_without_a_number(self, overflow: Overflow) -> int | None:
-        """A limit below the sent tokens, so that the next request is shorter; at least half of the known limit.
 
-        None where the bytes of a request were too many: that says nothing of tokens.
-        """
-        if not overflow.speaks_of_tokens:
-            return None
-        known = self._model.max_input_tokens
-        return max(known // 2, min(known, int(self._made.total.tokens * NEARLY_FULL)))
+COUNT_SECONDS: Final = 2.0
+"""Seconds that an upstream has to count; the request waits for it."""
+
+_MOST_FAILURES: Final = 3
 
 
-# ---- question ----
-# The question of a host as a value, for whichever models are asked.
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCall:
-    """A conversation whose next message is asked for.
-
-    Attributes:
-        shown_model_id: The model as the host names it.
-        messages: The conversation.
-        options: What goes with it.
-        progress: Where the answer is reported.
-        token: Cancelled when nobody waits for the answer any more.
-    """
-
-    shown_model_id: str
-    messages: Sequence[ChatMessage]
-    options: RequestOptions
-    progress: ForwardingProgress
-    token: CancellationToken
-
-    @property
-    def may_be_asked_again(self) -> bool:
-        """Whether another attempt may follow: nothing was reported, and the caller still waits."""
-        return not self.progress.has_begun and not self.token.is_cancellation_requested
-
-
-# ---- answer progress ----
-# The progress of one answer over all its attempts: its parts and its end.
-
-
-class ForwardingProgress:
-    """Passes the parts of an answer to the caller's progress, and its end once.
-
-    Several attempts may be made at one answer: with less carried state, or of a fallback model.
+class UpstreamCounts:
+    """The counting endpoint of one upstream.
 
     Args:
-        progress: Where the answer is reported; one that is no :class:`FinishingProgress` is not told its end.
+        fetch: Sends the question.
+        base_path: The path of the base URL.
+        endpoint: The endpoint of the protocol, or None where it has none.
 
     Attributes:
-        has_begun: Whether a part was reported; then no other attempt may follow.
+        failures: How often in a row it did not count; after three it is not asked any more.
     """
 
-    def __init__(self, progress: Progress) -> None:
-        self.has_begun = False
-        self._progress = progress
-        self._draining = as_kind(progress, DrainingProgress)
-        self._finishing = as_kind(progress, FinishingProgress)
-        self._waiting = as_kind(progress, WaitingProgress)
-        self._last: Finish | None = None
+    def __init__(self, fetch: Fetch, base_path: str, endpoint: CountEndpoint | None) -> None:
+        self._fetch = fetch
+        self._base_path = base_path.rstrip("/")
+        self._endpoint = endpoint
+        self.failures = 0
 
-    def report(self, part: ResponsePart) -> None:
-        """Reports a part."""
-        self.has_begun = True
-        self._progress.report(part)
+    async def count(self, request: WireRequest, headers: Mapping[str, str]) -> TokenCount | None:
+        """The tokens of a request; None where the upstream does not say it in time.
 
-    async def drain(self) -> None:
-        """Waits for a consumer that is slower than the upstream."""
-        if self._draining is not None:
-            await self._draining.drain()
+        Args:
+            request: The request as it would be sent.
+            headers: The headers that were set for it; they win over those of the protocol.
+        """
+        if self._endpoint is None or self.failures >= _MOST_FAILURES:
+            return None
+        question = self._endpoint.question(request)
+        path, body = self._base_path + question.path, body_document(question.body)
+        sent = {**question.headers, **headers, "content-type": "application/json"}
+        try:
+            async with asyncio.timeout(COUNT_SECONDS):
+                answer = await self._fetch(path, sent, body)
+            tokens = _tokens_in(answer, path, self._endpoint.answer_field)
+        except (UpstreamError, TimeoutError) as error:
+            self.failures += 1
+            rest = "; it is not asked any more" if self.failures == _MOST_FAILURES else ""
+            said = str(error) or f"not within {COUNT_SECONDS:g} s"
+            _logger.info("the upstream did not count a request, time %d in a row: %s%s", self.failures, said, rest)
+            return None
+        self.failures = 0
+        return TokenCount(tokens, CountSource.COUNTED)
 
-    def wait(self, reason: str, seconds: float) -> None:
-        """Announces that the next attempt begins after some seconds."""
-        if self._waiting is not None:
-            self._waiting.wait(reason, seconds)
 
-    def attempt_ended(self, finish: Finish) -> None:
-        """Takes the end of one attempt; another may follow."""
-        self._last = finish
+def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
+    """The count in an answer: `{"input_tokens": 14}`."""
+    got = f"HTTP {answer.status}"
+    if answer.status == 200:
+        try:
+            document = loads(answer.body)
+        except JSONDecodeError:
+            document = None
+        tokens = as_count(document.get(field)) if isinstance(document, dict) else None
+        if tokens is not None:
+            return tokens
+        got = repr(answer.body[:200])
+    raise UpstreamProtocolError(
+        event_type=f"the answer of {path}", field=field, got=got, expected="a number of tokens of at least 0"
+    )
 
-    def answered(self) -> None:
-        """Passes on the end of the last attempt, if it had one."""
-        if self._last is not None:
-            self._tell(self._last)
 
-    def failed(self, error: LanguageModelError) -> None:
-        """Passes on that the answer fails with `error`, and what else the upstream said about its end."""
-        last = self._last
-        # An attempt that got no response at all says nothing; what is kept then is of the attempt before it.
-        if last is None or last.error is None or last.error not in (error, error.__cause__):
-            last = Finish(Outcome.FAILED)
-        self._tell(replace(last, error=error))
+# ---- Costs ----
 
-    def _tell(self, finish: Finish) -> None:
-        if self._finishing is not None:
-            self._finishing.finish(finish)
+
+_MOST_DIGITS: Final = 40
+
+_TICK: Final = Decimal("1e-10")
+"""US dollars. Recording xai-text: 1,466,250 ticks are 1 token at $0.30, 11 at $0.075 and 291 at $0.50 a million."""
+
+
+def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
+    """The cost of an answer in US dollars; None if neither the cost nor all needed prices are known."""
+    # The Vercel AI Gateway's `providerMetadata.gateway.cost`, a string.
+    said = [about.get("cost") for about in finish.provider_metadata.values() if isinstance(about, dict)]
+    reported = next((cost for cost in map(_dollars, said) if cost is not None), None)
+    if reported is None and finish.usage is not None:
+        reported = _cost_in_usage(finish.usage.raw)
+        if reported is None and pricing is not None:
+            reported = _list_cost(finish.usage, pricing)
+    return None if reported is None else as_amount(float(reported), MOST_DOLLARS)
+
+
+def _cost_in_usage(raw: Mapping[str, Any]) -> Decimal | None:
+    """OpenRouter's `usage.cost`, a number; Perplexity's `usage.cost.total_cost`; xAI's `usage.cost_in_usd_ticks`
+    (recordings of Chat Completions)."""
+    cost = raw.get("cost")
+    if isinstance(cost, dict):
+        return _dollars(cost.get("total_cost"))
+    if cost is None:
+        ticks = _dollars(raw.get("cost_in_usd_ticks"), most=MOST_DOLLARS / _TICK)
+        return None if ticks is None else ticks * _TICK
+    charged, details = _dollars(cost), raw.get("cost_details")
+    if charged is None or raw.get("is_byok") is not True or not isinstance(details, dict):
+        return charged
+    # With a key of one's own, OpenRouter charges its fee alone, and the provider of the model sends a bill too.
+    return charged + (_dollars(details.get("upstream_inference_cost")) or 0)
+
+
+def _list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
+    """The tokens times their prices; None if a price or a number is missing.
+
+    Tokens read from the cache and written into it cost as much as others where no price of their own is listed. Not all
+    servers report the tokens written into it; there the true cost may be some per cent higher.
+    """
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    prices = pricing
+    if pricing.long_context is not None and usage.input_tokens >= (pricing.long_context_from or 0):
+        prices = pricing.long_context
+    if prices.input is None or prices.output is None:
+        return None
+    read = min(usage.cached_tokens or 0, usage.input_tokens)
+    written = min(usage.cache_write_tokens or 0, usage.input_tokens - read)
+    cache_read = prices.input if prices.cache_read is None else prices.cache_read
+    cache_write = prices.input if prices.cache_write is None else prices.cache_write
+    other = (usage.input_tokens - read - written) * prices.input
+    return other + read * cache_read + written * cache_write + usage.output_tokens * prices.output
+
+
+def _dollars(value: Any, most: Decimal = Decimal(MOST_DOLLARS)) -> Decimal | None:
+    """The amount in a number or a text, or None; the log names a value that is none."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        amount = Decimal(str(value)[:_MOST_DIGITS])
+    except (InvalidOperation, ValueError):  # an integer of thousands of digits has no text
+        amount = Decimal("NaN")
+    if amount.is_finite() and 0 <= amount <= most:
+        return amount
+    _logger.warning("the upstream reports a cost that is no amount in dollars (%.40s); it counts as unknown", amount)
+    return None

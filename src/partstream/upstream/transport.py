@@ -1,6 +1,17 @@
-"""Sends a request and hands on the outputs of its answer: limits of time, and retries.
+"""Sends a request and passes on the outputs of its answer: limits of time, retries, pauses of the server.
 
-Knows HTTP and nothing of a protocol: bytes go into a reader, outputs come out.
+Bytes go into a reader, outputs come out; this module knows HTTP and nothing of a protocol. `Transport.stream` makes
+attempts. It sends again, with growing waits, what failed before its first event, and what reports the status of a busy
+server in its first events: OpenRouter answers 200 once a model has begun. A failure after the first event ends the
+answer with an error. `stream_over_pauses` goes on with an answer that its upstream paused, until it is whole: for its
+reader it is one answer.
+
+The head of the response decides how the body is read (`form_of`): as a stream, as one document in its place, or as an
+error, whatever its status. `Deadlines` computes the limits: to the first event, between two reads, and in total. An
+error is raised outside the `except` clause of the client's error, which may quote a key and must not be its context.
+
+A trace writes one line for each event: its time, its type, its ids and its outputs, and nothing that a person or a
+model wrote.
 """
 
 from __future__ import annotations
@@ -55,392 +66,20 @@ if TYPE_CHECKING:
     from partstream.upstream.http import HTTPAnswer, UpstreamHTTP
 
 
-# ---- deadlines ----
-# Turns the time limits of one request into deadlines, and ends what waits longer.
-
-_Result = TypeVar("_Result")
-
-_LAST_WORDS: Final = 2.0
-"""Seconds to wait for what an upstream adds to an error, or to its word that the end is near."""
-
-_LIMIT: Final = "the setting timeouts.{} is the limit"
-
-
-class Deadlines:
-    """Computes the next deadline from what has arrived; the clock is the caller's.
-
-    Args:
-        timeouts: The limits.
-        start: The moment of the request, in seconds of any clock.
-    """
-
-    __slots__ = ("_ending", "_first_event", "_idle", "_timeouts", "_total")
-
-    def __init__(self, timeouts: Timeouts, start: float) -> None:
-        self._timeouts = timeouts
-        self.restart(start)
-
-    def restart(self, start: float) -> None:
-        """Starts again for another attempt."""
-        self._total = start + self._timeouts.total
-        self._first_event: float | None = start + self._timeouts.first_event
-        self._idle = 0.0
-        self._ending = False
-
-    def arrived(self, now: float, *, events: bool, ending: bool) -> None:
-        """Notes that bytes arrived, whether they held events, and whether the upstream announced the end."""
-        if events:
-            self._first_event = None
-        if not (ending and self._ending):  # what still arrives then buys no more time
-            self._idle = now + (min(_LAST_WORDS, self._timeouts.idle) if ending else self._timeouts.idle)
-        self._ending = ending
-
-    def resumed(self, now: float) -> None:
-        """Notes that reading goes on: while the consumer took what had arrived, the upstream was not silent."""
-        if not self._ending:
-            self._idle = max(self._idle, now + self._timeouts.idle)
-
-    @property
-    def next(self) -> float:
-        """The time of the next deadline."""
-        return min(self._total, self._idle if self._first_event is None else self._first_event)
-
-    def error(self) -> UpstreamTimeoutError:
-        """The error for the deadline that comes next."""
-        if self.next == self._total:
-            return UpstreamTimeoutError(TimeoutPhase.TOTAL, self._timeouts.total, advice=_LIMIT.format("total"))
-        if self._first_event is not None:
-            advice = f"it may have to load the model first; {_LIMIT.format('firstEvent')}"
-            return UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, self._timeouts.first_event, advice=advice)
-        return UpstreamTimeoutError(TimeoutPhase.IDLE, self._timeouts.idle, advice=_LIMIT.format("idle"))
-
-
-class LimitedWaits:
-    """Ends each of many waits at the deadline that comes next then, with one timer for all of them.
-
-    `asyncio.timeout_at` sets a timer for each wait and takes it back, which takes longer than to read what came.
-
-    Args:
-        deadlines: The deadlines; they move only while nobody waits.
-    """
-
-    __slots__ = ("_deadlines", "_loop", "_set_for", "_timer", "_waiting", "_was_ended")
-
-    def __init__(self, deadlines: Deadlines) -> None:
-        self._deadlines = deadlines
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
-        self._set_for = 0.0
-        self._waiting: asyncio.Task[object] | None = None
-        self._was_ended = False
-
-    async def wait(self, result: Awaitable[_Result]) -> _Result:
-        """Waits for a result.
-
-        Raises:
-            TimeoutError: The deadline was reached.
-        """
-        deadline = self._deadlines.next
-        if self._timer is None or deadline < self._set_for:
-            self._set(deadline)
-        task = self._waiting = asyncio.current_task()
-        cancelling = 0 if task is None else task.cancelling()
-        try:
-            return await result
-        except asyncio.CancelledError as error:
-            if self._was_ended and task is not None and task.uncancel() <= cancelling:
-                raise TimeoutError from error
-            raise
-        finally:
-            self._waiting = None
-            self._was_ended = False
-
-    def close(self) -> None:
-        """Takes the timer back."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _set(self, deadline: float) -> None:
-        self.close()
-        self._set_for = deadline
-        self._timer = self._loop.call_at(deadline, self._reached)
-
-    def _reached(self) -> None:
-        """Ends the wait, unless its deadline was moved since the timer was set."""
-        self._timer = None
-        if self._waiting is None:
-            return
-        if self._deadlines.next > self._loop.time():
-            self._set(self._deadlines.next)
-        else:
-            self._was_ended = True
-            self._waiting.cancel()
-
-
-# ---- documents ----
-# Reads answers that are no stream: documents and errors.
-
-_MAX_ERROR_BODY: Final = 64 * 1024
-_ERROR_BODY_SECONDS: Final = 2.0
-_JSON: Final = "application/json"
-
-
-class AnswerForm(Enum):
-    """The kinds of an answer's body."""
-
-    STREAM = auto()
-    DOCUMENT = auto()
-    """One JSON document in place of a stream: a whole answer, or an error."""
-    REFUSAL = auto()
-    """An error, whatever its status is."""
-
-
-def form_of(answer: HTTPAnswer, exchange: UpstreamRequest) -> AnswerForm:
-    """The kind of an answer's body, according to its head."""
-    if not answer.response.is_success:
-        return AnswerForm.REFUSAL
-    content_type = _content_type(answer)
-    if content_type == _JSON != exchange.protocol.accept:
-        return AnswerForm.DOCUMENT if exchange.takes_documents else AnswerForm.REFUSAL
-    # Some servers stream under other names; what is surely no stream is the page of a proxy.
-    return AnswerForm.REFUSAL if content_type == "text/html" else AnswerForm.STREAM
-
-
-async def refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamError:
-    """The error for an answer that is neither a stream nor a document; reads the start of its body."""
-    redactor = answer.redactor
-    return _error_in(answer, exchange, redactor, redactor.redact_bytes(await _start_of_body(answer)))
-
-
-async def read_document(
-    answer: HTTPAnswer, exchange: UpstreamRequest, reader: StreamReader, deadlines: Deadlines
-) -> list[StreamOutput]:
-    """Reads an answer in one document; the last output is a Finish.
-
-    Raises:
-        UpstreamError: The document is an error and nothing else, or no document of the protocol; or it did not come
-            whole, was too large, or took too long.
-    """
-    outputs, failure = await _read_document(answer, exchange, reader, deadlines)
-    if failure is not None:  # raised where a traceback that shows variables shows nothing that the upstream sent
-        raise failure
-    return outputs
-
-
-async def _read_document(
-    answer: HTTPAnswer, exchange: UpstreamRequest, reader: StreamReader, deadlines: Deadlines
-) -> tuple[list[StreamOutput], UpstreamError | None]:
-    """The outputs of a document; an error in their place if the document is only an error."""
-    body = await _whole_body(answer, deadlines)
-    outputs = reader.feed_document(body)
-    if reader.paused is not None and exchange.is_over(reader):
-        return outputs, None
-    outputs += reader.end()
-    finish = outputs[-1]
-    if isinstance(finish, Finish) and finish.error is not None and _holds_nothing(finish, outputs):
-        redactor = answer.redactor
-        return [], _error_in(answer, exchange, redactor, redactor.redact_bytes(body[:_MAX_ERROR_BODY]))
-    return outputs, None
-
-
-def _holds_nothing(finish: Finish, outputs: list[StreamOutput]) -> bool:
-    """Tells whether nothing stands beside the error: no part, no tokens, no response id."""
-    return (
-        finish.response_id is None
-        and finish.usage is None
-        and all(isinstance(output, Finish | Unmapped) for output in outputs)
-    )
-
-
-def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, redactor: Redactor, body: bytes) -> UpstreamError:
-    """The error in a redacted body; redacted again, because its fields are decoded now."""
-    return redacted_error(_error_of(answer, exchange, body), redactor)
-
-
-def _error_of(answer: HTTPAnswer, exchange: UpstreamRequest, body: bytes) -> UpstreamError:
-    response = answer.response
-    error = http_error(response.status_code, answer.headers, body, datetime.now(UTC), exchange.errors)
-    if not response.is_success or error.provider_message is not None:
-        return error
-    return content_type_error(answer.headers, body, wanted="answer of a model", expected=exchange.protocol.accept)
-
-
-def _content_type(answer: HTTPAnswer) -> str:
-    return bare_media_type(str(answer.response.headers.get("content-type", "")))
-
-
-async def _start_of_body(answer: HTTPAnswer) -> bytes:
-    """The start of a body, or what arrived of it before it broke off or reached the limit."""
-    body = bytearray()
-    next_piece = answer.next_piece()
-    try:
-        async with asyncio.timeout(_ERROR_BODY_SECONDS):
-            while len(body) < _MAX_ERROR_BODY and (chunk := await next_piece()):
-                body += chunk[: _MAX_ERROR_BODY - len(body)]
-    except (TimeoutError, httpx2.RequestError) as error:
-        answer.cut(error)
-        status = answer.response.status_code
-        _logger.info("the body of HTTP %d did not come whole: %s", status, type(error).__name__)
-    return bytes(body)
-
-
-async def _whole_body(answer: HTTPAnswer, deadlines: Deadlines) -> bytes:
-    loop = asyncio.get_running_loop()
-    body = bytearray()  # not a list of chunks: a server may send them byte by byte
-    next_piece = answer.next_piece()
-    try:
-        while True:
-            # Its head has come, so that the answer has begun: from here on it may not fall silent.
-            deadlines.arrived(loop.time(), events=True, ending=False)
-            async with asyncio.timeout_at(deadlines.next):
-                chunk = await next_piece()
-            if not chunk:
-                return bytes(body)
-            body += chunk
-            if len(body) > DEFAULT_MAX_EVENT_SIZE:
-                raise EventTooLargeError(len(body), DEFAULT_MAX_EVENT_SIZE)
-    except TimeoutError:
-        late = deadlines.error()
-        answer.cut(late)
-        raise late from None
-    except httpx2.RequestError as error:
-        failure = answer.broke(error, established=True)
-    raise failure
-
-
-# ---- request body ----
-# Writes the body of a request to an upstream.
-
-
-def body_document(body: Mapping[str, Any]) -> bytes:
-    """The body as a JSON document in UTF-8.
-
-    Raises:
-        RequestNotExpressibleError: The body holds a value that JSON cannot represent; the error names its place.
-    """
-    try:
-        return dumps(body)
-    except TypeError as error:
-        what = f"a value that JSON cannot represent ({find_non_json(body, 'body') or error})"
-        raise RequestNotExpressibleError(what, "the request's body", "JSON values") from error
-
-
-# ---- trace ----
-# Writes the trace of an answer: one line for each event, with its time, its type, its ids and what came of it.
-#
-# A trace says types, ids and lengths, and holds nothing that a person or a model wrote.
-
-_trace_logger = logging.getLogger("partstream.upstreams.trace")
-
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z_]{0,39}")
-_NAME_OF_ID: Final = re.compile(r"(?i:.*_)?(?:id|index|number)|.*(?:Id|ID|Index|Number)")
-_WORD: Final = re.compile(r"[\w.:/+=\[\]-]{1,80}", re.ASCII)
-"""What an id or a type is made of; any other text may be somebody's words, of which only the length is written."""
-
-_CONTENT: Final = frozenset({"args", "arguments", "data", "input", "output", "result", "value"})
-"""Fields of events whose own fields a model or an application chose."""
-
-
-class AttemptTrace(Tap):
-    """The trace of one attempt at an answer.
-
-    Args:
-        number: The number of the attempt among those of its upstream.
-        clock: Returns seconds.
-
-    Attributes:
-        redactor: Removes secrets; set as soon as it is known what the upstream was sent.
-    """
-
-    def __init__(self, number: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.redactor = Redactor()
-        self._number = number
-        self._clock = clock
-        self._start = clock()
-        self._steps = 0
-
-    def step(self, step: ReadStep) -> None:
-        """Writes the line of one step."""
-        self._steps += 1
-        words = [_shown(step.kind), *(f"{name}={value}" for name, value in _ids(step.event))]
-        if step.size:
-            words.append(f"({step.size} bytes)")
-        outputs = ", ".join(map(_described, step.outputs)) or "nothing"
-        line = f"{self._clock() - self._start:+.3f} s  {' '.join(words)} -> {outputs}"
-        _trace_logger.log(TRACE, "answer %d #%d %s", self._number, self._steps, self.redactor.redact(line))
-
-
-def open_trace(number: int) -> AttemptTrace | None:
-    """The trace of an attempt at an answer; None where nobody wants it.
-
-    Args:
-        number: The number of the attempt among those of its upstream.
-    """
-    return AttemptTrace(number) if is_traced(_trace_logger) else None
-
-
-def _shown(text: str) -> str:
-    return text if _WORD.fullmatch(text) else f"({len(text)} characters)"
-
-
-def _ids(event: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
-    """The ids and indices of an event and of the objects in it, one level deep."""
-    for name, value in event.items():
-        if not _NAME.fullmatch(name):
-            continue
-        if isinstance(value, dict) and not place and name not in _CONTENT:
-            yield from _ids(value, f"{name}.")
-        elif isinstance(value, str | int) and not isinstance(value, bool) and _NAME_OF_ID.fullmatch(name):
-            yield place + name, _shown(str(value))
-
-
-def _described(output: StreamOutput) -> str:
-    match output:
-        case TextPart(value=value):
-            return f"text of {len(value)}"
-        case ThinkingPart(value=value):
-            return f"thinking of {len(value)}"
-        case ToolCallPart(call_id=call_id, input=given):
-            return f"tool call {_shown(call_id)} with {len(given)} arguments"
-        case DataPart(mime_type=mime_type, data=data):
-            return f"data {_shown(mime_type)} of {len(data)} bytes"
-        case Unmapped():
-            return "no part"
-        case Finish():
-            return _end(output)
-
-
-def _end(finish: Finish) -> str:
-    reason, usage = finish.reason, finish.usage
-    words = [f"end {finish.outcome.value}"]
-    if reason is not None:
-        words.append(f"{reason.unified.value} ({_shown(reason.raw)})" if reason.raw else reason.unified.value)
-    if usage is not None:
-        words.append(f"tokens {usage.input_tokens} in, {usage.output_tokens} out")
-    if finish.error is not None:
-        words.append(type(finish.error).__name__)
-    return " ".join(words)
-
-
-# ---- transport ----
-
 _logger = logging.getLogger("partstream.upstreams")
-
 _REST_SECONDS: Final = 0.1
 _TURN: Final = 1024 * 1024
-"""Bytes after which others have their turn: a few that were packed unpack to millions, and nothing waits in between."""
+"""Bytes after which other tasks have their turn: a few packed bytes unpack to millions, without a wait in between."""
+
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429})
-"""Beside those from 500 on but 501, which says that the server cannot do it at all."""
-_NOT_IMPLEMENTED: Final = 501
-_FIRST_OF_THE_SERVER: Final = 500
+"""Beside those from 500 on except 501, for what the server cannot do at all."""
 
 
 class Transport:
     """Asks one upstream for answers; serves any number of requests at once.
 
     Args:
-        http: The connections to the upstream; whoever made them closes them.
+        http: The connections to the upstream; the code that made them closes them.
         timeouts: How long to wait.
         retry: When to send again.
     """
@@ -458,10 +97,7 @@ class Transport:
 
         The headers of the exchange win over those of the configuration, and those over the headers of the protocol.
 
-        Sends again, with growing pauses, what failed before its first event, and what reports the status of a busy
-        server in its first events: OpenRouter answers 200 once a model has begun. Once more and at once, when the key
-        was refused and there is another. Closing the iterator, or cancelling the task that waits for it, closes the
-        connection at once.
+        Closing the iterator, or cancelling the task that waits for it, closes the connection at once.
 
         Args:
             exchange: The request, and how its answer is read.
@@ -474,7 +110,8 @@ class Transport:
         request = self._request(exchange)
         attempt = 1
         while True:
-            trace = open_trace(next(self._numbers))
+            number = next(self._numbers)
+            trace = AttemptTrace(number) if is_traced(_trace_logger) else None
             reader = exchange.make_reader(trace)
             failure: UpstreamError | None = None
             wait: float | None = None
@@ -583,48 +220,6 @@ class Transport:
         return random.uniform(most / 2, most)  # noqa: S311 - spreads clients, guards nothing
 
 
-class _Pieces:
-    """The pieces of a body, with a turn for others at times.
-
-    Args:
-        answer: Whose body.
-        deadlines: How long to wait for a piece.
-    """
-
-    __slots__ = ("_next", "_read", "_waits")
-
-    def __init__(self, answer: HTTPAnswer, deadlines: Deadlines) -> None:
-        self._next = answer.next_piece()
-        self._waits = LimitedWaits(deadlines)
-        self._read = 0
-
-    async def next(self) -> bytes | None:
-        """The next piece; none, or an empty one, behind the last.
-
-        Raises:
-            TimeoutError: It did not come in time.
-            httpx2.RequestError: The connection broke.
-        """
-        if self._read >= _TURN:
-            self._read = 0
-            await asyncio.sleep(0)
-        piece = await self._waits.wait(self._next())
-        self._read += len(piece or b"")
-        return piece
-
-    async def read_away(self) -> None:
-        """Reads what follows the last event, mostly nothing: a connection is used again once it was read to its end."""
-        # The answer is whole: whatever this meets changes nothing, and the connection is closed then.
-        with suppress(TimeoutError, httpx2.RequestError):
-            async with asyncio.timeout(_REST_SECONDS):
-                while await self._next():
-                    pass
-
-    def close(self) -> None:
-        """Ends the limits of time."""
-        self._waits.close()
-
-
 def _can_be_retried(error: UpstreamError, errors: Errors) -> bool:
     if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
         kind = errors.kind_of(error)
@@ -633,7 +228,7 @@ def _can_be_retried(error: UpstreamError, errors: Errors) -> bool:
         if isinstance(error, UpstreamHTTPError) and error.should_retry is not None:
             return error.should_retry
         status = error.http_status or 0
-        return status in _RETRIED_STATUSES or (status >= _FIRST_OF_THE_SERVER and status != _NOT_IMPLEMENTED)
+        return status in _RETRIED_STATUSES or (status >= 500 and status != 501)
     if isinstance(error, UpstreamTimeoutError):
         return error.phase is TimeoutPhase.CONNECT  # a slow model would only be asked twice
     return isinstance(error, UpstreamConnectionError) and not error.lasts
@@ -661,8 +256,41 @@ def _ended(reader: StreamReader, url: str) -> list[StreamOutput]:
     return outputs
 
 
-# ---- exchange ----
-# One request to an upstream, and how its answer is read: the value that a transport takes.
+class _Pieces:
+    """The pieces of a body, with a turn for other tasks at times."""
+
+    __slots__ = ("_next", "_read", "_waits")
+
+    def __init__(self, answer: HTTPAnswer, deadlines: Deadlines) -> None:
+        self._next = answer.next_piece()
+        self._waits = LimitedWaits(deadlines)
+        self._read = 0
+
+    async def next(self) -> bytes | None:
+        """The next piece; none, or an empty one, after the last.
+
+        Raises:
+            TimeoutError: It did not come in time.
+            httpx2.RequestError: The connection broke.
+        """
+        if self._read >= _TURN:
+            self._read = 0
+            await asyncio.sleep(0)
+        piece = await self._waits.wait(self._next())
+        self._read += len(piece or b"")
+        return piece
+
+    async def read_away(self) -> None:
+        """Reads what follows the last event, mostly nothing: a connection is used again once it was read to its end."""
+        # The answer is whole: a failure changes nothing, and closes the connection.
+        with suppress(TimeoutError, httpx2.RequestError):
+            async with asyncio.timeout(_REST_SECONDS):
+                while await self._next():
+                    pass
+
+    def close(self) -> None:
+        """Ends the limits of time."""
+        self._waits.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -670,11 +298,9 @@ class UpstreamRequest:
     """A request, and how its answer is read.
 
     Attributes:
-        request: What is sent.
-        protocol: What the answer is in.
-        errors: How the upstream says what went wrong.
+        errors: How the upstream reports errors.
         options: How the answer is rendered.
-        headers: Headers that somebody set for this request; they win over all others.
+        headers: Headers that were set for this request; they win over all others.
         paused: The adapter of the answer that the upstream paused and that this request goes on with; None for a new
             answer.
         on_pause: Takes the adapter of an answer that the upstream paused, for another request that goes on with it;
@@ -694,14 +320,10 @@ class UpstreamRequest:
     session: str | None = None
 
     def make_reader(self, tap: Tap | None = None) -> StreamReader:
-        """A new reader, for one attempt.
-
-        Args:
-            tap: Sees what is read; None for a reader that shows it to nobody.
-        """
+        """A new reader, for one attempt; a tap sees each of its steps."""
         if tap is None:
             return StreamReader(self.protocol, self.options, paused=self.paused)
-        from partstream.protocols.reader import TappedReader  # noqa: PLC0415 - hardly anybody looks
+        from partstream.protocols.reader import TappedReader  # noqa: PLC0415 - hardly ever used
 
         return TappedReader(tap, self.protocol, self.options, paused=self.paused)
 
@@ -721,11 +343,8 @@ class UpstreamRequest:
         return self.protocol.read_response().events_of is not None
 
 
-# ---- pauses ----
-# Goes on with an answer that its upstream paused, until it is whole: to whoever reads it, it is one answer.
-
 MOST_PAUSES: Final = 10
-"""How often one answer is gone on with: the tools of a server that never ends would cost without end."""
+"""The most continuations of one answer: the tools of a server that never ends would cost without end."""
 
 
 def stream_over_pauses(
@@ -771,3 +390,345 @@ async def _responses(
         answer = paused.pop()
         _logger.info("the upstream paused its answer; going on with it, at most %d times more", left - 1)
         sent = replace(exchange, request=resume(exchange.request, answer.paused or {}), paused=answer)
+
+
+def body_document(body: Mapping[str, Any]) -> bytes:
+    """The body as a JSON document in UTF-8.
+
+    Raises:
+        RequestNotExpressibleError: The body holds a value that JSON cannot represent; the error names its place.
+    """
+    try:
+        return dumps(body)
+    except TypeError as error:
+        what = f"a value that JSON cannot represent ({find_non_json(body, 'body') or error})"
+        raise RequestNotExpressibleError(what, "the request's body", "JSON values") from error
+
+
+# ---- Limits of time ----
+
+
+_Result = TypeVar("_Result")
+
+_LAST_WORDS: Final = 2.0
+"""Seconds to wait for what an upstream adds to an error, or to its announcement of the end."""
+
+_LIMIT: Final = "the setting timeouts.{} is the limit"
+
+
+class Deadlines:
+    """Computes the next deadline from what has arrived; the clock is the caller's.
+
+    Args:
+        timeouts: The limits.
+        start: The moment of the request, in seconds of any clock.
+    """
+
+    __slots__ = ("_ending", "_first_event", "_idle", "_timeouts", "_total")
+
+    def __init__(self, timeouts: Timeouts, start: float) -> None:
+        self._timeouts = timeouts
+        self.restart(start)
+
+    def restart(self, start: float) -> None:
+        """Starts again for another attempt."""
+        self._total = start + self._timeouts.total
+        self._first_event: float | None = start + self._timeouts.first_event
+        self._idle = 0.0
+        self._ending = False
+
+    def arrived(self, now: float, *, events: bool, ending: bool) -> None:
+        """Notes that bytes arrived, whether they held events, and whether the upstream announced the end."""
+        if events:
+            self._first_event = None
+        if not (ending and self._ending):  # what still arrives then buys no more time
+            self._idle = now + (min(_LAST_WORDS, self._timeouts.idle) if ending else self._timeouts.idle)
+        self._ending = ending
+
+    def resumed(self, now: float) -> None:
+        """Notes that reading goes on: while the consumer took what had arrived, the upstream was not silent."""
+        if not self._ending:
+            self._idle = max(self._idle, now + self._timeouts.idle)
+
+    @property
+    def next(self) -> float:
+        """The time of the next deadline."""
+        return min(self._total, self._idle if self._first_event is None else self._first_event)
+
+    def error(self) -> UpstreamTimeoutError:
+        """The error for the deadline that comes next."""
+        if self.next == self._total:
+            return UpstreamTimeoutError(TimeoutPhase.TOTAL, self._timeouts.total, advice=_LIMIT.format("total"))
+        if self._first_event is not None:
+            advice = f"it may have to load the model first; {_LIMIT.format('firstEvent')}"
+            return UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, self._timeouts.first_event, advice=advice)
+        return UpstreamTimeoutError(TimeoutPhase.IDLE, self._timeouts.idle, advice=_LIMIT.format("idle"))
+
+
+class LimitedWaits:
+    """Ends each of many waits at the deadline that comes next then, with one timer for all of them.
+
+    `asyncio.timeout_at` sets a timer for each wait and takes it back, which takes longer than to read what came.
+
+    Args:
+        deadlines: The deadlines; they move only between two waits.
+    """
+
+    __slots__ = ("_deadlines", "_loop", "_set_for", "_timer", "_waiting", "_was_ended")
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self._deadlines = deadlines
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._set_for = 0.0
+        self._waiting: asyncio.Task[object] | None = None
+        self._was_ended = False
+
+    async def wait(self, result: Awaitable[_Result]) -> _Result:
+        """Waits for a result.
+
+        Raises:
+            TimeoutError: The deadline was reached.
+        """
+        deadline = self._deadlines.next
+        if self._timer is None or deadline < self._set_for:
+            self._set(deadline)
+        task = self._waiting = asyncio.current_task()
+        cancelling = 0 if task is None else task.cancelling()
+        try:
+            return await result
+        except asyncio.CancelledError as error:
+            if self._was_ended and task is not None and task.uncancel() <= cancelling:
+                raise TimeoutError from error
+            raise
+        finally:
+            self._waiting = None
+            self._was_ended = False
+
+    def close(self) -> None:
+        """Takes the timer back."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set(self, deadline: float) -> None:
+        self.close()
+        self._set_for = deadline
+        self._timer = self._loop.call_at(deadline, self._reached)
+
+    def _reached(self) -> None:
+        """Ends the wait, unless its deadline was moved since the timer was set."""
+        self._timer = None
+        if self._waiting is None:
+            return
+        if self._deadlines.next > self._loop.time():
+            self._set(self._deadlines.next)
+        else:
+            self._was_ended = True
+            self._waiting.cancel()
+
+
+# ---- Answers that are no stream ----
+
+
+_MAX_ERROR_BODY: Final = 64 * 1024
+_ERROR_BODY_SECONDS: Final = 2.0
+_JSON: Final = "application/json"
+
+
+class AnswerForm(Enum):
+    """The kinds of an answer's body."""
+
+    STREAM = auto()
+    DOCUMENT = auto()
+    """One JSON document in place of a stream: a whole answer, or an error."""
+    REFUSAL = auto()
+    """An error, whatever its status is."""
+
+
+def form_of(answer: HTTPAnswer, exchange: UpstreamRequest) -> AnswerForm:
+    """The kind of an answer's body, according to its head."""
+    if not answer.response.is_success:
+        return AnswerForm.REFUSAL
+    content_type = bare_media_type(str(answer.response.headers.get("content-type", "")))
+    if content_type == _JSON != exchange.protocol.accept:
+        return AnswerForm.DOCUMENT if exchange.takes_documents else AnswerForm.REFUSAL
+    # Some servers stream under other names; the page of a proxy is certainly no stream.
+    return AnswerForm.REFUSAL if content_type == "text/html" else AnswerForm.STREAM
+
+
+async def refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamError:
+    """The error for an answer that is neither a stream nor a document; reads the start of its body."""
+    redactor = answer.redactor
+    return _error_in(answer, exchange, redactor, redactor.redact_bytes(await _start_of_body(answer)))
+
+
+async def read_document(
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: StreamReader, deadlines: Deadlines
+) -> list[StreamOutput]:
+    """Reads an answer in one document; the last output is a Finish.
+
+    Raises:
+        UpstreamError: The document is an error and nothing else, or no document of the protocol; or it did not come
+            whole, was too large, or took too long.
+    """
+    outputs, failure = await _read_document(answer, exchange, reader, deadlines)
+    if failure is not None:  # raised where a traceback that shows variables shows nothing that the upstream sent
+        raise failure
+    return outputs
+
+
+async def _read_document(
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: StreamReader, deadlines: Deadlines
+) -> tuple[list[StreamOutput], UpstreamError | None]:
+    """The outputs of a document; an error in their place if the document is only an error."""
+    body = await _whole_body(answer, deadlines)
+    outputs = reader.feed_document(body)
+    if reader.paused is not None and exchange.is_over(reader):
+        return outputs, None
+    outputs += reader.end()
+    finish = outputs[-1]
+    # Nothing beside the error: no part, no tokens, no response id.
+    is_bare = (
+        isinstance(finish, Finish)
+        and finish.error is not None
+        and finish.response_id is None
+        and finish.usage is None
+        and all(isinstance(output, Finish | Unmapped) for output in outputs)
+    )
+    if is_bare:
+        redactor = answer.redactor
+        return [], _error_in(answer, exchange, redactor, redactor.redact_bytes(body[:_MAX_ERROR_BODY]))
+    return outputs, None
+
+
+def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, redactor: Redactor, body: bytes) -> UpstreamError:
+    """The error in a redacted body; redacted again, because its fields are decoded now."""
+    response = answer.response
+    error = http_error(response.status_code, answer.headers, body, datetime.now(UTC), exchange.errors)
+    if not response.is_success or error.provider_message is not None:
+        return redacted_error(error, redactor)
+    expected = exchange.protocol.accept
+    other = content_type_error(answer.headers, body, wanted="answer of a model", expected=expected)
+    return redacted_error(other, redactor)
+
+
+async def _start_of_body(answer: HTTPAnswer) -> bytes:
+    """The start of a body, or what arrived of it before it broke off or reached the limit."""
+    body = bytearray()
+    next_piece = answer.next_piece()
+    try:
+        async with asyncio.timeout(_ERROR_BODY_SECONDS):
+            while len(body) < _MAX_ERROR_BODY and (chunk := await next_piece()):
+                body += chunk[: _MAX_ERROR_BODY - len(body)]
+    except (TimeoutError, httpx2.RequestError) as error:
+        answer.cut(error)
+        status = answer.response.status_code
+        _logger.info("the body of HTTP %d did not come whole: %s", status, type(error).__name__)
+    return bytes(body)
+
+
+async def _whole_body(answer: HTTPAnswer, deadlines: Deadlines) -> bytes:
+    loop = asyncio.get_running_loop()
+    body = bytearray()  # not a list of chunks: a server may send them byte by byte
+    next_piece = answer.next_piece()
+    try:
+        while True:
+            # Its head has come, so that the answer has begun: from here on it may not fall silent.
+            deadlines.arrived(loop.time(), events=True, ending=False)
+            async with asyncio.timeout_at(deadlines.next):
+                chunk = await next_piece()
+            if not chunk:
+                return bytes(body)
+            body += chunk
+            if len(body) > DEFAULT_MAX_EVENT_SIZE:
+                raise EventTooLargeError(len(body), DEFAULT_MAX_EVENT_SIZE)
+    except TimeoutError:
+        late = deadlines.error()
+        answer.cut(late)
+        raise late from None
+    except httpx2.RequestError as error:
+        failure = answer.broke(error, established=True)
+    raise failure
+
+
+# ---- Trace ----
+
+
+_trace_logger = logging.getLogger("partstream.upstreams.trace")
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z_]{0,39}")
+_NAME_OF_ID: Final = re.compile(r"(?i:.*_)?(?:id|index|number)|.*(?:Id|ID|Index|Number)")
+_WORD: Final = re.compile(r"[\w.:/+=\[\]-]{1,80}", re.ASCII)
+"""The form of an id or a type; any other text may be a person's words, of which only the length is written."""
+
+_CONTENT: Final = frozenset({"args", "arguments", "data", "input", "output", "result", "value"})
+"""Fields of events whose own fields a model or an application chose."""
+
+
+class AttemptTrace(Tap):
+    """The trace of one attempt at an answer, by the number of the attempt among those of its upstream.
+
+    Attributes:
+        redactor: Removes secrets; set as soon as the request is known as it was sent.
+    """
+
+    def __init__(self, number: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.redactor = Redactor()
+        self._number = number
+        self._clock = clock
+        self._start = clock()
+        self._steps = 0
+
+    def step(self, step: ReadStep) -> None:
+        """Writes the line of one step."""
+        self._steps += 1
+        words = [_shown(step.kind), *(f"{name}={value}" for name, value in _ids(step.event))]
+        if step.size:
+            words.append(f"({step.size} bytes)")
+        outputs = ", ".join(map(_described, step.outputs)) or "nothing"
+        line = f"{self._clock() - self._start:+.3f} s  {' '.join(words)} -> {outputs}"
+        _trace_logger.log(TRACE, "answer %d #%d %s", self._number, self._steps, self.redactor.redact(line))
+
+
+def _shown(text: str) -> str:
+    return text if _WORD.fullmatch(text) else f"({len(text)} characters)"
+
+
+def _ids(event: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
+    """The ids and indices of an event and of the objects in it, one level deep."""
+    for name, value in event.items():
+        if not _NAME.fullmatch(name):
+            continue
+        if isinstance(value, dict) and not place and name not in _CONTENT:
+            yield from _ids(value, f"{name}.")
+        elif isinstance(value, str | int) and not isinstance(value, bool) and _NAME_OF_ID.fullmatch(name):
+            yield place + name, _shown(str(value))
+
+
+def _described(output: StreamOutput) -> str:
+    match output:
+        case TextPart(value=value):
+            return f"text of {len(value)}"
+        case ThinkingPart(value=value):
+            return f"thinking of {len(value)}"
+        case ToolCallPart(call_id=call_id, input=given):
+            return f"tool call {_shown(call_id)} with {len(given)} arguments"
+        case DataPart(mime_type=mime_type, data=data):
+            return f"data {_shown(mime_type)} of {len(data)} bytes"
+        case Unmapped():
+            return "no part"
+        case Finish():
+            return _end(output)
+
+
+def _end(finish: Finish) -> str:
+    reason, usage = finish.reason, finish.usage
+    words = [f"end {finish.outcome.value}"]
+    if reason is not None:
+        words.append(f"{reason.unified.value} ({_shown(reason.raw)})" if reason.raw else reason.unified.value)
+    if usage is not None:
+        words.append(f"tokens {usage.input_tokens} in, {usage.output_tokens} out")
+    if finish.error is not None:
+        words.append(type(finish.error).__name__)
+    return " ".join(words)
