@@ -224,8 +224,7 @@ class Tiles:
     Attributes:
         tile: The tokens of a tile.
         small: The most pixels of either side of a small image.
-        least: The fewest pixels of a tile's side.
-        most: The most pixels of a tile's side.
+        least: The fewest pixels of a tile's side; `most` the most.
     """
 
     tile: int = 258

@@ -340,7 +340,12 @@ class LedgerFile:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")  # finds damage before it is read as data
         is_made = _is_made(connection)
-        self._keep_private()
+        # The rights of others go from an existing ledger; the files beside it have the same content.
+        for path in (self.path, *_files_beside(self.path)):
+            with suppress(OSError):  # there is none, or it is another user's
+                mode = path.stat().st_mode
+                if mode & 0o077:
+                    path.chmod(mode & 0o700)
         use_write_ahead_log(connection, _BUSY)
         connection.execute("PRAGMA synchronous = NORMAL")
         if is_made:
@@ -357,14 +362,6 @@ class LedgerFile:
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             raise
-
-    def _keep_private(self) -> None:
-        """Takes the rights of others away from an existing ledger; the files beside it have the same content."""
-        for path in (self.path, *_files_beside(self.path)):
-            with suppress(OSError):  # there is none, or it is another user's
-                mode = path.stat().st_mode
-                if mode & 0o077:
-                    path.chmod(mode & 0o700)
 
     def _prepare_place(self) -> None:
         """Creates folder and file for the user alone; SQLite gives its other files the same permissions."""
@@ -657,33 +654,37 @@ def read_answer_rows(file: LedgerFile, since: date) -> list[AnswerRow]:
     """The answers that this machine served since a day of the local calendar, oldest first."""
     if not file.read(HAS_ANSWERS):
         return []
-    read = file.read(READ_ANSWERS, (_start_of(since),))
-    rows = [_sound_answer(*values) for values in read]
-    file.note_damage(sum(row is None for row in rows))
-    return [row for row in rows if row is not None]
+    rows = file.read(READ_ANSWERS, (_start_of(since),))
+    answers = []
+    for at, model, *numbers, client, session, kind, retry, is_kept in rows:
+        usage = _sound_row((at, model, "", None, *numbers))
+        if usage is not None:
+            answers.append(
+                AnswerRow(
+                    usage,
+                    client if isinstance(client, str) else "",
+                    session if isinstance(session, str) else None,
+                    kind if isinstance(kind, str) else "",
+                    as_count(retry) or 0,
+                    bool(is_kept),
+                )
+            )
+    file.note_damage(len(rows) - len(answers))
+    return answers
 
 
 def _sound_rows(file: LedgerFile, read: Sequence[tuple[Any, ...]]) -> list[UsageRow]:
     """The rows of a query, without damaged ones; a number out of range is unknown. The log counts both."""
-    rows = [_sound_row(*values) for values in read]
+    rows = [_sound_row(values) for values in read]
     sound = [None if row is None else tuple(getattr(row, one.name) for one in fields(row)) for row in rows]
     file.note_damage(sum(kept != values for kept, values in zip(sound, read, strict=True)))
     return [row for row in rows if row is not None]
 
 
-def _sound_row(
-    time: Any,
-    model: Any,
-    upstream: Any,
-    conversation: Any,
-    input_tokens: Any,
-    output_tokens: Any,
-    cached_tokens: Any,
-    reasoning_tokens: Any,
-    cost: Any,
-) -> UsageRow | None:
+def _sound_row(values: tuple[Any, ...]) -> UsageRow | None:
     """The usage in the values of a file, which may be damaged; None without a time or a model."""
-    ended = as_amount(time, LAST_TIME)
+    at, model, upstream, conversation, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost = values
+    ended = as_amount(at, LAST_TIME)
     if ended is None or not isinstance(model, str):
         return None
     return UsageRow(
@@ -702,31 +703,3 @@ def _sound_row(
 def clear_usage(file: LedgerFile) -> bool:
     """Deletes the usage of all answers, and no other rows; returns whether the file was written."""
     return file.write([(CLEAR_USAGE, [()]), (CLEAR_ANSWERS, [()])])
-
-
-def _sound_answer(
-    time: Any,
-    model: Any,
-    input_tokens: Any,
-    output_tokens: Any,
-    cached_tokens: Any,
-    reasoning_tokens: Any,
-    cost: Any,
-    client: Any,
-    session: Any,
-    kind: Any,
-    retry: Any,
-    is_kept: Any,
-) -> AnswerRow | None:
-    """A served answer in the values of a file, which may be damaged; None without a time or a model."""
-    usage = _sound_row(time, model, "", None, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost)
-    if usage is None:
-        return None
-    return AnswerRow(
-        usage,
-        client if isinstance(client, str) else "",
-        session if isinstance(session, str) else None,
-        kind if isinstance(kind, str) else "",
-        as_count(retry) or 0,
-        bool(is_kept),
-    )

@@ -1,7 +1,7 @@
 """Providers of model servers: configuration, transport, limits of time and retries around a protocol.
 
-What is here is loaded when it is first used: the table of settings needs no HTTP client, and a server of somebody's own
-provider needs no configuration of an upstream.
+The names are loaded when they are first used: the table of settings needs no HTTP client, and a server of a person's
+own provider needs no configuration of an upstream.
 """
 
 from __future__ import annotations
@@ -32,5 +32,5 @@ _MODULES: Final = {
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
-        raise AttributeError(f"module 'partstream.upstreams' has no attribute {name!r}")
+        raise AttributeError(f"module 'partstream.upstream' has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

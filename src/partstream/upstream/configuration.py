@@ -158,7 +158,7 @@ class RetryPolicy:
     """When to send a request again; only ever before its first event.
 
     Attributes:
-        attempts: How often to send it at the most.
+        attempts: The most attempts.
         first_wait: The most to wait before the second attempt, in seconds; doubled for each further one.
         longest_wait: The most to wait at all, in seconds; an upstream that asks for more is not asked again.
 

@@ -58,7 +58,7 @@ def base_urls(url: str, endpoints: Iterable[str]) -> tuple[str, ...]:
 
     Args:
         url: What was given.
-        endpoints: The paths of endpoints, which stand below a base URL.
+        endpoints: The paths of endpoints below a base URL.
     """
     given = path_of(url)
     within = without_ending(given, (*endpoints, MODELS))
@@ -80,7 +80,7 @@ def own_base_url(url: str, own_base_path: str, endpoints: Iterable[str]) -> str:
     Args:
         url: What was given.
         own_base_path: The base path of the wire, such as `/api`.
-        endpoints: The paths of endpoints, which stand below a base URL.
+        endpoints: The paths of endpoints below a base URL.
     """
     path = without_ending(path_of(url), (*endpoints, MODELS))
     while (shorter := _BASE_PATH.sub("", path)) != path:

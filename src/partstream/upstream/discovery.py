@@ -92,10 +92,8 @@ class DiscoverySettings:
     """How often to ask; all times are in seconds.
 
     Attributes:
-        list_fresh_for: How long a list is not requested again.
         details_fresh_for: How long the details of a model, or their absence, are not requested again.
         retry_after: How long to wait after a failure, if a list is known.
-        request_timeout: The longest time of one request.
         concurrency: The most requests about single models at the same time.
     """
 
@@ -119,7 +117,7 @@ class ModelDiscovery:
         models_path: Where the first list is, below the base path.
         cache: The cache in which answers outlive the process, or None.
         is_wanted: Whether a model is offered; the details of other models are not requested.
-        refusal: Makes the error that a response stands for: one with an error status, or one that is no JSON.
+        refusal: Makes the error for a response with an error status, or one that is no JSON.
         settings: How often to ask.
         clock: Returns the seconds since 1970.
     """
@@ -249,17 +247,17 @@ class ModelDiscovery:
 
     def _begin(self) -> asyncio.Task[None]:
         """The running refresh, or a new one."""
+
+        def log_failure(task: asyncio.Task[None]) -> None:
+            if not self._waiting:
+                self._log_failure(task)
+            elif not task.cancelled():
+                task.exception()  # a waiting caller gets it
+
         if self._listing is None or self._listing.done():
             self._listing = asyncio.create_task(self._refresh())
-            self._listing.add_done_callback(self._listed)
+            self._listing.add_done_callback(log_failure)
         return self._listing
-
-    def _listed(self, task: asyncio.Task[None]) -> None:
-        """Logs why there is no new list, unless a waiting caller gets the error."""
-        if not self._waiting:
-            self._log_failure(task)
-        elif not task.cancelled():
-            task.exception()
 
     async def _refresh(self) -> None:
         answers = self._known()
@@ -432,7 +430,7 @@ def _parsed(question: FactRequest, body: bytes) -> object:
         got, expected = f"{len(body):,} bytes", f"at most {_MAX_BODY:,}"
     else:
         document: object = loads(body)
-        if document is not None:  # null would stand for an absent document
+        if document is not None:  # null would mean an absent document
             return document
         got, expected = "null", "a JSON object"
     raise UpstreamProtocolError(event_type=f"the answer of {question.path}", field=None, got=got, expected=expected)
@@ -457,13 +455,7 @@ _NATIVE: Final = "/api"
 
 @dataclass(frozen=True, slots=True)
 class FactRequest:
-    """A request for facts about models.
-
-    Attributes:
-        key: The key under which the answer is kept.
-        path: The path of the request, from the root of the host.
-        body: The body of a POST, or None for a GET.
-    """
+    """A request for facts about models, from the root of the host; its answer is kept under a key."""
 
     key: str
     path: str
@@ -648,13 +640,9 @@ class CatalogueEntry:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The content of a list.
+    """The content of a list: its language models by id, in its order, and the ids of models of another kind.
 
-    Attributes:
-        entries: The language models by id, in the order of the list.
-        others: The ids of models that are declared to be of another kind.
-        problems: Sentences about values that could not be read; the named entries are left out or lack a fact.
-        shapes: The names of the entries' shapes.
+    The entries that a problem names are left out or lack a fact.
     """
 
     entries: Mapping[str, CatalogueEntry]

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-
 _JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
 """RFC 7519: its head is a JSON object, which begins with `{"` and so with `eyJ` in base64url."""
 _PLAIN_HEADERS: Final = frozenset({"accept", "content-type", "if-none-match", "user-agent"})

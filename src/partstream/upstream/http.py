@@ -669,12 +669,7 @@ class ConnectionSetupError(UnexpectedValueError, LanguageModelError):
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy.
-
-    Attributes:
-        url: Its URL, perhaps with a password.
-        where: The environment variable or the setting that names it.
-    """
+    """A proxy: its URL, perhaps with a password, and the environment variable or the setting that names it."""
 
     url: str = field(repr=False)
     where: str
@@ -688,7 +683,6 @@ class Proxy:
 def find_proxy(configuration: GatewayConfiguration) -> Proxy | None:
     """The proxy for requests to an upstream; None if they go there directly.
 
-    A proxy leads out of this machine: a model server on it is not behind one, nor what NO_PROXY names.
 
     Raises:
         ConnectionSetupError: The proxy cannot be used.

@@ -40,11 +40,7 @@ _Origin: TypeAlias = tuple[str, str, int, str | None]
 
 
 class DirectTransport(httpx2.AsyncBaseTransport):
-    """Connections to servers, without a proxy; lives in one event loop.
-
-    Args:
-        certificates: The trusted certificates.
-    """
+    """Connections to servers, without a proxy; lives in one event loop."""
 
     def __init__(self, certificates: ssl.SSLContext) -> None:
         certificates.set_alpn_protocols(["http/1.1"])
@@ -397,7 +393,7 @@ def body_of(method: str, status: int, headers: Iterable[tuple[bytes, bytes]]) ->
     Args:
         method: Of the request.
         status: Of the answer.
-        headers: Of the answer, with names in lower case, as `h11` has checked them: one length at the most, and
+        headers: Of the answer, with names in lower case, as `h11` has checked them: at most one length, and
             no coding but `chunked`.
     """
     fields = dict(headers)
@@ -593,32 +589,22 @@ async def dial(
     try:
         async with asyncio.timeout(seconds):
             opened = await _opened(host, port)
+            named = None if certificates is None else name or host
+            loop = asyncio.get_running_loop()
             try:
-                return await _encrypted(make, opened, certificates, name or host)
-            except BaseException:
+                _, connection = await loop.create_connection(make, sock=opened, ssl=certificates, server_hostname=named)
+            except BaseException as error:
                 opened.close()
+                # asyncio's error for an end in the middle of the handshake
+                if named is not None and isinstance(error, ConnectionResetError) and error.errno is None:
+                    raise ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "the connection ended before it was encrypted") from error
                 raise
+            return connection
     except TimeoutError as error:
         # The system has such an error too: then the peer is silent, as it is when the limit is reached.
         raise httpx2.ConnectTimeout(str(error)) from error
     except (OSError, UnicodeError) as error:
         raise httpx2.ConnectError(str(error)) from error
-
-
-async def _encrypted(
-    make: Callable[[], _Connection], opened: socket.socket, certificates: ssl.SSLContext | None, name: str
-) -> _Connection:
-    loop = asyncio.get_running_loop()
-    if certificates is None:
-        _, connection = await loop.create_connection(make, sock=opened)
-        return connection
-    try:
-        _, connection = await loop.create_connection(make, sock=opened, ssl=certificates, server_hostname=name)
-    except ConnectionResetError as error:
-        if error.errno is None:  # asyncio's word for an end in the middle of the handshake
-            raise ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "the connection ended before it was encrypted") from error
-        raise
-    return connection
 
 
 async def _opened(host: str, port: int) -> socket.socket:

@@ -621,6 +621,11 @@ def _vercel(fields: Fields) -> dict[str, Any]:
     }
 
 
+def _is_vercel(fields: Fields) -> bool:
+    # Groq has context_window too; other servers put null into fields that they do not know.
+    return "type" in fields and fields.names_any("context_window", "tags") and "max_model_len" not in fields
+
+
 def _gateway_config(fields: Fields) -> dict[str, Any]:
     return {
         "name": fields.text("name"),
@@ -675,10 +680,6 @@ def _lm_studio_1(fields: Fields) -> dict[str, Any]:
     }
 
 
-def _vllm(fields: Fields) -> dict[str, Any]:
-    return {"creator": owner_of(fields), "context_window": fields.tokens("max_model_len")}
-
-
 def _bare(fields: Fields) -> dict[str, Any]:
     """OpenAI's list has id and owner; other servers add one or two fields with clear names."""
     flags: dict[str, Any] = {}
@@ -696,11 +697,6 @@ def _bare(fields: Fields) -> dict[str, Any]:
         **parameter_facts(fields),
         **{name: fact for name, fact in flags.items() if fact is not None},
     }
-
-
-def _is_vercel(fields: Fields) -> bool:
-    # Groq has context_window too; other servers put null into fields that they do not know.
-    return "type" in fields and fields.names_any("context_window", "tags") and "max_model_len" not in fields
 
 
 SHAPES: Final[tuple[Shape, ...]] = (
@@ -735,7 +731,12 @@ SHAPES: Final[tuple[Shape, ...]] = (
         ("model", "name"),
         DetailKind.OLLAMA_SHOW,
     ),
-    Shape("vLLM", has_all("max_model_len"), _vllm, is_no_other_type),
+    Shape(
+        "vLLM",
+        has_all("max_model_len"),
+        lambda fields: {"creator": owner_of(fields), "context_window": fields.tokens("max_model_len")},
+        is_no_other_type,
+    ),
     Shape("bare", lambda fields: True, _bare, is_no_other_type),
 )
 

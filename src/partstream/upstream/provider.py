@@ -332,7 +332,10 @@ class Upstream:
     async def _after(self, error: UpstreamError, upstream: ProtocolClient) -> ProtocolClient | None:
         """The upstream as it is found out after a path was missing; None with advice in the error if it is no other."""
         if self._detector is None or upstream.detected is None:
-            error.advise(await self._advice_on_setting())
+            try:
+                error.advise(await advice_on_protocol(self._configuration, self._connections))
+            except LanguageModelError as second:  # the key is gone meanwhile: the first error is what counts
+                _logger.info("nothing is known of what the server speaks: %s", second)
             return None
         found = await self._detector.detected_again(upstream.detected)
         if upstream.is_spoken_as(found) or not found.is_certain:
@@ -380,13 +383,6 @@ class Upstream:
         server = None if found is None or not found.server else known_server(found.server)
         sender = RequestSender(configuration, http, fingerprint, self._tokens, refused, server, models.capabilities)
         return ProtocolClient(configuration, models, sender, found)
-
-    async def _advice_on_setting(self) -> str:
-        try:
-            return await advice_on_protocol(self._configuration, self._connections)
-        except LanguageModelError as error:  # the key is gone meanwhile: the error itself is what counts
-            _logger.info("nothing is known of what the server speaks: %s", error)
-            return ""
 
     @staticmethod
     def _advise(error: UpstreamError, found: Detected | None) -> None:

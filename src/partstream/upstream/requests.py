@@ -2,9 +2,9 @@
 
 `RequestSender` prepares the request in no protocol's words and has its tokens estimated, beside the request where the
 number is not needed before. It sends the request over :mod:`partstream.upstream.transport`, which repeats what failed
-before its first event. Where the upstream refuses state of earlier answers, or an optional field of the body, the request is
-sent again without that, each thing once; `RefusedFields` remembers what each model refused. An input that is too long
-ends the attempts: what is left out makes no input shorter. No attempt follows once a part was reported.
+before its first event. Where the upstream refuses state of earlier answers, or an optional field of the body, the
+request is sent again without that, each thing once; `RefusedFields` remembers what each model refused. An input that is
+too long ends the attempts: what is left out makes no input shorter. No attempt follows once a part was reported.
 
 `AttemptReport` reports one attempt: parts as they arrive, then the marker for the next request, then the usage, which
 consumers take for the last part. `RequestTokens` holds the estimate, and learns from the end of the answer or from a
@@ -808,12 +808,7 @@ _MOST_FAILURES: Final = 3
 
 
 class UpstreamCounts:
-    """The counting endpoint of one upstream.
-
-    Args:
-        fetch: Sends the question.
-        base_path: The path of the base URL.
-        endpoint: The endpoint of the protocol, or None where it has none.
+    """The counting endpoint of one upstream; None for a protocol without one.
 
     Attributes:
         failures: How often in a row it did not count; after three it is not asked any more.

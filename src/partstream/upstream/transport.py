@@ -78,10 +78,7 @@ _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429})
 class Transport:
     """Asks one upstream for answers; serves any number of requests at once.
 
-    Args:
-        http: The connections to the upstream; the code that made them closes them.
-        timeouts: How long to wait.
-        retry: When to send again.
+    The code that made the connections closes them.
     """
 
     def __init__(self, http: UpstreamHTTP, timeouts: Timeouts, retry: RetryPolicy) -> None:
@@ -417,12 +414,7 @@ _LIMIT: Final = "the setting timeouts.{} is the limit"
 
 
 class Deadlines:
-    """Computes the next deadline from what has arrived; the clock is the caller's.
-
-    Args:
-        timeouts: The limits.
-        start: The moment of the request, in seconds of any clock.
-    """
+    """Computes the next deadline from what has arrived; all times are seconds of the caller's clock."""
 
     __slots__ = ("_ending", "_first_event", "_idle", "_timeouts", "_total")
 
@@ -468,10 +460,8 @@ class Deadlines:
 class LimitedWaits:
     """Ends each of many waits at the deadline that comes next then, with one timer for all of them.
 
-    `asyncio.timeout_at` sets a timer for each wait and takes it back, which takes longer than to read what came.
-
-    Args:
-        deadlines: The deadlines; they move only between two waits.
+    `asyncio.timeout_at` sets a timer for each wait and takes it back, which takes longer than to read what came. The
+    deadlines move only between two waits.
     """
 
     __slots__ = ("_deadlines", "_loop", "_set_for", "_timer", "_waiting", "_was_ended")
