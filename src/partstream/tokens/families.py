@@ -157,6 +157,9 @@ NO_TOKENS: Final = TokenCount(0, CountSource.REPORTED)
 """The empty sum; adding it does not make another number less certain."""
 
 
+# ---- Images, by their dimensions ----
+
+
 class ImageCost(Protocol):
     """A provider's formula."""
 
@@ -311,6 +314,9 @@ def image_cost_of(family: str) -> ImageCost:
     return longest_match(family, IMAGE_COSTS) or _IMAGE_COSTS_UNKNOWN
 
 
+# ---- Other files ----
+
+
 PAGE_TOKENS: Final[Mapping[str, int]] = {
     # Google, page "Document understanding": 258 tokens per page; "Media resolution": 560 for Gemini 3.
     "gemini": 258,
@@ -360,6 +366,9 @@ def estimate_file_tokens(family: str, media_type: str, data: bytes) -> int:
     fitting = [beginning for beginning in _SIZES if media_type.startswith(beginning)]
     row = _SIZES[max(fitting, key=len)] if fitting else _OTHERS
     return max(1, min(row.most, math.ceil(len(data) / row.bytes_per_token)))
+
+
+# ---- The dimensions in the header of an image ----
 
 
 class Dimensions(NamedTuple):

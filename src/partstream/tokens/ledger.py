@@ -391,6 +391,9 @@ class _Memory(Generic[Row]):
             self._rows.popitem(last=False)
 
 
+# ---- The worker and its file ----
+
+
 PATIENCE: Final = 0.25
 """The most seconds that a caller waits for a read."""
 

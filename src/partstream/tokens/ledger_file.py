@@ -443,6 +443,9 @@ def _trim(connection: sqlite3.Connection) -> None:
             connection.execute(TRIM.format(table=table, age=age), (rows - capacity * 9 // 10 - 1,))
 
 
+# ---- The thread ----
+
+
 _LAST_PATIENCE: Final = 2.0
 """The most seconds to wait for the last writes when the file is closed."""
 
@@ -507,6 +510,9 @@ def _close(executor: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | Non
         return None
     executor.shutdown(wait=False)
     return closing
+
+
+# ---- Totals of usage ----
 
 
 _LAST_NUMBER: Final = 2**53

@@ -148,6 +148,9 @@ class FoundRows:
     samples: Mapping[str, Sequence[Sample]]
 
 
+# ---- Digests ----
+
+
 Digest = bytes
 """16 bytes: among a billion messages, the chance of any collision is below one in 10**20."""
 
@@ -281,6 +284,9 @@ class KnownMessages:
         prefixes += prefix_digests(digests[same:], *prefixes[-1:])
         self._last_digests, self._last_prefixes = list(digests), prefixes
         return list(prefixes)
+
+
+# ---- Facts ----
 
 
 class CountFact(NamedTuple):

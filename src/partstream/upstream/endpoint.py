@@ -160,6 +160,9 @@ def is_hub_key(key: Secret | None) -> bool:
     return len(text) <= MOST_KEY and _KEY.fullmatch(text) is not None
 
 
+# ---- Addresses ----
+
+
 _HOST: Final = re.compile(
     r"(?:localhost|\[[0-9a-fA-F:.]+\]|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?", re.ASCII
 )
@@ -218,6 +221,9 @@ def without_query(url: str) -> str:
     """The URL as a message may show it: without its query, which may hold a key."""
     address = urlsplit(url)
     return f"{address.scheme}://{address.netloc}{address.path}"
+
+
+# ---- Presets ----
 
 
 class UnknownPresetError(CallerError):

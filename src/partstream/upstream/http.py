@@ -333,12 +333,7 @@ class HTTPAnswer:
         return _SentSecrets(self.sent, str(self.response.request.url), self.keys).redactor()
 
     def broke(self, error: Exception, *, established: bool = False) -> UpstreamConnectionError:
-        """The error for the failed connection of this answer.
-
-        Args:
-            error: What the HTTP client met.
-            established: Whether a part of the answer had come.
-        """
+        """The error for the connection of this answer, which failed before or after a part of the answer had come."""
         failure = connection_error(self.url, error, redactor=self.redactor, established=established)
         self.cut(failure)
         return failure
@@ -572,11 +567,7 @@ _REDACTING: Final[ContextVar[Callable[[], Redactor] | None]] = ContextVar("parts
 
 @contextmanager
 def redacted_log(redactor: Callable[[], Redactor]) -> Iterator[None]:
-    """Has what the client logs of a request redacted: it logs the URL with its query, and what the server answered.
-
-    Args:
-        redactor: Makes the redactor; called only if something is logged.
-    """
+    """Has the client's log of a request redacted: it shows the URL with its query, and the server's answer."""
     token = _REDACTING.set(redactor)
     try:
         yield

@@ -117,10 +117,7 @@ _SWITCHING_PROTOCOLS: Final = 101
 
 
 class HTTPConnection(asyncio.Protocol):
-    """A connection; serves one request at a time.
-
-    Args:
-        on_lost: Called once the connection is closed.
+    """A connection; serves one request at a time, and calls `on_lost` once it is closed.
 
     Attributes:
         last_used: When its last answer ended, by the clock of the event loop.
@@ -287,13 +284,7 @@ class HTTPConnection(asyncio.Protocol):
 
 
 class AnswerBody(httpx2.AsyncByteStream):
-    """The body of one answer.
-
-    Args:
-        connection: Gives the bytes.
-        body: Finds the body in them.
-        give_back: Takes the connection when it can be used again; None if it cannot.
-    """
+    """The body of one answer; `give_back` takes the connection when it can be used again, or is None."""
 
     def __init__(
         self, connection: HTTPConnection, body: Body, give_back: Callable[[HTTPConnection], object] | None

@@ -580,12 +580,6 @@ async def ask_in_turn(
 ) -> None:
     """Asks the first model, then its fallback models, until one has reported a part.
 
-    Args:
-        candidates: The models, in the order in which they are asked.
-        ask: Asks one of them.
-        question: What is asked.
-        errors: How their server says what went wrong.
-
     Raises:
         LanguageModelError: The last model that was asked could not answer, and no other one would help.
     """
@@ -603,12 +597,7 @@ async def ask_in_turn(
 
 
 def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
-    """Tells whether another model can answer after this error.
-
-    Args:
-        error: Why this one could not.
-        errors: How its server says what went wrong.
-    """
+    """Tells whether another model can answer after this error of the first."""
     if isinstance(error, UpstreamHTTPError):
         status = error.http_status or 0
         return status in _STATUSES or status >= 500
@@ -623,10 +612,7 @@ def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
 def has_more_room(
     other: LanguageModelChatInformation, refused_by: LanguageModelChatInformation, error: UpstreamError
 ) -> bool:
-    """Tells whether another model may take an input that was too long for the first.
-
-    Only one with a larger known limit may.
-    """
+    """Tells whether another model may take an input that was too long for the first: it has a larger known limit."""
     if not isinstance(error, ContextLengthExceededError):
         return False
     return other.max_input_tokens > max(error.limit or 0, error.count or 0, refused_by.max_input_tokens)
@@ -670,12 +656,7 @@ def with_fallbacks(
 def with_protocol(
     models: Iterable[LanguageModelChatInformation], detected: Detected | None
 ) -> tuple[LanguageModelChatInformation, ...]:
-    """The models with a line in their tooltips that says what their upstream speaks, and why.
-
-    Args:
-        models: The models of an upstream.
-        detected: What was found out; None where nothing was, or where the protocol is set.
-    """
+    """The models of an upstream, with its protocol in their tooltips, and how it was found out."""
     if detected is None:
         return tuple(models)
     return tuple(replace(model, tooltip="\n".join(filter(None, (model.tooltip, detected.says)))) for model in models)
@@ -684,12 +665,7 @@ def with_protocol(
 def with_warnings(
     models: Iterable[LanguageModelChatInformation], warnings: Sequence[str]
 ) -> tuple[LanguageModelChatInformation, ...]:
-    """The models with an icon and a text that say the warnings: VS Code has no other place beside a group that works.
-
-    Args:
-        models: The models of an upstream.
-        warnings: Sentences without secrets; the models stay as they are where there are none.
-    """
+    """The models with an icon and the warnings as a text: VS Code has no other place beside a group that works."""
     if not warnings:
         return tuple(models)
     said = "; ".join(warnings)

@@ -322,6 +322,19 @@ async def send_without_what_is_refused(
 # ---- The report to the host ----
 
 
+_CUTS: Final = {
+    UnifiedFinishReason.LENGTH: "it reached its token limit",
+    UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
+}
+"""Why an answer ends before the model has finished it."""
+
+_HELP: Final = {
+    UnifiedFinishReason.LENGTH: "allow more output tokens (`maxOutputTokens`), or less thinking (`reasoningEffort`)",
+    UnifiedFinishReason.CONTENT_FILTER: "a filter of the server stopped the answer",
+}
+"""What helps against an empty answer, by its finish reason."""
+
+
 class AttemptReport:
     """The report of one attempt at an answer.
 
@@ -387,19 +400,6 @@ class AttemptReport:
             self._progress.report(shown)
         if finish.error is not None:
             raise finish.error
-
-
-_CUTS: Final = {
-    UnifiedFinishReason.LENGTH: "it reached its token limit",
-    UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
-}
-"""Why an answer ends before the model has finished it."""
-
-_HELP: Final = {
-    UnifiedFinishReason.LENGTH: "allow more output tokens (`maxOutputTokens`), or less thinking (`reasoningEffort`)",
-    UnifiedFinishReason.CONTENT_FILTER: "a filter of the server stopped the answer",
-}
-"""What helps against an empty answer, by its finish reason."""
 
 
 class ForwardingProgress:
