@@ -438,7 +438,6 @@ def _counted(scope: _Scope, thing: _Thing, known: CountRow | None) -> CountRow:
 
 # ---- Items and the shares of a report, as pure functions ----
 
-
 _LOWEST_SHARE: Final = 1 / 3
 _HIGHEST_SHARE: Final = 3.0
 """The limits for the ratio of a report to the expectation for the new items. Outside them, the report has another
@@ -582,7 +581,6 @@ def shares_of(items: Iterable[CountedItem], residue: UnattributedTokens) -> dict
 
 
 # ---- Corrections: samples in the ledger, and the factors made of them ----
-
 
 _NOTABLE: Final = 0.02
 """The smallest relative change of a factor that makes kept estimates wrong."""
@@ -733,7 +731,6 @@ def _correction(
 
 
 # ---- The bytes of a text, from which upstreams without a tokenizer compute tokens ----
-
 
 BYTES_PER_TOKEN: Final = 4
 """The rule of thumb of nearly all such upstreams; the learned factor covers others."""

@@ -351,7 +351,6 @@ def tiktoken_counter(vocabulary: Vocabulary) -> Counter | None:
 
 # ---- Estimates ----
 
-
 _MESSAGE_TOKENS: Final = 3
 """The tokens of a message in addition to its parts, as in Copilot's own counting."""
 

@@ -316,7 +316,6 @@ def image_cost_of(family: str) -> ImageCost:
 
 # ---- Other files ----
 
-
 PAGE_TOKENS: Final[Mapping[str, int]] = {
     # Google, page "Document understanding": 258 tokens per page; "Media resolution": 560 for Gemini 3.
     "gemini": 258,

@@ -393,7 +393,6 @@ class _Memory(Generic[Row]):
 
 # ---- The worker and its file ----
 
-
 PATIENCE: Final = 0.25
 """The most seconds that a caller waits for a read."""
 

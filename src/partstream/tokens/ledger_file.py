@@ -445,7 +445,6 @@ def _trim(connection: sqlite3.Connection) -> None:
 
 # ---- The thread ----
 
-
 _LAST_PATIENCE: Final = 2.0
 """The most seconds to wait for the last writes when the file is closed."""
 
@@ -513,7 +512,6 @@ def _close(executor: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | Non
 
 
 # ---- Totals of usage ----
-
 
 _LAST_NUMBER: Final = 2**53
 """The largest number of a row. A row with the largest that SQLite has would make it number all further rows at random,

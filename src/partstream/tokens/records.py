@@ -150,7 +150,6 @@ class FoundRows:
 
 # ---- Digests ----
 
-
 Digest = bytes
 """16 bytes: among a billion messages, the chance of any collision is below one in 10**20."""
 
@@ -336,7 +335,6 @@ TellFact: TypeAlias = Callable[[Fact], object]
 
 
 # ---- Calibration ----
-
 
 LOWEST_FACTOR: Final = 0.5
 HIGHEST_FACTOR: Final = 3.0

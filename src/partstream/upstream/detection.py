@@ -333,7 +333,7 @@ async def ask_round(
     deadline: float,
     elsewhere: Mapping[str, str] = NOWHERE_ELSE,
 ) -> Round:
-    """Sends a request to each endpoint, and one for the list where an endpoint stands beside it, at the same time.
+    """Sends a request to each endpoint, and one for the list where an endpoint is beside it, at the same time.
 
     Args:
         configuration: The upstream, its key and its headers.

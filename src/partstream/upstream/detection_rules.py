@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 # ---- The base URLs that a person may mean ----
 
-
 MODELS: Final = "/models"
 """The path of the list of models below a base URL."""
 
@@ -114,7 +113,6 @@ def with_path(url: str, path: str) -> str:
 
 
 # ---- The protocols to choose from ----
-
 
 _MOST_PROBED: Final = 3
 """With the list of models, four requests below each base URL."""

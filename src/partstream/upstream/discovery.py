@@ -438,7 +438,6 @@ def _parsed(question: FactRequest, body: bytes) -> object:
 
 # ---- Composition: the records, and the further questions ----
 
-
 _NATIVE_LISTS: Final = (
     ("/api/v0/models", None),
     ("/api/tags", None),
@@ -624,7 +623,6 @@ def _root(base_path: str) -> str | None:
 
 # ---- Catalogues: the lists of servers ----
 
-
 _MAX_ENTRIES: Final = 5000
 _MAX_ID: Final = 500
 _BARE: Final = SHAPES[-1].name
@@ -757,7 +755,6 @@ def _id_of(item: dict[str, Any], where: str, shape: Shape, problems: list[Proble
 
 # ---- Pages of a list ----
 
-
 _LARGE_PAGE: Final = "1000"
 """Google's largest page; without a size, it gives 50 models at once (docs/wires/gemini.md#models-and-counting)."""
 MOST_PAGES: Final = 50
@@ -796,7 +793,6 @@ def joined_pages(pages: Iterable[Any]) -> Any:
 
 
 # ---- Kept answers ----
-
 
 _FORMAT: Final = 1
 _MAX_ANSWERS: Final = 2000

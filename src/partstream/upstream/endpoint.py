@@ -162,7 +162,6 @@ def is_hub_key(key: Secret | None) -> bool:
 
 # ---- Addresses ----
 
-
 _HOST: Final = re.compile(
     r"(?:localhost|\[[0-9a-fA-F:.]+\]|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?", re.ASCII
 )

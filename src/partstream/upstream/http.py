@@ -587,7 +587,6 @@ class _RedactedRecords(logging.Filter):
 
 # ---- Capture of an exchange ----
 
-
 OpenExchange: TypeAlias = "Callable[[KeptRequest, Callable[[], Redactor]], ExchangeCapture]"
 """Begins the capture of an exchange with its request, and with what makes the redactor of its response."""
 
@@ -644,7 +643,6 @@ def take_head(exchange: ExchangeCapture, response: httpx2.Response) -> None:
 
 
 # ---- Proxies ----
-
 
 _SOCKS: Final = frozenset({"socks5", "socks5h"})
 _SCHEMES: Final = frozenset({"http", "https", *_SOCKS})
@@ -758,7 +756,7 @@ _UNTRUSTED: Final = "name the certificate of your network in SSL_CERT_FILE"
 _OFFLINE: Final = "is this machine online?"
 _NO_PROXY: Final = "NO_PROXY names hosts that need none"
 
-# An SSLError is an OSError, and so is what a system says of names: the more special rows come first.
+# An SSLError is an OSError, and so is a failed look-up of a name: the more special rows come first.
 _FAILURES: Final = (
     _Failure(
         httpx2.ProxyError,

@@ -337,7 +337,6 @@ class AnswerBody(httpx2.AsyncByteStream):
 
 # ---- Bodies ----
 
-
 _NO_BODY: Final = frozenset({204, 304})
 
 _CHUNK_HEAD: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r\n")
@@ -547,7 +546,6 @@ def _malformed(data: bytes) -> httpx2.RemoteProtocolError:
 
 
 # ---- Dialling ----
-
 
 _NEXT_AFTER: Final = 0.25
 """Seconds until the next address is tried beside one that has not answered (RFC 8305 section 5)."""

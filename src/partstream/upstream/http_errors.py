@@ -192,7 +192,6 @@ def _said(status: int, location: str, text: str, *, is_empty: bool) -> tuple[str
 
 # ---- The wait before the next request ----
 
-
 _DATE: Final = re.compile(r"\s*\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)?\s*\Z")
 _FIRST_POINT_IN_TIME: Final = 10**9
 """From here on a number is no duration but seconds since 1970: servers of Chat Completions have both."""
@@ -273,7 +272,6 @@ def _until(reset: str, now: datetime) -> float | None:
 
 
 # ---- Redaction ----
-
 
 _Error = TypeVar("_Error", bound=LanguageModelError)
 
@@ -356,7 +354,6 @@ _REDACTED: Final[Mapping[type, Callable[[Any, Redactor], StreamOutput]]] = {
 
 
 # ---- Advice ----
-
 
 _MISSING: Final = frozenset({404, 405})
 _VERSION: Final = "/v1"

@@ -211,7 +211,6 @@ def matches(model_id: str, glob: str) -> bool:
 
 # ---- Information ----
 
-
 _UNKNOWN_TOOL_CALLING: Final = Fact(True, Source.DEFAULT, "tool_calling")
 _UNKNOWN_IMAGE_INPUT: Final = Fact(False, Source.DEFAULT, "image_input")
 _CREDITS_PER_DOLLAR: Final = 100
@@ -409,7 +408,6 @@ def _within(limit: Fact[int], bound: Fact[int]) -> Fact[int]:
 
 
 # ---- Ids ----
-
 
 BEDROCK_REGIONS: Final = "us|us-gov|eu|apac|ap|au|jp|ca|sa|global"
 """The regions before the vendor in the id of an inference profile: `us.anthropic.claude-...`."""

@@ -145,7 +145,6 @@ def has_any(*paths: str) -> Callable[[Fields], bool]:
 
 # ---- Prices, as US dollars per token ----
 
-
 _MILLION: Final = 1_000_000
 _XAI_UNIT: Final = Decimal("1e-10")
 """US dollars: xAI states cents per 100 million tokens."""
@@ -230,7 +229,6 @@ def _stated(pricing: Pricing, fields: Fields) -> Fact[Pricing] | None:
 
 
 # ---- Anthropic and Google ----
-
 
 _FORMS: Final = {"adaptive": ThinkingForm.ADAPTIVE, "enabled": ThinkingForm.BUDGET}
 _EDITS: Final = {
@@ -481,7 +479,6 @@ HOSTED_SHAPES: Final = (
 
 
 # ---- llama.cpp and Ollama ----
-
 
 _CONTEXT_OPTIONS: Final = ("-c", "--ctx-size")
 _MOST_DIGITS: Final = 9
@@ -747,7 +744,6 @@ def shape_of(fields: Fields) -> Shape:
 
 
 # ---- Details of one model, and the models that are loaded ----
-
 
 _LIMITS = {
     "context_window": "context_length",

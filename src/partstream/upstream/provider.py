@@ -567,7 +567,6 @@ def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -
 
 # ---- Fallback models ----
 
-
 _STATUSES: Final = frozenset({408, 425, 429})
 """Beside those from 500 on. Other statuses blame the request or the key, and another model would get the same."""
 
@@ -619,7 +618,6 @@ def has_more_room(
 
 
 # ---- What a list of models shows of the upstream as a whole ----
-
 
 _ICON: Final = {"id": "warning"}
 """A `ThemeIcon` of VS Code, shown beside the model in the picker and in the editor of groups."""

@@ -321,7 +321,6 @@ async def send_without_what_is_refused(
 
 # ---- The report to the host ----
 
-
 _CUTS: Final = {
     UnifiedFinishReason.LENGTH: "it reached its token limit",
     UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
@@ -460,7 +459,6 @@ class ForwardingProgress:
 
 
 # ---- Refused fields ----
-
 
 _IDENTITY_SIZE: Final = 12
 """The bytes of the identity of a request, on wires where each has one."""
@@ -623,7 +621,6 @@ def set_by_a_person(
 
 
 # ---- Tokens ----
-
 
 NEARLY_FULL: Final = 0.9
 """The part of the input limit from which on a request is named in the log. It is sent all the same: an estimate can be
@@ -864,7 +861,6 @@ def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
 
 
 # ---- Costs ----
-
 
 _MOST_DIGITS: Final = 40
 

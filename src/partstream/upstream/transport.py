@@ -404,7 +404,6 @@ def body_document(body: Mapping[str, Any]) -> bytes:
 
 # ---- Limits of time ----
 
-
 _Result = TypeVar("_Result")
 
 _LAST_WORDS: Final = 2.0
@@ -519,7 +518,6 @@ class LimitedWaits:
 
 
 # ---- Answers that are no stream ----
-
 
 _MAX_ERROR_BODY: Final = 64 * 1024
 _ERROR_BODY_SECONDS: Final = 2.0
@@ -643,7 +641,6 @@ async def _whole_body(answer: HTTPAnswer, deadlines: Deadlines) -> bytes:
 
 
 # ---- Trace ----
-
 
 _trace_logger = logging.getLogger("partstream.upstreams.trace")
 
