@@ -2,7 +2,7 @@
 
 `GatewayProvider` is what hosts see. It asks `Upstream` for the list of models and for answers; where the answer cannot
 be had, it asks the fallback models of the settings in turn. `Upstream` has one `ProtocolClient` at a time: the models
-and the sender of one protocol. A protocol that is set is never doubted. One that is found out is found out again when
+and the sender of one protocol. A protocol that is set is never doubted. One that is detected is detected again when
 its path is missing, and the request is sent once more if the finding is another one. `ModelList` offers the configured
 models, or those that the upstream lists, each with its context window where requests set it: Ollama cuts a longer
 prompt without a word, so no limit of prompts may exceed that window.
