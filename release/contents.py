@@ -48,12 +48,13 @@ _OF_THE_PERSON: Final[Mapping[str, str]] = {
 }
 """What the sidecar imports only where the person has installed it, each with what it is."""
 _FOR_PROVIDERS: Final[Mapping[str, str]] = {
-    "partstream.capturing": "the last answers, also for what is no sidecar",
-    "partstream.configuration": "the file of settings and what `partstream doctor` looks at",
+    "partstream._moved": "modules by the names that they had",
+    "partstream.agents": "an agent of another framework as a provider",
+    "partstream.config": "the file of settings and what `partstream doctor` examines",
+    "partstream.devtools.capturing": "the last answers, also for what is no sidecar",
     "partstream.protocols.ai_sdk": "messages in the form of another library",
-    "partstream.server.replies": "writes an answer as the bytes of any protocol",
     "partstream.protocols.translation": "one protocol as another",
-    "partstream.upstream.endpoint": "servers by their names",
+    "partstream.upstream": "servers by their names",
 }
 """What the sidecar does not import and a person's own provider may, each with what it is: packed all the same."""
 

@@ -20,6 +20,10 @@ import time
 import zipfile
 from email.parser import HeaderParser
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTENSION = ROOT / "extension"
@@ -42,6 +46,9 @@ NOT_BUNDLED = {
 NOT_PACKED = {
     "partstream.__main__": "the command line",
     "partstream.cli": "the command line",
+    "partstream.codec.settings_files": "for commands that change files of other programs",
+    "partstream.config.editing": "for commands that change the configuration file",
+    "partstream.devtools.captures": "the captures of commands",
     "partstream.devtools.commands_check": "a command",
     "partstream.devtools.commands_conformance": "a command",
     "partstream.devtools.commands_inspect": "a command",
@@ -52,12 +59,22 @@ NOT_PACKED = {
     "partstream.devtools.conformance": "tests a provider; for a terminal",
     "partstream.devtools.inspector.server": "the page's own server; VS Code shows the page itself",
     "partstream.devtools.recorder": "a proxy that a command starts",
+    "partstream.devtools.recordings": "the files that commands open",
     "partstream.devtools.testing": "servers for tests",
-    "partstream.server": "serves other programs",
     "partstream.hub": "serves other programs",
     "partstream.runtime.provider_files": "serves other programs; the sidecar loads an edited file by itself",
+    "partstream.server": "serves other programs",
 }
 """Packages and modules of our own that the sidecar never imports, each with its reason."""
+
+PACKED_ALL_THE_SAME = {
+    "partstream.hub.__init__": "the package of the next two",
+    "partstream.hub.client": "joins a hub",
+    "partstream.hub.sidecar": "joins a hub",
+    "partstream.server.__init__": "the package of the pages",
+    "partstream.server.pages": "the pages that VS Code shows",
+}
+"""What the sidecar does import of them."""
 
 _NAMES_COMMANDS = "entry_points.txt"
 """A file of a package that names its commands and its plugins for other programs: the sidecar starts none of them, and
@@ -167,6 +184,10 @@ def _unpack(wheel: Path) -> None:
             csv.writer(file, lineterminator="\n").writerows(kept)
 
 
+def _is_in(module: str, rooms: Mapping[str, str]) -> bool:
+    return any(module == room or module.startswith(f"{room}.") for room in rooms)
+
+
 def is_packed(name: str) -> bool:
     """Whether a file of a wheel goes into the extension.
 
@@ -174,7 +195,7 @@ def is_packed(name: str) -> bool:
         name: Its path in the wheel.
     """
     module = name.removesuffix(".py").replace("/", ".")
-    is_left_out = any(module == left_out or module.startswith(f"{left_out}.") for left_out in NOT_PACKED)
+    is_left_out = _is_in(module, NOT_PACKED) and not _is_in(module, PACKED_ALL_THE_SAME)
     return not is_left_out and not name.endswith(f".dist-info/{_NAMES_COMMANDS}")
 
 

@@ -16,35 +16,35 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MOVED: Final[Mapping[str, str]] = {
-    "partstream.bundles": "partstream.devtools.bundles",
-    "partstream.bundles.exchange": "partstream.devtools.bundles.exchange",
-    "partstream.bundles.forms": "partstream.devtools.bundles.forms",
-    "partstream.bundles.redaction": "partstream.devtools.redaction.redacting",
-    "partstream.bundles.writing": "partstream.devtools.bundles.archive",
-    "partstream.conformance": "partstream.devtools.conformance",
-    "partstream.consumer": "partstream.runtime.consumer",
-    "partstream.contract": "partstream.lm.contract",
-    "partstream.hosts": "partstream.hub",
-    "partstream.hosts.ray": "partstream.hub.ray",
-    "partstream.json_codec": "partstream.codec.json_codec",
-    "partstream.messages": "partstream.lm.messages",
-    "partstream.outputs": "partstream.lm.outputs",
-    "partstream.parts": "partstream.lm.parts",
-    "partstream.protocols.life": "partstream.protocols.read_response",
-    "partstream.protocols.registry": "partstream.protocols.protocol",
-    "partstream.provider": "partstream.lm.provider",
-    "partstream.serving": "partstream.server",
-    "partstream.serving.app": "partstream.server.application",
-    "partstream.serving.metrics": "partstream.server.telemetry",
-    "partstream.serving.settings": "partstream.server.settings",
-    "partstream.serving.stored_answers": "partstream.server.stored_answers",
-    "partstream.serving.tracing": "partstream.server.tracing",
-    "partstream.simple": "partstream.runtime.simple",
-    "partstream.testing": "partstream.devtools.testing",
-    "partstream.upstreams": "partstream.upstream",
-    "partstream.usage": "partstream.lm.parts",
+    "bundles": "devtools.bundles",
+    "bundles.exchange": "devtools.bundles.exchange",
+    "bundles.forms": "devtools.bundles.forms",
+    "bundles.redaction": "devtools.redaction.redacting",
+    "bundles.writing": "devtools.bundles.archive",
+    "conformance": "devtools.conformance",
+    "consumer": "runtime.consumer",
+    "contract": "lm.contract",
+    "hosts": "hub",
+    "hosts.ray": "hub.ray",
+    "json_codec": "codec.json_codec",
+    "messages": "lm.messages",
+    "outputs": "lm.outputs",
+    "parts": "lm.parts",
+    "protocols.life": "protocols.read_response",
+    "protocols.registry": "protocols.protocol",
+    "provider": "lm.provider",
+    "serving": "server",
+    "serving.app": "server.application",
+    "serving.metrics": "server.telemetry",
+    "serving.settings": "server.settings",
+    "serving.stored_answers": "server.stored_answers",
+    "serving.tracing": "server.tracing",
+    "simple": "runtime.simple",
+    "testing": "devtools.testing",
+    "upstreams": "upstream",
+    "usage": "lm.parts",
 }
-"""The new module of each old name that a page named."""
+"""The new module of each old name that a page named, both below `partstream`."""
 
 RENAMED: Final[Mapping[str, str]] = {
     "Asked": "InboundRequest",
@@ -77,14 +77,14 @@ class MovedFinder:
     @classmethod
     def find_spec(cls, name: str, _path: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
         """How to load a module of an old name; None for every other name."""
-        return ModuleSpec(name, cls(), is_package=True) if name in MOVED else None
+        return ModuleSpec(name, cls(), is_package=True) if name.removeprefix("partstream.") in MOVED else None
 
     def create_module(self, _spec: ModuleSpec) -> None:
         """The import system makes the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Makes the old module say, for each name, what the new one has for it."""
-        new = import_module(MOVED[module.__name__])
+        new = import_module(".".join(("partstream", MOVED[module.__name__.removeprefix("partstream.")])))
         warnings.warn(f"{module.__name__} is {new.__name__} now", DeprecationWarning, stacklevel=2)
 
         def look_up(name: str) -> Any:
