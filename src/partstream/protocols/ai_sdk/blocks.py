@@ -65,11 +65,6 @@ class _Reasoning:
 class Blocks:
     """The blocks of one response.
 
-    Args:
-        options: What becomes of reasoning.
-        carried: Where signed reasoning is noted.
-        said: Where the visible text is noted.
-
     Attributes:
         shown: Whether a part was given since the step began.
     """
@@ -141,7 +136,7 @@ class Blocks:
             take_metadata(block.options, chunk)
         if not delta:
             return None
-        make = self._maker(block_id)
+        make = partial(thinking_part, id=block_id) if self._mode is ThinkingMode.PART else None
         if self._carried.wanted:
             block.pieces.append(delta)
         if make is not None:
@@ -192,9 +187,6 @@ class Blocks:
         if block is not None:
             outputs += self._carried.add_reasoning("".join(block.pieces), block.options, block.id)
 
-    def _maker(self, block_id: str | None) -> Callable[[str], TextPart | ThinkingPart] | None:
-        return partial(thinking_part, id=block_id) if self._mode is ThinkingMode.PART else None
-
 
 def _make_sink(
     block_id: str | None,
@@ -239,19 +231,14 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*")
 
 
 def file_part(chunk: Chunk, mode: FileMode) -> StreamOutput:
-    """The part of a file chunk; an Unmapped if neither bytes nor an address can be read.
-
-    Args:
-        chunk: The chunk.
-        mode: What becomes of a file that is an address.
-    """
+    """The part of a file chunk; an Unmapped if neither bytes nor an address can be read."""
     file = mapping(chunk, ("file",)) or chunk
     media_type = identifier(file, MEDIA_TYPE)
     for name in _BYTES:
         value = _untagged(field(file, (name,)))
         if value is None:
             continue
-        address = value if isinstance(value, str) and _is_url(value) else None
+        address = value if isinstance(value, str) and value.startswith(("data:", "http://", "https://")) else None
         if address is not None and not address.startswith("data:"):
             return linked_file(address, mode) or Unmapped(f"{chunk['type']} (not readable)", chunk)
         data = _from_data_url(address) if address is not None else _bytes(value)
@@ -291,10 +278,6 @@ def _untagged(value: Any) -> Any:
             break
         value = inner
     return value
-
-
-def _is_url(value: str) -> bool:
-    return value.startswith(("data:", "http://", "https://"))
 
 
 def _bytes(value: Any) -> bytes | None:
@@ -340,12 +323,7 @@ def _media_type(said: str | None, url: str | None, data: bytes) -> str:
 
 
 class Sources:
-    """The sources of one response, each shown once.
-
-    Args:
-        options: How.
-        said: The visible text.
-    """
+    """The sources of one response, each shown once."""
 
     def __init__(self, options: StreamOptions, said: RecentText) -> None:
         self._citations = Citations(options.citations)

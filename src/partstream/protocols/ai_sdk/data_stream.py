@@ -10,7 +10,7 @@ from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, JSONLinesDecoder
 from partstream.protocols.protocol import Framing, Protocol, loaded
 
 if TYPE_CHECKING:
-    from partstream.codec.sse import EventDecoder, ServerSentEvent
+    from partstream.codec.sse import ServerSentEvent
     from partstream.errors import EventTooLargeError
     from partstream.protocols.ai_sdk.errors import Chunk
 
@@ -18,14 +18,9 @@ if TYPE_CHECKING:
 # ---- data stream ----
 
 
-def _make_decoder() -> EventDecoder:
-
-    return DataStreamDecoder()
-
-
 _LINES: Final = Framing(
     name="data",
-    make_decoder=_make_decoder,
+    make_decoder=lambda: DataStreamDecoder(),  # noqa: PLW0108 - the class follows
     media_type="text/plain",
     looks=re.compile(rb'[0-9a-z]:\s*["{\[]'),
     begins=(b"",),
@@ -80,11 +75,7 @@ _CODE_OF: Final = {kind: (code.encode(), name) for code, kind, name in _ROWS}
 
 
 class DataStreamDecoder:
-    """Turns bytes into chunks; an :class:`partstream.codec.sse.EventDecoder`.
-
-    Args:
-        max_event_size: The most bytes that one line may have.
-    """
+    """Turns bytes into chunks; an :class:`partstream.codec.sse.EventDecoder`."""
 
     __slots__ = ("_lines",)
 

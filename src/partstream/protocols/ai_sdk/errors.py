@@ -165,12 +165,7 @@ _NO_CODES: Final = frozenset({"error", "Error", "Exception"})
 
 
 class ToolFailure(NamedTuple):
-    """A tool that failed, as version 4 reports it: by an error chunk.
-
-    Attributes:
-        tool_name: The tool, or None.
-        call_id: The call, or None.
-    """
+    """A tool that failed, as version 4 reports it: by an error chunk."""
 
     tool_name: str | None
     call_id: str | None
@@ -227,7 +222,6 @@ def tool_failure(value: Any, *, from_text: bool) -> ToolFailure | None:
     """The tool that an error of version 4 is about; None if the response itself failed.
 
     Args:
-        value: What the chunk holds.
         from_text: Whether the wire has only text. The data stream has: its error is the message alone, so there, and
             only there, the message is read.
     """

@@ -17,7 +17,7 @@ from partstream.lm.outputs import ThinkingMode, Unmapped
 from partstream.lm.parts import ThinkingPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from partstream.conversation.turns import Piece
     from partstream.lm.outputs import StreamOutput
@@ -91,12 +91,8 @@ SUMMARY: Final = "text"
 TOOL_CALL: Final = "tool-call"
 
 
-def _may_end(item: Mapping[str, Any]) -> bool:
-    """Reasoning and the marks of a call lead to what follows; a summary stands for itself."""
-    return item.get("type", REASONING) not in {REASONING, TOOL_CALL}
-
-
-RULES: Final = ConversationRules(may_end=_may_end)
+# Reasoning and the marks of a call lead to what follows; a summary stands for itself
+RULES: Final = ConversationRules(may_end=lambda item: item.get("type", REASONING) not in {REASONING, TOOL_CALL})
 
 
 def is_own_part(item: Mapping[str, Any]) -> bool:
@@ -116,14 +112,14 @@ def options_by_call(content: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
         if not isinstance(piece, Reasoning) or piece.item.get("type") != TOOL_CALL:
             continue
         options, call_id = piece.item.get("providerOptions"), piece.item.get("toolCallId")
-        meant = call_id if call_id in ids else _next_call(content[index:])
+        meant = (
+            call_id
+            if call_id in ids
+            else next((piece.call_id for piece in content[index:] if isinstance(piece, Call)), None)
+        )
         if isinstance(options, Mapping) and meant is not None:
             found.setdefault(str(meant), options)
     return found
-
-
-def _next_call(content: Iterable[Piece]) -> str | None:
-    return next((piece.call_id for piece in content if isinstance(piece, Call)), None)
 
 
 # ---- wrapping ----
@@ -141,7 +137,6 @@ class Unwrapped(NamedTuple):
     """What options hold.
 
     Attributes:
-        options: The options of other providers.
         item: The item of another protocol, or None.
         metadata: The fields beside the items.
         id: The id of the thought, or None.

@@ -1,8 +1,17 @@
-"""AI SDK: chunks in, VS Code's parts out; one reader for all four streams and all versions.
+"""Reads the chunks of the AI SDK as VS Code's parts: one reader for all four streams and all versions.
 
-Rule 1: order is in :mod:`partstream.protocols.read_response`; no handler asks how far the response has come.
-Rule 2: CHUNKS says what a chunk type means and which handler it has, under every name that a version gives it.
-Rule 3: no I/O, no clock, no logging. What is not understood comes out as :class:`Unmapped`.
+:data:`CHUNKS` maps each chunk type, under every name that a version gives it, to its lifecycle event and its handler.
+The order of a response is in :mod:`partstream.protocols.read_response`; no handler asks for the state of the response.
+What is not understood comes out as :class:`Unmapped`. There is no I/O, no clock and no log.
+
+- Where the SDK runs tools itself, a call waits for its outcome, and the content that follows waits with it
+  (:mod:`partstream.protocols.ai_sdk.tool_calls`), so that parts keep the order of their chunks.
+- Version 4 does not close its blocks of reasoning: any other content closes them.
+- An `error` chunk is a report: text may follow it (recording provider_executed_tool of 5.0.277), and the finish does.
+- A UI stream or data stream of an application may hold several answers and data after them: the end of the bytes is
+  their end.
+- When a stream breaks off, version 7 gives the finish reason `interrupted`; versions 4 to 6 give `unknown` or `other`,
+  and version 4 reports usage of zeros.
 
 Source: recordings of `ai` 4.3.19, 5.0.277 and 6.0.50, and the types of 7.0.173; docs/wires/ai-sdk.md#chunks-by-version.
 """
@@ -49,25 +58,22 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import FastPath
 
 
-# ---- ending ----
-# The end of a response in every version: tokens, finish reason, identity and provider metadata.
+# ---- The end of a response: usage, finish reason, identity and provider metadata ----
 
-_INPUT: Final[Names] = ("inputTokens", "promptTokens")
-_OUTPUT: Final[Names] = ("outputTokens", "completionTokens")
 INTERRUPTED: Final = "interrupted"
 """The finish reason of a stream of a provider that broke off."""
 
-# Words for "nobody said": version 4 and 5, then 6.
-_UNKNOWN_REASONS: Final = frozenset({"unknown", "other"})
+_CUTTING: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER, UnifiedFinishReason.ERROR})
+
+_OUTCOMES: Final = {
+    UnifiedFinishReason.LENGTH: Outcome.INCOMPLETE,
+    UnifiedFinishReason.CONTENT_FILTER: Outcome.INCOMPLETE,
+    UnifiedFinishReason.ERROR: Outcome.FAILED,
+}
 
 
 class Ending:
-    """Collects the end of one response, step by step.
-
-    Attributes:
-        reason: The finish reason that was said last, or None.
-        provider_metadata: What providers said of the whole response, by their names.
-    """
+    """Collects the end of one response, step by step."""
 
     def __init__(self) -> None:
         self.reason: FinishReason | None = None
@@ -90,7 +96,7 @@ class Ending:
         self._model = identifier(response, ("modelId",)) or self._model
 
     def message_metadata(self, chunk: Chunk) -> None:
-        """Takes the application's metadata of its message; the UI stream has no other place for tokens."""
+        """Takes the application's metadata of its message: the only place of the UI stream for usage."""
         said = mapping(chunk, ("messageMetadata",))
         if said:
             merge(self.provider_metadata, "messageMetadata", said)
@@ -103,25 +109,23 @@ class Ending:
 
     def finish_step(self, chunk: Chunk) -> None:
         """Takes the end of a step."""
-        self.reason = _reason(chunk) or self.reason
-        usage = _usage(mapping(chunk, ("usage",)), self.reason)
-        if usage is not None:
-            self._steps.append(usage)
-        self.respond(mapping(chunk, ("response",)))
-        self.remember(metadata(chunk))
+        self._take(chunk, self._steps, ("usage",))
 
     def finish(self, chunk: Chunk) -> None:
         """Takes the end of an answer. There is one, unless an application streams several answers as one."""
+        self._take(chunk, self._totals, TOTAL_USAGE)
+        self.message_metadata(chunk)
+
+    def _take(self, chunk: Chunk, usages: list[Usage], names: Names) -> None:
         self.reason = _reason(chunk) or self.reason
-        total = _usage(mapping(chunk, TOTAL_USAGE), self.reason)
-        self._totals += [total] if total is not None else []
+        usage = _usage(mapping(chunk, names), self.reason)
+        usages += [] if usage is None else [usage]
         self.respond(mapping(chunk, ("response",)))
         self.remember(metadata(chunk))
-        self.message_metadata(chunk)
 
     @property
     def interrupted(self) -> bool:
-        """Whether the provider's stream broke off; version 7 says so, earlier versions say `unknown` or `other`."""
+        """Whether the provider's stream broke off and the SDK states it."""
         return self.reason is not None and self.reason.raw == INTERRUPTED
 
     @property
@@ -157,15 +161,6 @@ class Ending:
         )
 
 
-_CUTTING: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER, UnifiedFinishReason.ERROR})
-
-_OUTCOMES: Final = {
-    UnifiedFinishReason.LENGTH: Outcome.INCOMPLETE,
-    UnifiedFinishReason.CONTENT_FILTER: Outcome.INCOMPLETE,
-    UnifiedFinishReason.ERROR: Outcome.FAILED,
-}
-
-
 def _reason(chunk: Chunk) -> FinishReason | None:
     """A word (version 2 of the provider's interface, and the SDK), or the word beside the provider's own (3 and 4)."""
     said = field(chunk, ("finishReason",))
@@ -185,72 +180,56 @@ def _usage(raw: Chunk, reason: FinishReason | None) -> Usage | None:
     """The tokens of a usage object in any version's form; None if it states none."""
     inputs, outputs = mapping(raw, ("inputTokens",)), mapping(raw, ("outputTokens",))
     input_details, output_details = mapping(raw, ("inputTokenDetails",)), mapping(raw, ("outputTokenDetails",))
-    input_tokens, output_tokens = _either(raw, _INPUT, inputs), _either(raw, _OUTPUT, outputs)
+
+    def first(*places: tuple[Chunk, str]) -> int | None:
+        counts = (count(inside, (name,)) for inside, name in places)
+        return next((found for found in counts if found is not None), None)
+
+    input_tokens = first((raw, "inputTokens"), (inputs, "total"), (raw, "promptTokens"))
+    output_tokens = first((raw, "outputTokens"), (outputs, "total"), (raw, "completionTokens"))
     if input_tokens is None and output_tokens is None:
         return None
-    if not input_tokens and not output_tokens and reason is not None and reason.raw in _UNKNOWN_REASONS:
-        return None  # version 4 reports zeros for a stream that broke off: recording truncated_no_finish
+    # Version 4 reports zeros for a stream that broke off (recording truncated_no_finish). Its word for no reason, and
+    # that of version 5, is `unknown`; that of version 6 is `other`.
+    if not input_tokens and not output_tokens and reason is not None and reason.raw in {"unknown", "other"}:
+        return None
     total = count(raw, ("totalTokens",))
     if total is None and input_tokens is not None and output_tokens is not None:
         total = input_tokens + output_tokens
-    return Usage(
-        input_tokens,
-        output_tokens,
-        total,
-        _known(
-            count(input_details, ("cacheReadTokens",)),
-            count(inputs, ("cacheRead",)),
-            count(raw, ("cachedInputTokens",)),
-        ),
-        _known(
-            count(output_details, ("reasoningTokens",)),
-            count(outputs, ("reasoning",)),
-            count(raw, ("reasoningTokens",)),
-        ),
-        raw,
-        _known(count(input_details, ("cacheWriteTokens",)), count(inputs, ("cacheWrite",))),
-    )
-
-
-def _either(raw: Chunk, names: Names, nested: Chunk) -> int | None:
-    return _known(count(raw, names[:1]), count(nested, ("total",)), count(raw, names[1:]))
-
-
-def _known(*counts: int | None) -> int | None:
-    return next((found for found in counts if found is not None), None)
-
-
-_SUMMED: Final = (
-    "input_tokens",
-    "output_tokens",
-    "total_tokens",
-    "cached_tokens",
-    "reasoning_tokens",
-    "cache_write_tokens",
-)
+    cached = first((input_details, "cacheReadTokens"), (inputs, "cacheRead"), (raw, "cachedInputTokens"))
+    reasoned = first((output_details, "reasoningTokens"), (outputs, "reasoning"), (raw, "reasoningTokens"))
+    written = first((input_details, "cacheWriteTokens"), (inputs, "cacheWrite"))
+    return Usage(input_tokens, output_tokens, total, cached, reasoned, raw, written)
 
 
 def _sum(steps: list[Usage]) -> Usage | None:
     """The sum over all steps; a number that one step does not state is unknown."""
     if len(steps) <= 1:
         return steps[0] if steps else None
-    sums: list[int | None] = []
-    for name in _SUMMED:
+
+    def summed(name: str) -> int | None:
         counts = [getattr(step, name) for step in steps]
-        sums.append(None if None in counts else sum(counts))
-    inputs, outputs, total, cached, reasoning, written = sums
-    raw = {"steps": [dict(step.raw) for step in steps]}
-    return Usage(inputs, outputs, total, cached, reasoning, raw, written)
+        return None if None in counts else sum(counts)
+
+    return Usage(
+        summed("input_tokens"),
+        summed("output_tokens"),
+        summed("total_tokens"),
+        summed("cached_tokens"),
+        summed("reasoning_tokens"),
+        {"steps": [dict(step.raw) for step in steps]},
+        summed("cache_write_tokens"),
+    )
 
 
-# ---- read response ----
+# ---- The response ----
 
 Outputs: TypeAlias = list[StreamOutput]
 
 _OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
 
 THROWN: Final = "$thrown_by_iterator"
-"""The only field of a line of JSON that says what the stream's iterator threw."""
+"""The only field of a line of JSON that holds what the stream's iterator threw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,11 +237,9 @@ class Dialect:
     """The differences between the four streams beside framing and field names.
 
     Attributes:
-        runs_tools: Whether the SDK stands between the model and this stream: it runs tools that it can run, and says
-            what became of them.
-        errors_are_text: Whether an error is the text of its message and nothing more.
-        goes_on: Whether more may follow the end of an answer: an application puts several answers into its stream, and
-            data of its own behind them, so that only the end of the bytes is the end.
+        runs_tools: Whether the SDK is between the model and this stream, runs tools and reports their outcome.
+        errors_are_text: Whether an error is only the text of its message.
+        goes_on: Whether more may follow the end of an answer.
     """
 
     runs_tools: bool = True
@@ -271,12 +248,7 @@ class Dialect:
 
 
 class AISDKStream:
-    """One response; see :class:`partstream.lm.outputs.ResponseStream`.
-
-    Args:
-        options: How what is read is rendered.
-        dialect: Which of the four streams it is.
-    """
+    """One response; see :class:`partstream.lm.outputs.ResponseStream`."""
 
     def __init__(self, options: StreamOptions = StreamOptions(), dialect: Dialect = Dialect()) -> None:  # noqa: B008 - immutable
         self.sink: FastPath | None = None
@@ -379,7 +351,7 @@ class AISDKStream:
         self._hand_out(partial(self._calls.flush, usable=usable), outputs)
 
     def _hand_out(self, what_waits: Callable[[Outputs], None], outputs: Outputs) -> None:
-        """Hands out what waits and closes the open blocks: before the calls, unless the ends of the blocks may wait."""
+        """Emits what waits and closes the open blocks: before the calls, unless the ends of the blocks may wait."""
         if not self._is_chunk_waiting:
             self._blocks.end_all(outputs)
         self._is_chunk_waiting = False
@@ -401,7 +373,7 @@ class AISDKStream:
         if THROWN in chunk:
             outputs += self.fail(thrown(chunk[THROWN]))
         elif isinstance(kind, str) and kind.startswith("data-"):
-            self._wait(_Stream._data, chunk, outputs)
+            self._wait(lambda stream, chunk, outputs: stream._show(data_part(chunk), outputs), chunk, outputs)
         elif isinstance(kind, str) and kind:
             outputs.append(Unmapped(kind, chunk))
         else:
@@ -414,9 +386,6 @@ class AISDKStream:
         outputs.append(output)
 
     # Steps
-
-    def _start(self, chunk: Chunk, _outputs: Outputs) -> None:
-        self._ending.identify(chunk)
 
     def _start_step(self, chunk: Chunk, outputs: Outputs) -> None:
         self._ending.identify(chunk)
@@ -449,7 +418,8 @@ class AISDKStream:
 
     def _conclude(self, outputs: Outputs) -> None:
         self._flush(outputs, usable=self._usable)
-        error = self._error or self._broken_call()
+        # The error for a broken call, unless the SDK has told the model about it
+        error = self._error or (None if self._dialect.runs_tools or not self._ending.complete else self._calls.broken)
         outcome = Outcome.FAILED if error is not None else self._ending.outcome()
         if error is None and outcome is Outcome.FAILED:
             error = failure(None)
@@ -463,16 +433,6 @@ class AISDKStream:
     def _usable(self) -> bool:
         """Whether streamed input counts as whole."""
         return self._error is None and self._ending.complete
-
-    def _broken_call(self) -> LanguageModelError | None:
-        """The error for a broken call, unless the SDK has told the model about it."""
-        return None if self._dialect.runs_tools or not self._ending.complete else self._calls.broken
-
-    def _respond(self, chunk: Chunk, _outputs: Outputs) -> None:
-        self._ending.respond(chunk)
-
-    def _message_metadata(self, chunk: Chunk, _outputs: Outputs) -> None:
-        self._ending.message_metadata(chunk)
 
     # Content
 
@@ -489,12 +449,6 @@ class AISDKStream:
     def _source(self, chunk: Chunk, outputs: Outputs) -> None:
         for output in self._sources.source(chunk):
             self._show(output, outputs)
-
-    def _file(self, chunk: Chunk, outputs: Outputs) -> None:
-        self._show(file_part(chunk, self._files), outputs)
-
-    def _data(self, chunk: Chunk, outputs: Outputs) -> None:
-        self._show(data_part(chunk), outputs)
 
     # Tools
 
@@ -533,9 +487,7 @@ class Row(NamedTuple):
     """A chunk type.
 
     Attributes:
-        kind: What it means for the life of a response.
-        handler: What is done with it.
-        keeps_place: Whether it waits behind a tool call that waits: parts keep the order of their chunks.
+        keeps_place: Whether it waits for a waiting tool call: parts keep the order of their chunks.
     """
 
     kind: LifecycleEvent
@@ -570,7 +522,7 @@ def _at_once(handler: _Handler) -> Row:
 
 CHUNKS: Final[dict[str, Row]] = {
     # Framing.
-    "start": Row(LifecycleEvent.LIFECYCLE, _Stream._start),
+    "start": Row(LifecycleEvent.LIFECYCLE, lambda stream, chunk, _outputs: stream._ending.identify(chunk)),
     "stream-start": Row(LifecycleEvent.LIFECYCLE, _Stream._start_step),
     "start-step": Row(LifecycleEvent.LIFECYCLE, _Stream._start_step),
     "step-start": Row(LifecycleEvent.LIFECYCLE, _Stream._start_step),
@@ -578,8 +530,10 @@ CHUNKS: Final[dict[str, Row]] = {
     "step-finish": Row(LifecycleEvent.REPORT, _Stream._finish_step),
     "reset-step": _at_once(_Stream._reset_step),
     "finish": Row(LifecycleEvent.TERMINAL, _Stream._finish),
-    "response-metadata": Row(LifecycleEvent.REPORT, _Stream._respond),
-    "message-metadata": Row(LifecycleEvent.REPORT, _Stream._message_metadata),
+    "response-metadata": Row(LifecycleEvent.REPORT, lambda stream, chunk, _outputs: stream._ending.respond(chunk)),
+    "message-metadata": Row(
+        LifecycleEvent.REPORT, lambda stream, chunk, _outputs: stream._ending.message_metadata(chunk)
+    ),
     "ping": Row(LifecycleEvent.SILENT, _nothing),
     # Text: its name since 5, and that of the pre-releases.
     "text-start": _content(_to_blocks(Blocks.start_text)),
@@ -595,7 +549,7 @@ CHUNKS: Final[dict[str, Row]] = {
     "reasoning-signature": _content(_to_blocks(Blocks.sign)),
     "redacted-reasoning": _content(_to_blocks(Blocks.redact)),
     # Files and sources.
-    "file": _content(_Stream._file),
+    "file": _content(lambda stream, chunk, outputs: stream._show(file_part(chunk, stream._files), outputs)),
     "source": _content(_Stream._source),
     "source-url": _content(_Stream._source),
     "source-document": _content(_Stream._source),
@@ -634,7 +588,7 @@ def kind_of(chunk_type: str, *, goes_on: bool) -> LifecycleEvent:
         KeyError: It is not in :data:`CHUNKS`.
     """
     kind = CHUNKS[chunk_type].kind
-    # Behind the end of an answer, the stream of an application may bring another one.
+    # After the end of an answer, the stream of an application may bring another one.
     return LifecycleEvent.ANSWER_END if goes_on and chunk_type == "finish" else kind
 
 
@@ -656,7 +610,7 @@ def _dispatch(state: LifecycleState, *, goes_on: bool) -> _Rows:
 DISPATCH: Final[dict[bool, dict[LifecycleState, _Rows]]] = {
     goes_on: {state: _dispatch(state, goes_on=goes_on) for state in LifecycleState} for goes_on in (False, True)
 }
-"""By whether the stream goes on behind an answer. Behind the end there are no rows: nothing there is even looked at."""
+"""By whether the stream goes on after an answer. After the end there are no rows: no chunk is even examined."""
 
 _TEXT_FIELDS: Final = {
     "text": "text?",
@@ -681,35 +635,22 @@ FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
 """The chunk types that come by the thousand, with the attributes that their sinks read and the fields they are."""
 
 
-# ---- dialects ----
-# The four streams of the AI SDK: their differences, and the chunks by which recordings of them are recognized.
+# ---- The four streams, and the chunks by which a recording of one is recognized ----
 
 if TYPE_CHECKING:
     _Signs = dict[str, Callable[[Chunk], bool]]
 
 
 def _claims_full_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
-    """Whether a chunk is of `fullStream`."""
     if THROWN in chunk:
         return MatchConfidence.SURE
     return _claim(kind, chunk, _FULL_STREAM, _NOT_FULL_STREAM)
 
 
 def _claims_ui_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
-    """Whether a chunk is of the UI message stream."""
     if kind is not None and kind.startswith("data-"):
         return MatchConfidence.SURE
     return _claim(kind, chunk, _UI_STREAM, _NOT_UI_STREAM)
-
-
-def _claims_data_stream(kind: str | None, _chunk: Chunk) -> MatchConfidence:
-    """Whether a chunk is of the data stream: its framing has told already."""
-    return MatchConfidence.SURE if kind in CHUNKS or kind in _CODES_WITHOUT_CHUNKS else MatchConfidence.POSSIBLE
-
-
-def _claims_provider_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
-    """Whether a chunk is of a provider's stream."""
-    return _claim(kind, chunk, _PROVIDER_STREAM, _NOT_PROVIDER_STREAM)
 
 
 def _claim(kind: str | None, chunk: Chunk, sure: _Signs, never: _Signs) -> MatchConfidence:
@@ -730,10 +671,6 @@ def _has(*names: str) -> Callable[[Chunk], bool]:
     return lambda chunk: any(name in chunk for name in names)
 
 
-def _holds(name: str, kind: type) -> Callable[[Chunk], bool]:
-    return lambda chunk: isinstance(chunk.get(name), kind)
-
-
 def _of_the_sdk(chunk: Chunk) -> bool:
     """Whether an error is an Error of JavaScript, as the tagged form and plain JSON write it."""
     error: Any = chunk.get("error")
@@ -743,106 +680,112 @@ def _of_the_sdk(chunk: Chunk) -> bool:
 
 
 def _of_a_provider(chunk: Chunk) -> bool:
-    """Whether an end is a provider's: its tokens are under `usage`, and it stands for no step."""
+    """Whether an end is a provider's: its tokens are under `usage`, and it ends no step."""
     usage = chunk.get("usage")
     return isinstance(chunk.get("finishReason"), dict) or (isinstance(usage, dict) and "promptTokens" not in usage)
 
 
 _FULL_STREAM: Final[_Signs] = {
+    **dict.fromkeys(
+        (
+            "step-start",
+            "step-finish",
+            "reasoning-signature",
+            "redacted-reasoning",
+            "tool-call-streaming-start",
+            "tool-call-delta",
+            "tool-error",
+        ),
+        _always,
+    ),
     "start-step": _has("request", "warnings"),
-    "step-start": _always,
     "finish-step": _has("usage", "response"),
-    "step-finish": _always,
     "text-delta": _has("text", "textDelta"),
     "text": _has("text"),
     "reasoning-delta": _has("text"),
     "reasoning": _has("textDelta"),
-    "reasoning-signature": _always,
-    "redacted-reasoning": _always,
-    "tool-call-streaming-start": _always,
-    "tool-call-delta": _always,
     "tool-call": lambda chunk: "args" in chunk or ("input" in chunk and not isinstance(chunk["input"], str)),
-    "tool-error": _always,
     "tool-result": _has("output", "args"),
     "file": _has("file"),
     "finish": lambda chunk: "totalUsage" in chunk or ("usage" in chunk and not _of_a_provider(chunk)),
     "error": lambda chunk: _of_the_sdk(chunk) and not isinstance(chunk.get("error"), str),
     "steering-message": _has("message"),
 }
-"""Chunks that only this stream has, by type, with what makes sure of it."""
+"""Chunks that only this stream has, by type, with the check that is proof."""
 
 _NOT_FULL_STREAM: Final[_Signs] = {
+    **dict.fromkeys(
+        (
+            "tool-input-available",
+            "tool-input-error",
+            "tool-output-available",
+            "tool-output-error",
+            "source-url",
+            "source-document",
+            "message-metadata",
+            "stream-start",
+            "response-metadata",
+        ),
+        _always,
+    ),
     "start": _has("messageId", "messageMetadata"),
     "text-delta": _has("delta"),
     "reasoning-delta": _has("delta"),
     "tool-input-start": _has("toolCallId"),
-    "tool-input-available": _always,
-    "tool-input-error": _always,
-    "tool-output-available": _always,
-    "tool-output-error": _always,
-    "source-url": _always,
-    "source-document": _always,
-    "message-metadata": _always,
-    "stream-start": _always,
-    "response-metadata": _always,
     "error": lambda chunk: "errorText" in chunk,
 }
 
 _UI_STREAM: Final[_Signs] = {
+    **dict.fromkeys(
+        (
+            "tool-input-available",
+            "tool-input-error",
+            "tool-output-available",
+            "tool-output-error",
+            "source-url",
+            "source-document",
+            "message-metadata",
+            "reset-step",
+        ),
+        _always,
+    ),
     "start": _has("messageId", "messageMetadata"),
     "tool-input-start": _has("toolCallId"),
     "tool-input-delta": _has("inputTextDelta"),
-    "tool-input-available": _always,
-    "tool-input-error": _always,
-    "tool-output-available": _always,
-    "tool-output-error": _always,
     "tool-approval-request": lambda chunk: "toolCallId" in chunk and "type" in chunk and "approvalDescriptor" in chunk,
-    "source-url": _always,
-    "source-document": _always,
     "file": _has("url"),
     "reasoning-file": _has("url"),
-    "message-metadata": _always,
-    "reset-step": _always,
     "steering-message": _has("parts"),
     "finish": _has("messageMetadata"),
     "error": _has("errorText"),
 }
 
 _NOT_UI_STREAM: Final[_Signs] = {
+    **dict.fromkeys(
+        ("tool-call", "tool-result", "tool-error", "source", "raw", "stream-start", "response-metadata"), _always
+    ),
     "start-step": _has("request", "warnings"),
     "finish-step": _has("usage", "finishReason"),
     "text-delta": _has("text", "textDelta"),
     "reasoning-delta": _has("text"),
-    "tool-call": _always,
-    "tool-result": _always,
-    "tool-error": _always,
-    "source": _always,
-    "raw": _always,
-    "stream-start": _always,
-    "response-metadata": _always,
     "finish": _has("usage", "totalUsage"),
     "error": lambda chunk: "errorText" not in chunk,
 }
 
 _PROVIDER_STREAM: Final[_Signs] = {
-    "stream-start": _always,
-    "response-metadata": _always,
-    "tool-call": _holds("input", str),
+    **dict.fromkeys(("stream-start", "response-metadata"), _always),
+    "tool-call": lambda chunk: isinstance(chunk.get("input"), str),
     "tool-result": lambda chunk: "result" in chunk and "args" not in chunk,
     "finish": _of_a_provider,
 }
 
 _NOT_PROVIDER_STREAM: Final[_Signs] = {
-    "start": _always,
-    "start-step": _always,
-    "finish-step": _always,
-    "step-start": _always,
-    "step-finish": _always,
+    **dict.fromkeys(
+        ("start", "start-step", "finish-step", "step-start", "step-finish", "tool-error", "abort"), _always
+    ),
     "text-delta": _has("text", "textDelta"),
     "reasoning-delta": _has("text"),
     "tool-input-start": _has("toolCallId"),
-    "tool-error": _always,
-    "abort": _always,
     "error": lambda chunk: "errorText" in chunk,
 }
 
@@ -856,11 +799,17 @@ UI_STREAM: Final = ResponseReaderSpec(partial(AISDKStream, dialect=Dialect(goes_
 """The UI message stream of versions 5 to 7: server-sent events for browsers."""
 
 DATA_STREAM: Final = ResponseReaderSpec(
-    partial(AISDKStream, dialect=Dialect(errors_are_text=True, goes_on=True)), _claims_data_stream, FREQUENT
+    partial(AISDKStream, dialect=Dialect(errors_are_text=True, goes_on=True)),
+    lambda kind, _chunk: (
+        MatchConfidence.SURE if kind in CHUNKS or kind in _CODES_WITHOUT_CHUNKS else MatchConfidence.POSSIBLE
+    ),
+    FREQUENT,
 )
 """The data stream of version 4."""
 
 PROVIDER_STREAM: Final = ResponseReaderSpec(
-    partial(AISDKStream, dialect=Dialect(runs_tools=False)), _claims_provider_stream, FREQUENT
+    partial(AISDKStream, dialect=Dialect(runs_tools=False)),
+    lambda kind, chunk: _claim(kind, chunk, _PROVIDER_STREAM, _NOT_PROVIDER_STREAM),
+    FREQUENT,
 )
 """What a provider streams to the SDK (LanguageModelV2, V3 and V4), and the AI Gateway to its clients."""

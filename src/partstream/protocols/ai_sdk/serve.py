@@ -182,7 +182,6 @@ class ChunkForms:
     """How one stream of one version writes an answer; every function gives the chunks of one step.
 
     Attributes:
-        start: The beginning.
         open: A block opens: its kind (`text`, `reasoning`) and its id.
         delta: A piece of a block: its kind, its id and the piece.
         close: A block ends: its kind, its id, what providers say beside it, and which spans of it its sources stand
@@ -190,8 +189,6 @@ class ChunkForms:
         summary: The summary of a compacted conversation: its id, its text and what its provider knows it by.
         call: A tool call: the part, its arguments as JSON text in pieces, and what providers say beside it.
         source: A source, given as the chunk of a provider's stream.
-        file: A file.
-        end: The end, also one that failed.
     """
 
     start: Callable[[InboundRequest, Reply], list[Chunk]]
@@ -206,13 +203,7 @@ class ChunkForms:
 
 
 class ChunkWriter:
-    """One answer; see :class:`partstream.lm.outputs.ResponseWriter`.
-
-    Args:
-        forms: What the chunks look like.
-        asked: What was asked.
-        reply: What makes the reply unlike another.
-    """
+    """One answer; see :class:`partstream.lm.outputs.ResponseWriter`."""
 
     def __init__(self, forms: ChunkForms, asked: InboundRequest, reply: Reply) -> None:
         self._forms = forms
@@ -439,14 +430,6 @@ def known(**fields: object) -> Chunk:
 # alone.
 
 
-def _start(_asked: InboundRequest, reply: Reply) -> list[Chunk]:
-    return [{"type": "step-start", "messageId": f"msg-{reply.identity}"}]
-
-
-def _open(_kind: str, _block_id: str) -> list[Chunk]:
-    return []
-
-
 def _delta(kind: str, _block_id: str, piece: str) -> list[Chunk]:
     return [{"type": REASONING if kind == REASONING else "text-delta", "textDelta": piece}]
 
@@ -457,10 +440,6 @@ def _close(_kind: str, _block_id: str, said: Metadata, _cited: Sequence[Chunk]) 
     if data is not None:
         return [{"type": "redacted-reasoning", "data": data}]
     return [] if signature is None else [{"type": "reasoning-signature", "signature": signature}]
-
-
-def _summary(_block_id: str, _text: str, _said: Metadata) -> list[Chunk]:
-    return []
 
 
 def _call(part: ToolCallPart, pieces: Sequence[str], _said: Metadata) -> list[Chunk]:
@@ -476,10 +455,6 @@ def _source(source: Chunk) -> list[Chunk]:
     return [{"type": "source", "source": {name: value for name, value in source.items() if name != "type"}}]
 
 
-def _file(part: DataPart) -> list[Chunk]:
-    return [{"type": "file", "data": b64encode(part.data).decode(), "mimeType": part.mime_type}]
-
-
 def _end(finish: Finish) -> list[Chunk]:
     usage = finish.usage or Usage()
     end = {
@@ -491,14 +466,14 @@ def _end(finish: Finish) -> list[Chunk]:
 
 
 _FORMS: Final = ChunkForms(
-    start=_start,
-    open=_open,
+    start=lambda _asked, reply: [{"type": "step-start", "messageId": f"msg-{reply.identity}"}],
+    open=lambda _kind, _block_id: [],
     delta=_delta,
     close=_close,
-    summary=_summary,
+    summary=lambda _block_id, _text, _said: [],
     call=_call,
     source=_source,
-    file=_file,
+    file=lambda part: [{"type": "file", "data": b64encode(part.data).decode(), "mimeType": part.mime_type}],
     end=_end,
 )
 
@@ -513,10 +488,6 @@ WRITE_DATA_STREAM: Final = ResponseWriterSpec(
 
 # ---- write full stream ----
 # Writes `fullStream` of `streamText` as version 6 has it: chunks as objects, on a wire as lines of JSON.
-
-
-def _write_full_stream_start(asked: InboundRequest, _reply: Reply) -> list[Chunk]:
-    return [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": warnings(asked)}]
 
 
 def _write_full_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
@@ -543,7 +514,7 @@ def _write_full_stream_end(finish: Finish) -> list[Chunk]:
 
 
 _WRITE_FULL_STREAM_FORMS: Final = ChunkForms(
-    start=_write_full_stream_start,
+    start=lambda asked, _reply: [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": warnings(asked)}],
     open=start_block,
     delta=partial(delta, "text"),
     close=end_block,
@@ -570,10 +541,6 @@ WRITE_FULL_STREAM: Final = ResponseWriterSpec(
 # for what an application says of the whole message, `messageMetadata`; the tokens stand there.
 
 _ADDRESS: Final = re.compile(rb"https?://[\x21-\x7e]+")
-
-
-def _write_ui_stream_start(_asked: InboundRequest, _reply: Reply) -> list[Chunk]:
-    return [{"type": "start"}, {"type": "start-step"}]
 
 
 def _write_ui_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
@@ -609,7 +576,7 @@ def _write_ui_stream_end(finish: Finish) -> list[Chunk]:
 
 
 _WRITE_UI_STREAM_FORMS: Final = ChunkForms(
-    start=_write_ui_stream_start,
+    start=lambda _asked, _reply: [{"type": "start"}, {"type": "start-step"}],
     open=start_block,
     delta=partial(delta, "delta"),
     close=end_block,

@@ -105,9 +105,7 @@ class ToolCalls:
     """All calls of one response.
 
     Args:
-        prefix: Put before every id that is handed out.
         wait: Whether complete calls wait for :meth:`release`.
-        carried: Where what a provider said about a call is noted.
 
     Attributes:
         broken: Why the first call cannot be handed out that nobody but the consumer would have run, or None.
@@ -277,12 +275,7 @@ class ToolCalls:
         self._streamed.clear()
 
     def _advance(self, outputs: list[StreamOutput], *, release: bool = False) -> None:
-        """Hands out what waits behind no call.
-
-        Args:
-            outputs: Takes it.
-            release: Whether no call waits for its outcome any more.
-        """
+        """Hands out what waits behind no call."""
         line = self._line
         while line:
             entry = line[0]
@@ -293,7 +286,10 @@ class ToolCalls:
                     return
                 line.popleft()
                 if call is not None:
-                    self._hand_out(call, outputs)
+                    del self._waiting[call.call_id]
+                    self._settled.add(call.call_id)
+                    outputs += self._carried.add_call(call.call_id, call.options)
+                    outputs.append(tool_call_part(self._prefix + call.call_id, call.name, call.input))
                 elif entry in self._streamed:
                     self._streamed[entry].has_place = False
                 continue
@@ -305,12 +301,6 @@ class ToolCalls:
                 line.clear()
                 self._waiting.clear()
                 raise
-
-    def _hand_out(self, call: _Call, outputs: list[StreamOutput]) -> None:
-        del self._waiting[call.call_id]
-        self._settled.add(call.call_id)
-        outputs += self._carried.add_call(call.call_id, call.options)
-        outputs.append(tool_call_part(self._prefix + call.call_id, call.name, call.input))
 
     def _is_whole(self, call_id: str) -> bool:
         """Tells whether a call is complete; later chunks about it repeat the call."""

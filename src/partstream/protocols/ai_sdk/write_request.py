@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 def prompt_messages(turns: Iterable[Turn], forms: MediaForms) -> list[Wire]:
     """The messages of a conversation, in order; every value is one of JSON.
 
-    Args:
-        turns: The conversation.
-        forms: How images and files are written.
-
     Raises:
         RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
     """
@@ -244,7 +240,16 @@ class _Reader:
 
     def read(self, part: MessagePart) -> None:
         if isinstance(part, ThinkingPart):
-            self._thinking(part)
+            block = self._last_id if part.id is None else part.id
+            self._last_id = block
+            self._shown[block] = self._shown.get(block, "") + part.value
+            listed = part.metadata.get(ITEMS) if part.metadata else None
+            if isinstance(listed, list | tuple):
+                new = listed[self._listed :]
+                self._listed = len(listed)
+                for item in usable_items(new):
+                    if isinstance(item.get(_OPTIONS), Mapping):
+                        self._take(item)
             return
         if isinstance(part, TextPart) and part.value:
             self.close()
@@ -260,18 +265,6 @@ class _Reader:
             if text := well_formed(shown):
                 self.items.append({"type": REASONING, "text": text, PLACE: self._place.value})
         self._shown, self._taken = {}, {}
-
-    def _thinking(self, part: ThinkingPart) -> None:
-        block = self._last_id if part.id is None else part.id
-        self._last_id = block
-        self._shown[block] = self._shown.get(block, "") + part.value
-        listed = part.metadata.get(ITEMS) if part.metadata else None
-        if isinstance(listed, list | tuple):
-            new = listed[self._listed :]
-            self._listed = len(listed)
-            for item in usable_items(new):
-                if isinstance(item.get(_OPTIONS), Mapping):
-                    self._take(item)
 
     def _take(self, item: Mapping[str, Any]) -> None:
         """Takes a listed item; its shown text is not repeated."""
