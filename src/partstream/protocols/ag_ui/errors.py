@@ -69,7 +69,6 @@ def read_usage(value: object, requests: int) -> Usage | None:
     nobody tells: it is no smaller than the mean of all.
 
     Args:
-        value: The field `usage`.
         requests: How many requests the run made of its model.
     """
     counts: dict[str, int] = {}
@@ -125,11 +124,7 @@ class Ending:
     """What one run says of itself.
 
     Attributes:
-        thread_id: The conversation, or None.
-        run_id: The run, or None.
         word: How the run ended in the wire's word; None before its end, and where it does not say.
-        usage: The reported tokens, or None.
-        model: The model, or None.
     """
 
     __slots__ = ("_is_cut", "_reason", "model", "run_id", "thread_id", "usage", "word")
@@ -149,12 +144,7 @@ class Ending:
         self.run_id = identifier(event, "runId") or self.run_id
 
     def read(self, event: Wire, requests: int) -> None:
-        """Takes the last event of the run, whichever it is.
-
-        Args:
-            event: The event.
-            requests: How many requests the run made of its model.
-        """
+        """Takes the last event of the run, whichever it is."""
         self.begin(event)
         self.word = identifier(mapping(event, "outcome"), "type")
         self.usage = read_usage(event.get("usage"), requests)

@@ -75,11 +75,7 @@ def item_of(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Carrying:
-    """The items of one run. An item goes out before the text behind it: its place is where it goes out.
-
-    Args:
-        options: Whether thinking is wanted, which carries the items.
-    """
+    """The items of one run. An item goes out before the text behind it: its place is where it goes out."""
 
     __slots__ = ("_given", "_items", "_wanted", "budget")
 

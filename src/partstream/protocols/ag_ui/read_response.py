@@ -62,15 +62,7 @@ _BREAK: Final = "\n\n"
 
 
 class Texts:
-    """The messages of one run.
-
-    Args:
-        thinking: Shows what sub-agents say.
-        carrying: Is told before text goes out.
-
-    Attributes:
-        any_shown: Whether the agent has said anything.
-    """
+    """The messages of one run."""
 
     __slots__ = ("_break", "_carrying", "_closed", "_last_character", "_last_id", "_others", "_said_by_sub_agent",
                  "_sub_agents", "_thinking", "any_shown")  # fmt: skip
@@ -112,7 +104,10 @@ class Texts:
         if not piece or message_id in self._others:
             return
         if identifier(event, SUBAGENT) or message_id in self._sub_agents:
-            self._say_of_sub_agent(message_id, piece, outputs)
+            if self._said_by_sub_agent[0] != message_id:
+                self._said_by_sub_agent = message_id, []
+            self._said_by_sub_agent[1].append(piece)
+            self._thinking.show(piece, message_id, outputs)
         else:
             self.show(piece, outputs)
 
@@ -151,12 +146,6 @@ class Texts:
     def of_sub_agent(self) -> str:
         """The last message of a sub-agent: the answer, if the agent itself says nothing."""
         return "".join(self._said_by_sub_agent[1])
-
-    def _say_of_sub_agent(self, message_id: str, piece: str, outputs: list[StreamOutput]) -> None:
-        if self._said_by_sub_agent[0] != message_id:
-            self._said_by_sub_agent = message_id, []
-        self._said_by_sub_agent[1].append(piece)
-        self._thinking.show(piece, message_id, outputs)
 
 
 # ---- read response ----
@@ -216,16 +205,13 @@ class AGUIStream(Adapter):
         self._carrying.hand_out(outputs)
 
     def _complete(self, outputs: _Outputs) -> None:
-        if not self._texts.any_shown and not self._calls.any_went_out:
-            self._say_last_words(outputs)
+        has_calls = self._calls.any_went_out
+        words = "" if self._texts.any_shown or has_calls else self._last_words.words(self._texts.of_sub_agent)
+        if words:
+            self._texts.show(words, outputs)
         self._thinking.settle()
         self._carrying.hand_out(outputs)
-        has_calls = self._calls.any_went_out
         self._emit_finish(self._ending.outcome, self._ending.reason(has_calls=has_calls), outputs)
-
-    def _say_last_words(self, outputs: _Outputs) -> None:
-        if words := self._last_words.words(self._texts.of_sub_agent):
-            self._texts.show(words, outputs)
 
     def _emit_finish(
         self,
@@ -253,9 +239,6 @@ class AGUIStream(Adapter):
 
     # The run
 
-    def _begin(self, event: Wire, _outputs: _Outputs) -> None:
-        self._ending.begin(event)
-
     def _finish(self, event: Wire, outputs: _Outputs) -> None:
         self._ending.read(event, self._steps.number)
         self._last_words.result = event.get("result")
@@ -263,7 +246,12 @@ class AGUIStream(Adapter):
         interrupts = objects(outcome, "interrupts") if self._ending.word == INTERRUPT else self._custom_interrupts
         self._thinking.settle()
         if interrupts:
-            self._ask(interrupts, outputs)
+            # Shows what the run waits for; the next message of the person answers it
+            said = question(interrupts, self._calls)
+            self._calls.keep(outputs)
+            self._carrying.add({TOOL_CALL_ID: "", INTERRUPTED: interrupted_fields(interrupts, self._ending.thread_id)})
+            self._texts.part()
+            self._texts.show(said, outputs)
         elif self._ending.word == CANCELLED:
             self._calls.drop(outputs)
         else:
@@ -275,14 +263,6 @@ class AGUIStream(Adapter):
                 outputs += self.fail(self._calls.broken)
                 return
         self._complete(outputs)
-
-    def _ask(self, interrupts: list[Wire], outputs: _Outputs) -> None:
-        """Shows what the run waits for; the next message of the person answers it."""
-        said = question(interrupts, self._calls)
-        self._calls.keep(outputs)
-        self._carrying.add({TOOL_CALL_ID: "", INTERRUPTED: interrupted_fields(interrupts, self._ending.thread_id)})
-        self._texts.part()
-        self._texts.show(said, outputs)
 
     def _fail_run(self, event: Wire, outputs: _Outputs) -> None:
         self._ending.read(event, self._steps.number)
@@ -299,9 +279,6 @@ class AGUIStream(Adapter):
 
     def _text_chunk(self, event: Wire, outputs: _Outputs) -> None:
         self._texts.chunk(event, outputs)
-
-    def _text_end(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.end(event, outputs)
 
     def _thought_start(self, event: Wire, outputs: _Outputs) -> None:
         self._texts.interrupt()
@@ -324,9 +301,6 @@ class AGUIStream(Adapter):
         self._texts.interrupt()
         self._calls.start(event, outputs)
 
-    def _call_arguments(self, event: Wire, outputs: _Outputs) -> None:
-        self._calls.arguments(event, outputs)
-
     def _call_chunk(self, event: Wire, outputs: _Outputs) -> None:
         self._texts.interrupt()
         self._calls.chunk(event, outputs)
@@ -340,9 +314,6 @@ class AGUIStream(Adapter):
         self._sub_agents[text(event, SUBAGENT)] = name
         self._texts.part()
         self._thinking.show(f"{handover_line(name)}\n", identifier(event, SUBAGENT), outputs)
-
-    def _sub_agent_end(self, _event: Wire, _outputs: _Outputs) -> None:
-        self._texts.part()
 
     def _sub_agent_error(self, event: Wire, outputs: _Outputs) -> None:
         name = self._sub_agents.get(text(event, SUBAGENT), _NAMELESS)
@@ -376,8 +347,6 @@ class Row(NamedTuple):
     """The meaning of an event.
 
     Attributes:
-        kind: What it is for the life of a response.
-        handler: What reads it.
         is_said: Whether the agent's model says it.
     """
 
@@ -389,11 +358,11 @@ class Row(NamedTuple):
 _CONTENT, _LIFECYCLE, _REPORT = LifecycleEvent.CONTENT, LifecycleEvent.LIFECYCLE, LifecycleEvent.REPORT
 
 EVENTS: Final[dict[str, Row]] = {
-    "RUN_STARTED": Row(_LIFECYCLE, AGUIStream._begin),
+    "RUN_STARTED": Row(_LIFECYCLE, lambda stream, event, _outputs: stream._ending.begin(event)),
     "TEXT_MESSAGE_START": Row(_CONTENT, AGUIStream._text_start, is_said=True),
     "TEXT_MESSAGE_CONTENT": Row(_CONTENT, AGUIStream._text, is_said=True),
     "TEXT_MESSAGE_CHUNK": Row(_CONTENT, AGUIStream._text_chunk, is_said=True),
-    "TEXT_MESSAGE_END": Row(_CONTENT, AGUIStream._text_end),
+    "TEXT_MESSAGE_END": Row(_CONTENT, lambda stream, event, outputs: stream._texts.end(event, outputs)),
     "REASONING_START": Row(_CONTENT, AGUIStream._nothing),
     "REASONING_MESSAGE_START": Row(_CONTENT, AGUIStream._thought_start, is_said=True),
     "REASONING_MESSAGE_CONTENT": Row(_CONTENT, AGUIStream._thought, is_said=True),
@@ -408,12 +377,12 @@ EVENTS: Final[dict[str, Row]] = {
     "THINKING_TEXT_MESSAGE_END": Row(_CONTENT, AGUIStream._nothing),
     "THINKING_END": Row(_CONTENT, AGUIStream._nothing),
     "TOOL_CALL_START": Row(_CONTENT, AGUIStream._call_start, is_said=True),
-    "TOOL_CALL_ARGS": Row(_CONTENT, AGUIStream._call_arguments),
+    "TOOL_CALL_ARGS": Row(_CONTENT, lambda stream, event, outputs: stream._calls.arguments(event, outputs)),
     "TOOL_CALL_CHUNK": Row(_CONTENT, AGUIStream._call_chunk, is_said=True),
     "TOOL_CALL_END": Row(_CONTENT, AGUIStream._nothing),
     "TOOL_CALL_RESULT": Row(_CONTENT, AGUIStream._result),
     "SUBAGENT_STARTED": Row(_CONTENT, AGUIStream._sub_agent_start),
-    "SUBAGENT_FINISHED": Row(_CONTENT, AGUIStream._sub_agent_end),
+    "SUBAGENT_FINISHED": Row(_CONTENT, lambda stream, _event, _outputs: stream._texts.part()),
     "SUBAGENT_ERROR": Row(_CONTENT, AGUIStream._sub_agent_error),
     "MESSAGES_SNAPSHOT": Row(_REPORT, AGUIStream._snapshot),
     "STATE_SNAPSHOT": Row(_REPORT, AGUIStream._count),

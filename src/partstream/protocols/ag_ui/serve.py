@@ -61,11 +61,7 @@ if TYPE_CHECKING:
 
 
 def read_content(value: object, where: str, counts: Counts) -> tuple[TextPart | DataPart, ...]:
-    """The texts and files of a content.
-
-    Raises:
-        InvalidRequestError: It has the wrong form.
-    """
+    """The texts and files of a content."""
     return read_parts(value, where, counts, _ASKED_CONTENT_READERS)
 
 
@@ -116,11 +112,7 @@ _FIELDS: Final = frozenset(
 
 
 def read_context(value: object) -> ChatMessage | None:
-    """The context of a request as a system message; None without any.
-
-    Raises:
-        InvalidRequestError: It has the wrong form.
-    """
+    """The context of a request as a system message; None without any."""
     if value is None:
         return None
     if not isinstance(value, list):
@@ -136,11 +128,7 @@ def read_context(value: object) -> ChatMessage | None:
 
 
 def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
-    """The conversation.
-
-    Raises:
-        InvalidRequestError: A message has the wrong form.
-    """
+    """The conversation."""
     reader = _Reader(counts)
     for role, message, where in messages_by_role(value, _READERS):
         for name, given in message.items():
@@ -185,9 +173,6 @@ class _Reader:
             content = (TextPart(error),)
         self.messages.add_result(ToolResultPart(call_id, content, is_error=bool(error)))
 
-    def _activity(self, _message: Mapping[str, Any], _where: str) -> None:
-        self._counts.add("messages[].activity")
-
 
 _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
     "system": _Reader._system,
@@ -196,7 +181,7 @@ _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = 
     "assistant": _Reader._assistant,
     "reasoning": _Reader._reasoning,
     "tool": _Reader._tool,
-    "activity": _Reader._activity,
+    "activity": lambda reader, _message, _where: reader._counts.add("messages[].activity"),
 }
 
 
@@ -440,10 +425,6 @@ def _said(error: LanguageModelError | None) -> str:
     return said or error.message or NO_REASON
 
 
-def _frame(event: Mapping[str, Any]) -> bytes:
-    return b"data: " + dumps(event) + b"\n\n"
-
-
 def _document(events: Sequence[Mapping[str, Any]]) -> tuple[int, _Event]:
     """The events of a run in one document, for a client that takes no stream; of a run that failed, its error."""
     last = dict(events[-1])
@@ -462,7 +443,7 @@ def _failed_reply(failure: ServedFailure) -> FailedReply:
 
 WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=AGUIWriter,
-    frame=_frame,
+    frame=lambda event: b"data: " + dumps(event) + b"\n\n",
     document=_document,
     error=_error,
     fail=_failed_reply,

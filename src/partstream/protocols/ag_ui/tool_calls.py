@@ -50,13 +50,6 @@ class _Call:
 class ToolCalls:
     """The calls of one run.
 
-    Args:
-        prefix: Stands before the id of each call that goes out.
-        thinking: Shows what the agent does itself.
-        carrying: Takes what goes back.
-        steps: Knows which request to the model made a call.
-        last_words: Takes results that may be the answer.
-
     Attributes:
         any_went_out: Whether VS Code has calls to run.
         broken: Why the first call cannot go out that VS Code should run, or None.
@@ -504,11 +497,7 @@ _OUTPUT_TOOL: Final = "final_result"
 
 
 class LastWords:
-    """What one run says beside its text.
-
-    Attributes:
-        result: The return value of the run, or None.
-    """
+    """What one run says beside its text."""
 
     __slots__ = ("_of_tool", "_snapshot", "result")
 
@@ -588,12 +577,7 @@ _OLDER: Final = "thinking"
 
 
 class Thinking:
-    """The reasoning of one run.
-
-    Args:
-        options: Whether it is shown.
-        carrying: Takes what goes back.
-    """
+    """The reasoning of one run."""
 
     __slots__ = ("_carrying", "_last_id", "_said", "_shows", "_taken")
 

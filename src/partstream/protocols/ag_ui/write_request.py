@@ -50,7 +50,7 @@ from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from partstream.conversation.preparation import ChatRequest, RequestSettings
+    from partstream.conversation.preparation import ChatRequest
     from partstream.conversation.turns import MergedTurn, Result, ResultContent
     from partstream.lm.messages import Tool
 
@@ -68,10 +68,7 @@ class _Step:
 
     Attributes:
         parent: The agent's id of the message, as far as a call names it.
-        thoughts: The messages of reasoning before it.
         texts: What it says, in runs that something stands between.
-        calls: Its calls, by their ids.
-        results: The fields of their results, by the ids of the calls.
     """
 
     parent: str | None = None
@@ -109,7 +106,11 @@ class Answer:
                 self._text(piece.value)
             case Call():
                 self._goes_on = False
-                self._call(piece)
+                said = self._of_calls.get(piece.call_id, {})
+                wire = _function(piece.call_id, piece.name, call_arguments(piece).decode())
+                if encrypted := identifier(said, ENCRYPTED):
+                    wire[ENCRYPTED] = encrypted
+                self._place_call(piece.call_id, wire, identifier(said, PARENT))
             case Reasoning(item) if item.get("type") == ITEM_TYPE:
                 self._item(item)
 
@@ -162,13 +163,6 @@ class Answer:
         else:
             step.texts.append(value)
         self._goes_on = True
-
-    def _call(self, call: Call) -> None:
-        said = self._of_calls.get(call.call_id, {})
-        wire = _function(call.call_id, call.name, call_arguments(call).decode())
-        if encrypted := identifier(said, ENCRYPTED):
-            wire[ENCRYPTED] = encrypted
-        self._place_call(call.call_id, wire, identifier(said, PARENT))
 
     def _place_call(self, call_id: str, wire: _Wire, parent: str | None) -> None:
         """Puts a call into the step in which the model made it."""
@@ -304,11 +298,7 @@ class Conversation:
 
 
 def conversation_of(request: ChatRequest) -> Conversation:
-    """The messages of a conversation, and the person's reply if a run waits for one.
-
-    Raises:
-        RequestNotExpressibleError: A call holds what JSON has no form for.
-    """
+    """The messages of a conversation, and the person's reply if a run waits for one."""
     native = request.settings.tool_images is ToolImages.NATIVE
     turns = spoken_turns(shown_by_user(request.turns, of_results=not native, of_assistant=True))
     writer = _Writer()
@@ -320,11 +310,7 @@ def conversation_of(request: ChatRequest) -> Conversation:
 
 
 class _Writer:
-    """The conversation so far.
-
-    Attributes:
-        messages: The messages; an answer stands there until its results are known.
-    """
+    """The conversation so far."""
 
     def __init__(self) -> None:
         self.messages: list[_Wire | Answer] = []
@@ -366,17 +352,14 @@ class _Writer:
             answer.give(result.call_id, _result(result))
         self.messages.append(answer)
         self._answers.append(answer)
-        self._forget_reply()
-        self._asked = answer.asked
-
-    def _forget_reply(self) -> None:
-        """Takes the reply out to which the agent has an outcome now: it stands in the results of its calls."""
+        # Takes the reply out to which the agent has an outcome now: it stands in the results of its calls
         if self._reply is not None:
             place, asked = self._reply
             self._reply = None
             calls = [identifier(one, "toolCallId") for one in objects(asked, "interrupts")]
             if calls and all(call is not None and any(one.has_result(call) for one in self._answers) for call in calls):
                 del self.messages[place]
+        self._asked = answer.asked
 
     def _tool(self, turn: MergedTurn, _is_last: bool) -> None:
         """Writes results whose calls stand nowhere: pairing leaves none."""
@@ -476,15 +459,11 @@ def _identify(request: WireRequest, identity: str) -> WireRequest:
     return replace(request, body=body | {_RUN: f"run_{identity}"})
 
 
-def _conversation_rules(_settings: RequestSettings, _model_id: str) -> ConversationRules:
-    return ConversationRules(CallIdRule(IdForm(256)))
-
-
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
     path="",
     lists_models=False,
-    conversation_rules=_conversation_rules,
+    conversation_rules=lambda _settings, _model_id: ConversationRules(CallIdRule(IdForm(256))),
     errors=ERRORS,
     identify=_identify,
 )
