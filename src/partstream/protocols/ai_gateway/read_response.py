@@ -111,11 +111,7 @@ def refuses_reasoning(error: UpstreamError) -> bool:
     return any(word in said for word in _WORDS)
 
 
-def _refused(error: UpstreamError) -> Carried:
-    return Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING
-
-
-ERRORS: Final = Errors(refused=_refused)
+ERRORS: Final = Errors(refused=lambda error: Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING)
 
 
 # ---- documents ----

@@ -63,7 +63,7 @@ from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, Se
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.lm.outputs import Finish, Reply
+    from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart, ToolCallPart, ToolResultContent
     from partstream.protocols.ai_sdk.errors import Chunk
     from partstream.protocols.ai_sdk.serve import Metadata
@@ -90,12 +90,7 @@ _Calls: TypeAlias = "dict[str, Mapping[str, Any]]"
 
 
 def read_prompt(prompt: Iterable[Mapping[str, Any]], unmapped: dict[str, Any]) -> tuple[ChatMessage, ...]:
-    """The messages, in order.
-
-    Args:
-        prompt: The messages of the wire.
-        unmapped: Collects what has no place.
-    """
+    """The messages, in order."""
     calls: _Calls = {}
     messages = []
     for number, message in enumerate(prompt):
@@ -106,10 +101,6 @@ def read_prompt(prompt: Iterable[Mapping[str, Any]], unmapped: dict[str, Any]) -
 
 
 _SPEAKERS: Final = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.USER}
-
-
-def _system(content: str, _where: str, _calls: _Calls, _unmapped: dict[str, Any]) -> list[MessagePart]:
-    return [TextPart(content)] if content else []
 
 
 def _user(content: Any, where: str, _calls: _Calls, unmapped: dict[str, Any]) -> list[MessagePart]:
@@ -146,7 +137,7 @@ def _tool(content: Any, where: str, calls: _Calls, unmapped: dict[str, Any]) -> 
 
 
 _ROLES: Final[dict[str, Callable[[Any, str, _Calls, dict[str, Any]], list[MessagePart]]]] = {
-    "system": _system,
+    "system": lambda content, _where, _calls, _unmapped: [TextPart(content)] if content else [],
     "user": _user,
     "assistant": _assistant,
     "tool": _tool,
@@ -156,12 +147,7 @@ _ROLES: Final[dict[str, Callable[[Any, str, _Calls, dict[str, Any]], list[Messag
 
 
 class _Answer:
-    """Reads one message of the assistant.
-
-    Attributes:
-        parts: What it says.
-        calls: Its calls as they came, by their ids.
-    """
+    """Reads one message of the assistant."""
 
     def __init__(self, unmapped: dict[str, Any]) -> None:
         self.parts: list[MessagePart] = []
@@ -264,17 +250,13 @@ def _content_output(output: Mapping[str, Any], where: str, unmapped: dict[str, A
     return [said for place, item in enumerate(output["value"]) for said in _shown(item, f"{where}[{place}]", unmapped)]
 
 
-def _denied(output: Mapping[str, Any], _where: str, _unmapped: dict[str, Any]) -> list[ToolResultContent]:
-    return [TextPart(output.get("reason") or DENIED)]
-
-
 _OUTPUTS: Final[dict[str, Callable[[Mapping[str, Any], str, dict[str, Any]], list[ToolResultContent]]]] = {
     "text": _text_output,
     "json": _json_output,
     "error-text": _text_output,
     "error-json": _json_output,
     "content": _content_output,
-    "execution-denied": _denied,
+    "execution-denied": lambda output, _where, _unmapped: [TextPart(output.get("reason") or DENIED)],
 }
 
 
@@ -858,10 +840,6 @@ _HAS_CITATIONS: Final = 4
 """The first version in which the end of a text says which spans its sources stand for; files are tagged since then."""
 
 
-def _start(asked: InboundRequest, _reply: Reply) -> list[Chunk]:
-    return [{"type": "stream-start", "warnings": warnings(asked)}]
-
-
 def _close(version: int, kind: str, block_id: str, said: Metadata, cited: Sequence[Chunk]) -> list[Chunk]:
     (end,) = end_block(kind, block_id, said)
     return [{**end, "citations": list(cited)} if cited and version >= _HAS_CITATIONS else end]
@@ -880,7 +858,7 @@ def _file(version: int, part: DataPart) -> list[Chunk]:
 
 _FORMS: Final = {
     str(version): ChunkForms(
-        start=_start,
+        start=lambda asked, _reply: [{"type": "stream-start", "warnings": warnings(asked)}],
         open=start_block,
         delta=partial(delta, "delta"),
         close=partial(_close, version),
@@ -894,20 +872,12 @@ _FORMS: Final = {
 }
 
 
-def _writer(asked: InboundRequest, reply: Reply) -> ChunkWriter:
-    """The writer in the version that the client speaks; who asked over another protocol gets the latest."""
-    return ChunkWriter(_FORMS.get(asked.dialect, _FORMS[str(LATEST)]), asked, reply)
-
-
-def _frame(chunk: Chunk) -> bytes:
-    """One line of data, and no other field."""
-    return b"data: " + dumps(chunk) + b"\n\n"
-
-
 # The finish part ends the stream; the published client takes `[DONE]` and does not need it.
+# One line of data, and no other field
+# The writer in the version that the client speaks; who asked over another protocol gets the latest
 WRITE_RESPONSE: Final = ResponseWriterSpec(
-    open=_writer,
-    frame=_frame,
+    open=lambda asked, reply: ChunkWriter(_FORMS.get(asked.dialect, _FORMS[str(LATEST)]), asked, reply),
+    frame=lambda chunk: b"data: " + dumps(chunk) + b"\n\n",
     document=document_of,
     error=error_body,
     documents=DOCUMENTS,

@@ -74,8 +74,6 @@ class CallOptions(NamedTuple):
     """What was chosen.
 
     Attributes:
-        fields: Fields of the body.
-        reasoning: The reasoning effort, or None.
         provider_options: Options for providers, by the provider's name.
     """
 
@@ -109,10 +107,6 @@ def check_provider_options(value: Any) -> tuple[str, str] | None:
     return None if wrong is None else (f".{wrong}", type(value[wrong]).__name__)
 
 
-def _stop_sequences(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 def _response_format(value: Any) -> Any:
     """`{"type": "json", "schema", "name", "description"}`, also from the two forms of OpenAI's."""
     if not isinstance(value, Mapping):
@@ -125,7 +119,7 @@ def _response_format(value: Any) -> Any:
 
 
 _FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "stopSequences": _stop_sequences,
+    "stopSequences": lambda value: [value] if isinstance(value, str) else value,
     "responseFormat": _response_format,
 }
 
@@ -244,11 +238,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 
 
 def _prompt(request: ChatRequest, version: int) -> list[Wire]:
-    """Turns as the prompt: instructions first, as one string, then the messages.
-
-    Raises:
-        RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
-    """
+    """Turns as the prompt: instructions first, as one string, then the messages."""
     # The specification has a place for them in results: they stay there unless somebody says that the model's
     # provider does not take them.
     moved = request.settings.tool_images is ToolImages.USER_MESSAGE
@@ -275,12 +265,8 @@ def _tool(tool: Tool) -> dict[str, Any]:
     return {"type": "function", "name": tool.name, **described, "inputSchema": tool.input_schema}
 
 
-def _write(request: ChatRequest) -> WireRequest:
-    return WireRequest(PATH, build_request(request), build_headers(request))
-
-
 WRITE_REQUEST: Final = RequestWriterSpec(
-    write=_write,
+    write=lambda request: WireRequest(PATH, build_request(request), build_headers(request)),
     path=PATH,
     authorize=authorize,
     document_headers=DOCUMENT_HEADERS,
