@@ -117,12 +117,7 @@ class InnerToolsAdapter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AgentPairing:
-    """An agent with the adapter that runs it; what the hook `__partstream_model__` of an object may return.
-
-    Attributes:
-        agent: The agent.
-        adapter: The adapter.
-    """
+    """An agent with the adapter that runs it; what the hook `__partstream_model__` of an object may return."""
 
     agent: Any
     adapter: AgentAdapter
@@ -138,11 +133,7 @@ class AgentPairing:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Another agent goes on with the run.
-
-    Attributes:
-        to: The name of that agent.
-    """
+    """Another agent goes on with the run."""
 
     to: str
 
@@ -207,11 +198,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsked:
-    """The run has stopped, because calls of the agent's own tools want to be allowed. Goes with a :class:`KeptState`.
-
-    Attributes:
-        approvals: The calls.
-    """
+    """The run has stopped: calls of the agent's own tools need an approval. A :class:`KeptState` comes with it."""
 
     approvals: tuple[Approval, ...]
 

@@ -86,7 +86,6 @@ def resumed_messages(request: AgentRequest, asked: Iterable[Mapping[str, Any]]) 
     """What a run that has stopped goes on with: what the host returned, and what the person decided.
 
     Args:
-        request: The request.
         asked: The contents by which the framework has asked, as JSON.
     """
     from agent_framework import Content, Message  # noqa: PLC0415 - see above
@@ -185,14 +184,7 @@ ERRORS: Final[Mapping[str, FailureKind]] = {
 
 @dataclass(slots=True)
 class StreamedCall:
-    """A call as far as it has come.
-
-    Attributes:
-        call_id: Its id.
-        name: The name of the tool; empty until it comes.
-        pieces: The pieces of its arguments as text.
-        given: The arguments as an object, where they came as one.
-    """
+    """A call as far as it has come."""
 
     call_id: str
     name: str
@@ -341,7 +333,6 @@ class InnerTools:
     """The calls of one run.
 
     Args:
-        external: The names of the host's tools.
         asking: The names of the agent's own tools that want to be allowed. The framework runs no tool of a batch that
             holds one of them: their calls are shown once they have run.
     """
@@ -427,11 +418,7 @@ class InnerTools:
         return tuple(Approval(call.call_id, call.name, parsed(call.arguments)) for call in calls)
 
     def external_calls(self) -> tuple[ToolCallPart, ...]:
-        """The calls that are left to the host, in the model's order, each id once.
-
-        Raises:
-            ToolArgumentsError: The arguments of one are no JSON object.
-        """
+        """The calls that are left to the host, in the model's order, each id once."""
         parts: list[ToolCallPart] = []
         for call in self._handed_out.values():
             arguments = call.arguments
@@ -573,13 +560,7 @@ _OF_MODEL: Final = frozenset({"text", "text_reasoning", "function_call", "usage"
 
 
 class RunEvents:
-    """Reads the updates of one run.
-
-    Args:
-        external: The names of the host's tools.
-        asking: The names of the agent's own tools that want to be allowed.
-        is_structured: Whether the agent answers in a form that it was given.
-    """
+    """Reads the updates of one run."""
 
     def __init__(
         self, external: Collection[str] = (), asking: Collection[str] = (), *, is_structured: bool = False
@@ -618,9 +599,6 @@ class RunEvents:
 
         Args:
             state: Gives the state of the run as JSON, where something is to come that goes on with it.
-
-        Raises:
-            ToolArgumentsError: The arguments of a call for the host are no JSON object.
         """
         outputs = self.tools.end_batch(self._step)
         calls, approvals = self.tools.external_calls(), self.tools.approvals()
@@ -672,9 +650,6 @@ class RunEvents:
         self._tokens.add(content.usage_details, replaces=getattr(content, "merge_mode", None) == "replace")
         return self.tools.end_batch(self._step)
 
-    def _called(self, content: Any) -> list[AgentOutput]:
-        return self.tools.called(content, self._step)
-
     def _answered(self, content: Any) -> list[AgentOutput]:
         self._has_run_tools = True
         return [*self.tools.end_batch(self._step), *self.tools.answered(content, self._step)]
@@ -708,9 +683,6 @@ class RunEvents:
             str(content.message or content.error_details or "no reason was given"), provider_code=content.error_code
         )
 
-    def _nothing(self, _content: Any) -> list[AgentOutput]:
-        return []
-
     def _unmapped(self, content: Any) -> list[AgentOutput]:
         return [Unmapped(str(content.type), {"type": str(content.type)})]
 
@@ -719,10 +691,10 @@ _CONTENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = 
     "text": RunEvents._text,
     "text_reasoning": RunEvents._thinking,
     "usage": RunEvents._usage,
-    "function_call": RunEvents._called,
+    "function_call": lambda reader, content: reader.tools.called(content, reader._step),
     "function_result": RunEvents._answered,
     "function_approval_request": RunEvents._asked,
-    "function_approval_response": RunEvents._nothing,
+    "function_approval_response": lambda reader, _content: [],
     "data": RunEvents._file,
     "uri": RunEvents._file,
     "error": RunEvents._error,
@@ -755,8 +727,6 @@ def restored(
     """The session that a request goes on with, and its new messages; None for a state of another version.
 
     Args:
-        request: The request.
-        state: The state, as :func:`kept_state` said it.
         tools: Takes the calls whose results are still to come.
     """
     from agent_framework import AgentSession  # noqa: PLC0415 - only where the person's file has imported it

@@ -65,11 +65,7 @@ _HOST_TOOLS: Final = Expectation(
 
 
 class AgentModel(LanguageModelChatProvider):
-    """Offers one model, which is an agent; made by :func:`as_model`. Serves any number of requests at once.
-
-    Attributes:
-        information: The model's information.
-    """
+    """Offers one model, which is an agent; made by :func:`as_model`. Serves any number of requests at once."""
 
     def __init__(
         self,

@@ -105,7 +105,6 @@ class ActivityLines:
     metadata, because a host keeps only the last of an answer (docs/wires/agents.md#metadata-of-inner-activity).
 
     Args:
-        shown: How the lines are shown.
         block: What the ids of blocks begin with that the model has not named; unique in the conversation.
     """
 
@@ -206,8 +205,6 @@ def usage_row(total: Usage, origin: Origin, options: RequestOptions, now: float)
     """The row of an answer in the ledger.
 
     Args:
-        total: The sum of its inner requests.
-        origin: The agent and its model.
         options: The options of the request, with the name that the host has for the conversation.
         now: The end of the answer, in seconds since 1970.
     """
@@ -256,8 +253,6 @@ class ExternalTools:
     """The host's tools of one request, under the names that the agent knows them by.
 
     Args:
-        tools: The tools that the agent gets, with the host's names.
-        taken: The names of the agent's own tools.
         called: The names of tools in the conversation, which may be gone meanwhile.
 
     Attributes:
@@ -303,9 +298,6 @@ class ExternalTools:
 class HandedOut:
     """The calls of the host's tools that one answer hands out: each id once, no name but the host's.
 
-    Args:
-        tools: The host's tools of the request.
-
     Attributes:
         calls: The calls with the host's names, in the model's order.
         refused: The names of calls that are no calls of the host's tools.
@@ -336,17 +328,8 @@ _Parts = list[Any]
 class AgentAnswer:
     """The answer of one request, over all runs that it takes.
 
-    Args:
-        shown: How the agent's own tools are shown.
-        tools: The host's tools of the request.
-        block: What the ids of blocks of thinking begin with that the model has not named.
-
     Attributes:
         parts: The texts and calls of the answer so far, by which the next request knows it again.
-        approvals: The calls that the last run wants to be allowed.
-        handed_out: The calls of the host's tools.
-        has_question: Whether the last run ended with a question.
-        is_visible: Whether a person sees something of the answer.
         state: What the last run keeps for an exact continuation, or None.
         unmapped: How many events no output can hold, by their type.
         usages: The tokens of the inner requests.
@@ -373,7 +356,6 @@ class AgentAnswer:
 
         Raises:
             LanguageModelError: The run has ended with it.
-            TypeError: It is no output.
         """
         parts = row_of_class(_HANDLERS, output)(self, output)
         for part in parts:
@@ -403,30 +385,6 @@ class AgentAnswer:
             self.is_visible = self.is_visible or isinstance(part, ToolCallPart) or not part.value.isspace()
         elif isinstance(part, DataPart):
             self.is_visible = self.is_visible or is_file(part)
-
-    def _text(self, part: TextPart) -> _Parts:
-        return [part] if part.value else []
-
-    def _thinking(self, part: ThinkingPart) -> _Parts:
-        return [self._lines.in_step(part)]
-
-    def _data(self, part: DataPart) -> _Parts:
-        return [part]
-
-    def _inner_call(self, call: InnerCall) -> _Parts:
-        return [*self._lines.line(call_line(call), call.step), call_data(call)]
-
-    def _inner_result(self, result: InnerResult) -> _Parts:
-        return [*self._lines.line(result_line(result), result.step), result_data(result)]
-
-    def _handover(self, handover: Handover) -> _Parts:
-        return self._lines.line(handover_line(handover.to))
-
-    def _sub_agent(self, said: SubAgentText) -> _Parts:
-        return self._lines.said_below(said.text)
-
-    def _file(self, file: AgentFile) -> _Parts:
-        return [DataPart(file.data, file.media_type)]
 
     def _external(self, external: ExternalCalls) -> _Parts:
         self.handed_out.add(external.calls)
@@ -469,14 +427,14 @@ class AgentAnswer:
 
 
 _HANDLERS: Final[dict[type[Any], Callable[[AgentAnswer, Any], _Parts]]] = {
-    TextPart: AgentAnswer._text,  # noqa: SLF001 - the table of handlers stands beside the class
-    ThinkingPart: AgentAnswer._thinking,  # noqa: SLF001
-    DataPart: AgentAnswer._data,  # noqa: SLF001
-    InnerCall: AgentAnswer._inner_call,  # noqa: SLF001
-    InnerResult: AgentAnswer._inner_result,  # noqa: SLF001
-    Handover: AgentAnswer._handover,  # noqa: SLF001
-    SubAgentText: AgentAnswer._sub_agent,  # noqa: SLF001
-    AgentFile: AgentAnswer._file,  # noqa: SLF001
+    TextPart: lambda answer, part: [part] if part.value else [],
+    ThinkingPart: lambda answer, part: [answer._lines.in_step(part)],  # noqa: SLF001
+    DataPart: lambda answer, part: [part],
+    InnerCall: lambda answer, call: [*answer._lines.line(call_line(call), call.step), call_data(call)],  # noqa: SLF001
+    InnerResult: lambda answer, result: [*answer._lines.line(result_line(result), result.step), result_data(result)],  # noqa: SLF001
+    Handover: lambda answer, handover: answer._lines.line(handover_line(handover.to)),  # noqa: SLF001
+    SubAgentText: lambda answer, said: answer._lines.said_below(said.text),  # noqa: SLF001
+    AgentFile: lambda answer, file: [DataPart(file.data, file.media_type)],
     ExternalCalls: AgentAnswer._external,  # noqa: SLF001
     ApprovalAsked: AgentAnswer._approvals,  # noqa: SLF001
     Question: AgentAnswer._question,  # noqa: SLF001

@@ -27,9 +27,6 @@ def agents_in(names: Mapping[str, object]) -> tuple[str, ...]:
     """The names of the variables of a module that hold the agent that is meant: one where it is clear.
 
     The variable `agent` wins over others; agents win over bare models, which are mostly what they are made of.
-
-    Args:
-        names: The module's variables.
     """
     found = {name: value for name, value in names.items() if not name.startswith("_") and is_agent(value)}
     if _MEANT in found:

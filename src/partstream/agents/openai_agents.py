@@ -63,9 +63,6 @@ def open_response() -> ResponseStream:
 def input_of(turns: Iterable[Turn]) -> list[dict[str, Any]]:
     """Turns as input items. Images that a tool returned stand in a message of the user behind the results, because the
     SDK leaves them out of results for models of the Chat Completions API.
-
-    Raises:
-        RequestNotExpressibleError: A part is larger than the API allows, or holds what JSON has no form for.
     """
     return [message_as_text(item) for item in input_items(turns, RequestSettings())]
 
@@ -136,10 +133,6 @@ def _text(value: str) -> dict[str, Any]:
     return {"type": "text", "text": value}
 
 
-def _image(piece: Attachment) -> dict[str, Any]:
-    return {"type": "image", "image_url": piece.url or data_url(piece.data, piece.media_type)}
-
-
 def _file(piece: Attachment) -> dict[str, Any]:
     if piece.url:
         return {"type": "file", "file_url": piece.url}
@@ -148,7 +141,7 @@ def _file(piece: Attachment) -> dict[str, Any]:
 
 
 _ATTACHMENTS: Final[dict[MediaKind, Callable[[Attachment], dict[str, Any]]]] = {
-    MediaKind.IMAGE: _image,
+    MediaKind.IMAGE: lambda piece: {"type": "image", "image_url": piece.url or data_url(piece.data, piece.media_type)},
     MediaKind.FILE: _file,
 }
 
@@ -235,7 +228,6 @@ class InnerResponses:
     Attributes:
         step: The number of the current response, from 1; 0 before the first.
         finish: How the last finished response ended, or None.
-        usages: The tokens of the responses.
         is_structured: Whether text is a JSON document for the agent's own output type, and is held until it is known
             whether it is the result of the run.
     """
@@ -263,7 +255,11 @@ class InnerResponses:
         stream = self._stream
         if stream is None or stream.finished or event.get("type") == _BEGIN:
             outputs = [*self.release(), *self.usages.begin()]
-            stream = self._begin()
+            self.step += 1
+            self._speaks = self._calls = False
+            self._paragraphs.begin_step()
+            self._stream = open_response()
+            stream = self._stream
         for output in stream.feed(event):
             outputs += self._read(output)
         return outputs
@@ -276,13 +272,6 @@ class InnerResponses:
     def discard(self) -> None:
         """Forgets the held text, because the result of the run says the same."""
         self._held = []
-
-    def _begin(self) -> ResponseStream:
-        self.step += 1
-        self._speaks = self._calls = False
-        self._paragraphs.begin_step()
-        self._stream = open_response()
-        return self._stream
 
     def _read(self, output: StreamOutput) -> list[AgentOutput]:
         match output:
@@ -426,23 +415,20 @@ def _hosted_result(raw: Any, call: InnerCall) -> list[AgentOutput]:
     if field_of(raw, "type") == "function_call":
         return []
     if field_of(raw, "type") == _PICTURE:
-        return _picture(field_of(raw, "result"))
+        # The image that a server has made, in base64 (OpenAI's reference, `ImageGenerationCall`)
+        result = field_of(raw, "result")
+        if not isinstance(result, str):
+            return []
+        try:
+            data = base64.b64decode(result, validate=True)
+        except binascii.Error:
+            return [Unmapped(_PICTURE, {"type": _PICTURE})]
+        return [AgentFile(data, sniff(data) or "application/octet-stream")]
     for name in _OUTPUT_FIELDS:
         value = field_of(raw, name)
         if value is not None:
             return [InnerResult(call.call_id, call.name, value, name == "error", call.step)]
     return []
-
-
-def _picture(result: Any) -> list[AgentOutput]:
-    """The image that a server has made, in base64 (OpenAI's reference, `ImageGenerationCall`)."""
-    if not isinstance(result, str):
-        return []
-    try:
-        data = base64.b64decode(result, validate=True)
-    except binascii.Error:
-        return [Unmapped(_PICTURE, {"type": _PICTURE})]
-    return [AgentFile(data, sniff(data) or "application/octet-stream")]
 
 
 # ---- events ----
@@ -471,12 +457,7 @@ class RunEnd:
 
 
 class RunEvents:
-    """Reads the events of one run.
-
-    Args:
-        external: The names of the host's tools.
-        asking: The names of the agent's own tools that may want to be allowed.
-    """
+    """Reads the events of one run."""
 
     def __init__(self, external: Collection[str] = (), asking: Collection[str] = ()) -> None:
         self._external = external
@@ -496,11 +477,7 @@ class RunEvents:
         return [Unmapped(str(kind), {"type": kind})] if handler is None else handler(self, event)
 
     def end(self, end: RunEnd) -> list[AgentOutput]:
-        """Takes the end of the run, and returns what is left of it, with the `Finish`.
-
-        Raises:
-            ToolArgumentsError: The arguments of a call for the host are no JSON object.
-        """
+        """Takes the end of the run, and returns what is left of it, with the `Finish`."""
         calls, approvals = self._interruptions(end.interruptions)
         if not calls and not approvals:
             return [*self._result(end.final_output), *self._responses.usages.end(end.usages), self._finish()]
@@ -530,9 +507,6 @@ class RunEvents:
         return [*self._responses.release(), *self._responses.usages.end(()), finish]
 
     # The events
-
-    def _raw(self, event: Any) -> list[AgentOutput]:
-        return self._responses.feed(_as_mapping(field_of(event, "data")))
 
     def _item(self, event: Any) -> list[AgentOutput]:
         name = str(field_of(event, "name"))
@@ -601,7 +575,7 @@ def _is_structured(output_type: object) -> bool:
 
 
 _EVENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = {
-    "raw_response_event": RunEvents._raw,
+    "raw_response_event": lambda reader, event: reader._responses.feed(_as_mapping(field_of(event, "data"))),
     "run_item_stream_event": RunEvents._item,
     "agent_updated_stream_event": RunEvents._agent_updated,
 }
@@ -635,12 +609,7 @@ _SAID_OTHERWISE: Final = frozenset(
 
 
 def function_tools(tools: Sequence[Tool], results: Mapping[str, Result]) -> list[FunctionTool]:
-    """The host's tools as objects of the SDK.
-
-    Args:
-        tools: The tools.
-        results: What the host has returned, by call id.
-    """
+    """The host's tools as objects of the SDK."""
     from agents import FunctionTool  # noqa: PLC0415 - only where the person's file has imported it
 
     async def returned(context: ToolContext[Any], _arguments: str) -> str | list[dict[str, Any]]:
@@ -663,9 +632,6 @@ class ExtendedAgents:
     """Copies of agents that have the host's tools too: of the asked one, and of all that it may hand over to.
 
     Each agent has one copy, so that agents may hand over to each other.
-
-    Args:
-        tools: The host's tools.
     """
 
     def __init__(self, tools: Sequence[FunctionTool]) -> None:
@@ -776,8 +742,6 @@ async def restored_state(
     to another version of the SDK or of the agent: then the run is rebuilt.
 
     Args:
-        agent: The agent, with the host's tools of the request.
-        request: The request.
         context: The person's own object that the tools of the agent get.
         max_turns: The most requests to the model in this run, or None for any number.
     """
@@ -910,21 +874,18 @@ async def _outputs(result: RunResultStreaming, events: RunEvents) -> AsyncGenera
             yield output
         return
     except BaseException:  # this generator is closed, or its task cancelled
-        await _stop(result, stream)
+        # Cancels a run, which closes the stream of its model, and waits for its tasks: they end while
+        # somebody reads on (the SDK's documentation of `cancel`). What fails meanwhile belongs to no answer
+        # any more
+        result.cancel()
+        with suppress(Exception):
+            await stream.aclose()
+        with suppress(Exception):
+            async for _ in result.stream_events():
+                pass
         raise
     for output in events.end(_end_of(result, before)):
         yield output
-
-
-async def _stop(result: RunResultStreaming, stream: Any) -> None:
-    """Cancels a run, which closes the stream of its model, and waits for its tasks: they end while somebody reads on
-    (the SDK's documentation of `cancel`). What fails meanwhile belongs to no answer any more."""
-    result.cancel()
-    with suppress(Exception):
-        await stream.aclose()
-    with suppress(Exception):
-        async for _ in result.stream_events():
-            pass
 
 
 def _end_of(result: RunResultStreaming, before: int) -> RunEnd:

@@ -146,10 +146,6 @@ def model_settings_of(request: AgentRequest, own: Mapping[str, Any]) -> Any:
     A caller that demands a call of one of its tools gets it of the first request to the model; the framework refuses
     the demand for all requests, because such a run has no end.
 
-    Args:
-        request: The request.
-        own: The person's.
-
     Returns:
         The settings, a function that gives them for each request to the model, or None for none.
     """
@@ -369,11 +365,6 @@ def outputs_of_value(output: Any, texts: StepTexts, *, has_file: bool) -> list[A
 
     Text is streamed before it is the result, and an output function or a validator may make another of it. A file has
     come as a part. An object has been streamed where the model writes it as text, else only the result has it.
-
-    Args:
-        output: The result.
-        texts: What was said.
-        has_file: Whether a file has come as a part.
     """
     if output is None or is_deferred(output):
         return []
@@ -386,11 +377,7 @@ def outputs_of_value(output: Any, texts: StepTexts, *, has_file: bool) -> list[A
 
 
 def outputs_of_responses(messages: Iterable[Any]) -> list[AgentOutput]:
-    """The tokens of each request to the model, and how the last one ended.
-
-    Args:
-        messages: The messages that the run added.
-    """
+    """The tokens of each request to the model, and how the last one ended."""
     responses = [message for message in messages if message.kind == _RESPONSE]
     usages: list[AgentOutput] = [StepUsage(usage) for one in responses if (usage := _usage(one.usage)) is not None]
     return [*usages, *(_finish(one) for one in responses[-1:])]
@@ -454,11 +441,7 @@ _PARAGRAPH: Final = "\n\n"
 
 
 class StepTexts:
-    """The texts of one run. A step is one answer of the model; its texts are known by the index of their part.
-
-    Attributes:
-        of_step: What was said in the current step.
-    """
+    """The texts of one run. A step is one answer of the model; its texts are known by the index of their part."""
 
     def __init__(self) -> None:
         self._said: dict[int, str] = {}
@@ -562,23 +545,8 @@ class EventReader:
             begun.append(StepBegun(self._step))
         return [*begun, *_of_part(_STARTS, self, event, event.part.part_kind, event.part)]
 
-    def _moved(self, event: Any) -> list[AgentOutput]:
-        return _of_part(_DELTAS, self, event, event.delta.part_delta_kind, event.delta)
-
-    def _ended(self, event: Any) -> list[AgentOutput]:
-        return _of_part(_ENDS, self, event, event.part.part_kind, event.part)
-
     def _whole_text(self, index: int, part: Any) -> list[AgentOutput]:
         return [text_part(piece) for piece in self._texts.whole(index, part.content)]
-
-    def _more_text(self, index: int, delta: Any) -> list[AgentOutput]:
-        return [text_part(piece) for piece in self._texts.more(index, delta.content_delta)]
-
-    def _first_thinking(self, _: int, part: Any) -> list[AgentOutput]:
-        return self._thought(part.content)
-
-    def _more_thinking(self, _: int, delta: Any) -> list[AgentOutput]:
-        return self._thought(delta.content_delta)
 
     def _whole_thinking(self, _: int, part: Any) -> list[AgentOutput]:
         if not part.signature:
@@ -603,12 +571,6 @@ class EventReader:
     def _nothing(self, *_: Any) -> list[AgentOutput]:
         return []
 
-    def _called(self, event: Any) -> list[AgentOutput]:
-        return [*self._tools.called(event.part, max(self._step, 1))]
-
-    def _returned(self, event: Any) -> list[AgentOutput]:
-        return [*self._tools.returned(event.part, max(self._step, 1))]
-
     def _run_ended(self, event: Any) -> list[AgentOutput]:
         result = event.result
         self.ended = RunEnd(result.output, result.all_messages(), result.new_messages())
@@ -617,10 +579,10 @@ class EventReader:
 
 _EVENTS: Final[Mapping[str, Callable[[EventReader, Any], list[AgentOutput]]]] = {
     "part_start": EventReader._started,
-    "part_delta": EventReader._moved,
-    "part_end": EventReader._ended,
-    "function_tool_call": EventReader._called,
-    "function_tool_result": EventReader._returned,
+    "part_delta": lambda reader, event: _of_part(_DELTAS, reader, event, event.delta.part_delta_kind, event.delta),
+    "part_end": lambda reader, event: _of_part(_ENDS, reader, event, event.part.part_kind, event.part),
+    "function_tool_call": lambda reader, event: [*reader._tools.called(event.part, max(reader._step, 1))],
+    "function_tool_result": lambda reader, event: [*reader._tools.returned(event.part, max(reader._step, 1))],
     "agent_run_result": EventReader._run_ended,
     # Is neither the end nor a sign of the last text: calls of tools may follow it.
     "final_result": EventReader._nothing,
@@ -637,15 +599,15 @@ _EVENTS: Final[Mapping[str, Callable[[EventReader, Any], list[AgentOutput]]]] = 
 }
 _STARTS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]]] = {
     "text": EventReader._whole_text,
-    "thinking": EventReader._first_thinking,
+    "thinking": lambda reader, _, part: reader._thought(part.content),
     "tool-call": EventReader._nothing,
     "builtin-tool-call": EventReader._nothing,
     "builtin-tool-return": EventReader._nothing,
     "file": EventReader._nothing,
 }
 _DELTAS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]]] = {
-    "text": EventReader._more_text,
-    "thinking": EventReader._more_thinking,
+    "text": lambda reader, index, delta: [text_part(piece) for piece in reader._texts.more(index, delta.content_delta)],
+    "thinking": lambda reader, _, delta: reader._thought(delta.content_delta),
     "tool_call": EventReader._nothing,
 }
 _ENDS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]]] = {
@@ -689,10 +651,6 @@ _RESPONSE: Final = "response"
 class FrameworkRun:
     """One run.
 
-    Args:
-        agent: The agent.
-        arguments: The arguments of the run without `output_type`.
-
     Attributes:
         stopped: How the run ended where a handler ended it; None for a run that ended by itself.
     """
@@ -704,11 +662,7 @@ class FrameworkRun:
         self.stopped: RunEnd | None = None
 
     async def events(self) -> AsyncGenerator[Any, None]:
-        """The events of the run. Closing the generator closes the run, and with it the stream of the model.
-
-        Raises:
-            Exception: Any exception of the framework, of the agent's tools or of its model.
-        """
+        """The events of the run. Closing the generator closes the run, and with it the stream of the model."""
         from pydantic_ai import UserError  # noqa: PLC0415 - the agent's file has imported it
 
         has_begun = False
@@ -800,8 +754,6 @@ class WaitingCall:
     """A call that a run waits for.
 
     Attributes:
-        call_id: Its id.
-        name: The name of the tool.
         arguments: The arguments; a text where they are no JSON object.
         kind: What it waits for.
     """
@@ -902,7 +854,6 @@ def waiting_calls(requests: Any, external: Collection[str]) -> tuple[WaitingCall
     """The calls that a run waits for.
 
     Args:
-        requests: The framework's `DeferredToolRequests`.
         external: The names of the host's tools. A call of any other tool is never handed to the host.
     """
     calls = [

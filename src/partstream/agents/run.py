@@ -76,14 +76,7 @@ if TYPE_CHECKING:
 def read_agent_request(
     messages: Sequence[ChatMessage], options: RequestOptions, host_tools: HostTools, inner_tools: Collection[str]
 ) -> tuple[AgentRequest, ExternalTools]:
-    """The request, rebuilt from the conversation alone, and the host's tools of it.
-
-    Args:
-        messages: The conversation.
-        options: The tools and options of the host.
-        host_tools: Which of the host's tools the agent gets.
-        inner_tools: The names of the agent's own tools.
-    """
+    """The request, rebuilt from the conversation alone, and the host's tools of it."""
     given, _ = read_turns(messages)
     called = (piece.name for turn in given for piece in turn.content if isinstance(piece, Call))
     external = ExternalTools(selected(options.tools, host_tools), inner_tools, called)
@@ -102,12 +95,7 @@ def read_agent_request(
 
 
 def read_results(results: Iterable[ToolResultPart], names: dict[str, str]) -> dict[str, Result]:
-    """Results of the host as pieces of turns, by the ids of their calls.
-
-    Args:
-        results: The results.
-        names: The agent's names of the tools, by call id.
-    """
+    """Results of the host as pieces of turns, by the ids of their calls."""
     pieces: dict[str, Result] = {}
     for result in results:
         for turn in read_turns([ChatMessage.user([result])])[0]:
@@ -166,11 +154,7 @@ class PausedRun:
         return replace(self, approvals=(), decisions={**self.decisions, **decisions}, history="", answer="")
 
     def results(self, later: Sequence[ChatMessage]) -> tuple[ToolResultPart, ...] | None:
-        """The results of the calls in the order of the calls; None where one is missing, or where more was said.
-
-        Args:
-            later: The messages behind the answer that handed the calls out.
-        """
+        """The results of the calls in the order of the calls; None where one is missing, or where more was said."""
         parts = [part for message in later for part in message.content]
         found = {part.call_id: part for part in parts if isinstance(part, ToolResultPart)}
         wanted = [call.call_id for call in self.calls]
@@ -282,10 +266,7 @@ class AgentSpec:
     Attributes:
         pairing: The agent, or a sample of what the factory makes, and its adapter.
         factory: Makes an agent of the host's tools of a request; None for an agent that serves all requests.
-        options: What the person chose.
         origin: The agent and the model that kept states belong to.
-        model_id: The model's id at the host.
-        states: Keeps stopped runs.
     """
 
     pairing: AgentPairing
@@ -316,15 +297,7 @@ class AgentSpec:
 
 
 class AgentRun:
-    """One request.
-
-    Args:
-        asking: The model.
-        messages: The conversation.
-        options: The host's tools and options.
-        progress: Takes the parts.
-        token: Cancelled when nobody waits for the answer any more.
-    """
+    """One request."""
 
     def __init__(
         self,
@@ -406,38 +379,36 @@ class AgentRun:
         """Runs the agent until it ends, or stops with calls of the host or a question to the person."""
         agent = self._asking.agent_for(request)
         for _ in range(_MOST_RUNS):
-            await self._run_once(agent, request)
+            adapter = self._asking.adapter
+            self._answer.begin_run()
+            refused = len(self._answer.handed_out.refused)
+            try:
+                async with aclosing(adapter.run(agent, request)) as outputs:
+                    async for output in outputs:
+                        await self._report(self._answer.take(output))
+            except Exception as error:
+                failure = failure_of(error, adapter.framework, adapter.errors)
+                if failure is error:
+                    raise
+                raise failure from error
+            for name in self._answer.handed_out.refused[refused:]:
+                self._answer.unmapped[f"a call of {name}, which is no tool of the host"] += 1
             stopped = self._stopped()
             if not self._answer.approvals:
                 await self._hand_out(stopped)
                 return
             decisions = await decided_by(self._asking.options.approve, self._answer.approvals)
-            if decisions is None:
-                await self._ask(stopped)
-                return
             if stopped is None:
                 raise self._failed(_NO_STATE)
+            if decisions is None:
+                await self._report(self._answer.take(Question(question_of(stopped.approvals))))
+                await self._keep(replace(stopped, question=False))
+                return
             if stopped.calls:
                 await self._hand_out(stopped.decided(decisions))
                 return
             request = replace(request, resumed=stopped.state, results={}, decisions=decisions, reply=None)
         raise self._failed(f"{_MOST_RUNS} runs for one answer were not enough")
-
-    async def _run_once(self, agent: Any, request: AgentRequest) -> None:
-        adapter = self._asking.adapter
-        self._answer.begin_run()
-        refused = len(self._answer.handed_out.refused)
-        try:
-            async with aclosing(adapter.run(agent, request)) as outputs:
-                async for output in outputs:
-                    await self._report(self._answer.take(output))
-        except Exception as error:
-            failure = failure_of(error, adapter.framework, adapter.errors)
-            if failure is error:
-                raise
-            raise failure from error
-        for name in self._answer.handed_out.refused[refused:]:
-            self._answer.unmapped[f"a call of {name}, which is no tool of the host"] += 1
 
     def _stopped(self) -> PausedRun | None:
         """The run as it has stopped; None for one that cannot be gone on with exactly."""
@@ -451,13 +422,6 @@ class AgentRun:
             approvals=answer.approvals,
             question=answer.has_question,
         )
-
-    async def _ask(self, stopped: PausedRun | None) -> None:
-        """Ends the answer with the question whether calls may be run."""
-        if stopped is None:
-            raise self._failed(_NO_STATE)
-        await self._report(self._answer.take(Question(question_of(stopped.approvals))))
-        await self._keep(replace(stopped, question=False))
 
     async def _hand_out(self, stopped: PausedRun | None) -> None:
         """Ends the answer, with the calls of the host's tools if there are any."""
@@ -562,9 +526,6 @@ class RunStates:
     def keep(self, record: dict[str, Any]) -> str | None:
         """Keeps a record; returns its key, or None where it cannot be kept: then the run is rebuilt from the
         conversation.
-
-        Raises:
-            TypeError: The record is no JSON.
         """
         data = dumps(record)
         if len(data) > self._limits.file_bytes:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from partstream.agents.adapter import AgentOutput, AgentRequest
-    from partstream.lm.parts import ToolCallPart
 
 __all__ = ["ADAPTER", "ChatModelAdapter"]
 
@@ -59,8 +58,16 @@ class ChatModelAdapter:
         for output in spoken.close_all():
             yield output
         if chunks:
-            answer = _joined(chunks)
-            calls = _calls(answer)
+            first, *others = chunks
+            # All at once, which takes linear time (core 1.x, `add_ai_message_chunks`).
+            answer = add_ai_message_chunks(first, *others) if isinstance(first, AIMessageChunk) else chunks[-1]
+            for invalid in answer.invalid_tool_calls:
+                raise ToolArgumentsError(
+                    call_id=invalid.get("id"), name=invalid.get("name"), arguments=str(invalid.get("args") or "")
+                )
+            calls = tuple(
+                tool_call_part(call.get("id") or "", call["name"], call["args"]) for call in answer.tool_calls
+            )
             spoken.arguments.check(calls)
             if calls:
                 yield ExternalCalls(calls)
@@ -93,29 +100,6 @@ def _with_tools(model: Any, request: AgentRequest) -> Any:
         return model.bind_tools([function_schema(tool) for tool in request.tools], **choice)
     except NotImplementedError:
         return model
-
-
-def _joined(chunks: list[Any]) -> Any:
-    """The chunks as one message. Adding them all at once takes linear time (core 1.x, `add_ai_message_chunks`)."""
-    first, *others = chunks
-    return add_ai_message_chunks(first, *others) if isinstance(first, AIMessageChunk) else chunks[-1]
-
-
-def _calls(answer: Any) -> tuple[ToolCallPart, ...]:
-    """The calls of an answer.
-
-    Raises:
-        ToolArgumentsError: The arguments of a call are no JSON object.
-    """
-    for invalid in answer.invalid_tool_calls:
-        raise ToolArgumentsError(
-            call_id=invalid.get("id"), name=invalid.get("name"), arguments=str(invalid.get("args") or "")
-        )
-    return tuple(map(_call, answer.tool_calls))
-
-
-def _call(call: Any) -> ToolCallPart:
-    return tool_call_part(call.get("id") or "", call["name"], call["args"])
 
 
 ADAPTER: Final = ChatModelAdapter()

@@ -53,7 +53,6 @@ def result_message(result: Result, message_id: str | None = None) -> Any:
     """The result of a tool.
 
     Args:
-        result: The result.
         message_id: The id of the message whose place it takes, such as that of a placeholder.
     """
     return ToolMessage(
@@ -66,13 +65,7 @@ def result_message(result: Result, message_id: str | None = None) -> Any:
 
 
 def with_results(messages: Sequence[Any], results: Mapping[str, Result], is_placeholder: Callable[[Any], bool]) -> Any:
-    """Messages with the host's results in place of their placeholders, and behind calls that have none.
-
-    Args:
-        messages: The messages of the run that has stopped.
-        results: The results by call id.
-        is_placeholder: Says of a message whether it is a placeholder.
-    """
+    """Messages with the host's results in place of their placeholders, and behind calls that have none."""
     placed = [
         result_message(results[message.tool_call_id], message.id)
         if is_placeholder(message) and getattr(message, "tool_call_id", None) in results
@@ -81,14 +74,6 @@ def with_results(messages: Sequence[Any], results: Mapping[str, Result], is_plac
     ]
     answered = {message.tool_call_id for message in placed if message.type == "tool"}
     return [*placed, *(result_message(result) for call_id, result in results.items() if call_id not in answered)]
-
-
-def _user(turn: Turn) -> list[Any]:
-    return [HumanMessage(content=_content(turn.content, between="\n\n"))]
-
-
-def _system(turn: Turn) -> list[Any]:
-    return [SystemMessage(content=_content(turn.content))]
 
 
 def _assistant(turn: Turn) -> list[Any]:
@@ -100,15 +85,11 @@ def _assistant(turn: Turn) -> list[Any]:
     return [AIMessage(content=_content(turn.content), tool_calls=calls)]
 
 
-def _tool(turn: Turn) -> list[Any]:
-    return [result_message(piece) for piece in turn.content if isinstance(piece, Result)]
-
-
 _OF_ROLE: Final[Mapping[TurnRole, Callable[[Turn], list[Any]]]] = {
-    TurnRole.SYSTEM: _system,
-    TurnRole.USER: _user,
+    TurnRole.SYSTEM: lambda turn: [SystemMessage(content=_content(turn.content))],
+    TurnRole.USER: lambda turn: [HumanMessage(content=_content(turn.content, between="\n\n"))],
     TurnRole.ASSISTANT: _assistant,
-    TurnRole.TOOL: _tool,
+    TurnRole.TOOL: lambda turn: [result_message(piece) for piece in turn.content if isinstance(piece, Result)],
 }
 
 
@@ -165,9 +146,6 @@ def stop_if_cancelled(task: asyncio.Task[Any] | None) -> None:
 
     `asyncio.wait_for`, which langchain-openai puts around each chunk, loses one that comes together with a chunk
     (Python 3.11, cpython issue 86296).
-
-    Raises:
-        asyncio.CancelledError: Somebody has cancelled the task.
     """
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
@@ -179,9 +157,6 @@ class RunGuard(AsyncCallbackHandler):
 
     Its methods are coroutines, which LangChain awaits together with those of other handlers: one that raises leaves
     none of them behind.
-
-    Args:
-        task: The task that runs the graph.
     """
 
     raise_error = True
@@ -205,11 +180,7 @@ class RunGuard(AsyncCallbackHandler):
             raise HostCallsPending
 
     async def on_llm_start(self, serialized: Any, prompts: Any, **kwargs: Any) -> None:
-        """As :meth:`on_chat_model_start`, for a model that takes texts.
-
-        Raises:
-            HostCallsPending: A text holds a placeholder.
-        """
+        """As :meth:`on_chat_model_start`, for a model that takes texts."""
         del serialized, kwargs
         if has_placeholder(prompts):
             raise HostCallsPending

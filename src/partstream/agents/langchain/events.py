@@ -83,11 +83,7 @@ class _Call:
 
 
 class RunCalls:
-    """The calls of one run, each message read once: graphs repeat messages in their updates.
-
-    Args:
-        host_tools: The names of the host's tools.
-    """
+    """The calls of one run, each message read once: graphs repeat messages in their updates."""
 
     def __init__(self, host_tools: Collection[str]) -> None:
         self._host_tools = frozenset(host_tools)
@@ -108,7 +104,6 @@ class RunCalls:
         """The outputs of the messages of one update.
 
         Args:
-            messages: The messages.
             step: The number of the inner request that came last.
             is_result: Whether the update holds the result object of the run: then a call that it answers itself is
                 the model's way to give the result, and no activity.
@@ -232,12 +227,7 @@ _REFUSALS: Final = ("reject", "respond")
 
 
 class RunInterrupt(NamedTuple):
-    """What stopped a run, for the person and for the next run.
-
-    Attributes:
-        output: What the person is asked.
-        kept: The same for the next run, as JSON.
-    """
+    """What stopped a run, for the person and for the next run."""
 
     output: ApprovalAsked | Question
     kept: list[dict[str, Any]]
@@ -248,7 +238,6 @@ def asked_of(interrupts: Sequence[Any], calls: RunCalls) -> RunInterrupt:
 
     Args:
         interrupts: The interrupts (`value`, `id`); empty for a pause that asks nothing (`interrupt_before`).
-        calls: The calls of the run.
     """
     approvals: list[Approval] = []
     kept: list[dict[str, Any]] = []
@@ -266,13 +255,7 @@ def asked_of(interrupts: Sequence[Any], calls: RunCalls) -> RunInterrupt:
 
 
 def resume_values(kept: Any, decisions: Mapping[str, Decision], reply: str | None) -> dict[str, Any]:
-    """What each interrupt is answered with, by its id; empty for a pause that asks nothing.
-
-    Args:
-        kept: What :func:`asked_of` has kept.
-        decisions: What was decided, by call id.
-        reply: What the person has answered, or None.
-    """
+    """What each interrupt is answered with, by its id; empty for a pause that asks nothing."""
     return {row["id"]: _ANSWERS[row["kind"]](row, decisions, reply or "") for row in kept}
 
 
@@ -340,22 +323,14 @@ def _review_answer(row: Mapping[str, Any], decisions: Mapping[str, Decision], _r
     return {"decisions": [_decision(decisions.get(call_id), allowed) for call_id, allowed in pairs]}
 
 
-def _approval_answer(row: Mapping[str, Any], decisions: Mapping[str, Decision], _reply: str) -> Any:
-    return _decision(decisions.get(row["calls"][0]), ())
-
-
-def _answers(row: Mapping[str, Any], _decisions: Mapping[str, Decision], reply: str) -> Any:
-    return {"decisions": [{"type": "respond", "message": reply}] * row["number"]}
-
-
 def _reply(_row: Mapping[str, Any], _decisions: Mapping[str, Decision], reply: str) -> Any:
     return reply
 
 
 _ANSWERS: Final = {
     "review": _review_answer,
-    "approval": _approval_answer,
-    "answers": _answers,
+    "approval": lambda row, decisions, _reply: _decision(decisions.get(row["calls"][0]), ()),
+    "answers": lambda row, _decisions, reply: {"decisions": [{"type": "respond", "message": reply}] * row["number"]},
     "question": _reply,
 }
 
@@ -382,13 +357,11 @@ class GraphEvents:
     """Reads the events of one run.
 
     Args:
-        host_tools: The names of the host's tools.
         answer_nodes: The nodes or sub-graphs whose text is the answer; None for all nodes of the graph itself.
         tool_nodes: The nodes that run tools: what a model says there is no answer.
         output: Makes the answer of the last state; None where the graph says its answer.
 
     Attributes:
-        calls: The calls of the run.
         state: The state of the graph after the last step; None before the first.
     """
 

@@ -93,7 +93,6 @@ def host_tools_enter(graph: Any, *, through_middleware: bool = False) -> bool:
     """Whether a graph takes the host's tools: by our middleware, or because it was made with them.
 
     Args:
-        graph: The graph.
         through_middleware: Whether only the graph's own middleware counts.
     """
     if through_middleware:
@@ -149,13 +148,7 @@ class RunInput:
 
 
 def begun(graph: AnsweringGraph, request: AgentRequest, *, takes_instructions: bool) -> RunInput:
-    """A run that is rebuilt from the conversation alone, in a thread of its own.
-
-    Args:
-        graph: The graph.
-        request: The request.
-        takes_instructions: Whether the graph's middleware adds the host's instructions.
-    """
+    """A run that is rebuilt from the conversation alone, in a thread of its own."""
     messages = [*([] if takes_instructions else system_message(request)), *messages_of(request.turns)]
     return RunInput(_input(graph, messages), thread_config(graph, request, uuid4().hex))
 
@@ -164,8 +157,6 @@ def resumed_from_messages(graph: AnsweringGraph, request: AgentRequest, *, takes
     """A run that goes on with the kept messages of a graph without a checkpointer; None if they cannot be read.
 
     Args:
-        graph: The graph.
-        request: The request.
         takes_instructions: Whether the graph's middleware adds the host's instructions.
     """
     messages = messages_from_json((request.resumed or {}).get("messages"))
@@ -181,8 +172,6 @@ def continued(graph: AnsweringGraph, request: AgentRequest, snapshot: Any) -> Ru
     """A run that goes on in its thread; None where the thread is no longer as the run has left it.
 
     Args:
-        graph: The graph.
-        request: The request.
         snapshot: The state of the thread (`StateSnapshot`).
     """
     kept = request.resumed or {}
@@ -309,7 +298,10 @@ class _GraphRun:
         self._events = GraphEvents(names, graph.answer_nodes, tool_nodes_of(graph.graph), graph.output)
 
     async def outputs(self) -> AsyncGenerator[AgentOutput, None]:
-        compiled = self._configured()
+        # The graph with its owner's configuration, and the guard of the run. `with_config` joins callbacks;
+        # before LangGraph 1.1, those given to a run took the place of the graph's own
+        graph = self._graph.graph.with_config(dict(self._graph.config)) if self._graph.config else self._graph.graph
+        compiled = graph.with_config({"callbacks": [self._guard]})
         start = await self._start(compiled)
         if self._request.tools and not host_tools_enter(self._graph.graph):
             yield Unmapped("host tools that the graph does not take: see host_tools() in docs/agents.md", {})
@@ -348,14 +340,6 @@ class _GraphRun:
             if found is not None and found.update is not None and not await _updated(compiled, found):
                 found = None
         return found or begun(graph, request, takes_instructions=takes_instructions)
-
-    def _configured(self) -> Any:
-        """The graph with its owner's configuration, and the guard of the run.
-
-        `with_config` joins callbacks; before LangGraph 1.1, those given to a run took the place of the graph's own.
-        """
-        graph = self._graph.graph.with_config(dict(self._graph.config)) if self._graph.config else self._graph.graph
-        return graph.with_config({"callbacks": [self._guard]})
 
     def _stream(self, compiled: Any, start: RunInput) -> AsyncGenerator[Any, None]:
         known = signature(compiled.astream).parameters

@@ -49,12 +49,7 @@ class MessageContent:
         self._server_calls = _ServerCalls()
 
     def read(self, message: Any, step: int) -> list[AgentOutput]:
-        """The outputs of a message or a chunk.
-
-        Args:
-            message: The message.
-            step: The number of the inner request.
-        """
+        """The outputs of a message or a chunk."""
         content = message.content
         if content.__class__ is str and not message.additional_kwargs:
             return self._text({"text": content}, message, step) if content else []
@@ -186,12 +181,7 @@ class StreamedArguments:
         self._open: dict[tuple[str, Any], str] = {}
 
     def add(self, message_id: str, pieces: Iterable[Any]) -> None:
-        """Takes the `tool_call_chunks` of a chunk: only the first piece of a call has its id.
-
-        Args:
-            message_id: The id of the message.
-            pieces: The pieces.
-        """
+        """Takes the `tool_call_chunks` of a chunk: only the first piece of a call has its id."""
         for piece in pieces:
             place = (message_id, piece.get("index"))
             if call_id := piece.get("id"):
@@ -304,7 +294,6 @@ class LastFinish:
         """Takes a message or a chunk of one.
 
         Args:
-            message: The message.
             provider: Whose model said it, in LangChain's name; None where nobody knows.
         """
         metadata = message.response_metadata
@@ -358,13 +347,8 @@ _HANDED_BACK: Final = "__is_handoff_back"
 class SpokenMessages:
     """Reads the messages of one run as they stream.
 
-    Args:
-        answer_nodes: The nodes or sub-graphs whose text is the answer; None for all nodes of the graph itself.
-        tool_nodes: The nodes that run tools.
-
     Attributes:
         arguments: The arguments of the calls as they were streamed.
-        has_answer: Whether any text of the answer was shown.
     """
 
     def __init__(self, answer_nodes: Collection[str] | None, tool_nodes: Collection[str]) -> None:
@@ -404,8 +388,6 @@ class SpokenMessages:
 
         Args:
             namespace: The path of the sub-graph, empty for the graph itself.
-            message: The message.
-            metadata: Where it was said.
         """
         if message.type not in _OF_MODELS:
             return [] if message.type == _OF_TOOLS else [Unmapped(f"message.{message.type}", {})]
@@ -415,8 +397,15 @@ class SpokenMessages:
         message_id = message.id or ""
         if message_id in self._known or (not is_chunk and message_id in self._steps):
             return []  # an earlier message, or one that was streamed
-        step = self._begin(message_id)
-        self._note_chunk(message, message_id)
+        if message_id not in self._steps:
+            self._steps[message_id] = len(self._steps) + 1
+            self._finish.begin()
+            self._chunks = []
+        step = self._steps[message_id]
+        # Keeps the pieces with calls of the last message: a run may stop before it is whole
+        if pieces := getattr(message, "tool_call_chunks", None):
+            self._chunks.append(message)
+            self.arguments.add(message_id, pieces)
         outputs = self._content.read(message, step)
         self._tokens.add(message_id, message.usage_metadata)
         self._finish.note(message, metadata.get("ls_provider"))
@@ -444,19 +433,6 @@ class SpokenMessages:
     def close_all(self) -> list[AgentOutput]:
         """What is left of messages whose end did not come."""
         return [*self._content.end_step(self.step), *self._tokens.close_all()]
-
-    def _begin(self, message_id: str) -> int:
-        if message_id not in self._steps:
-            self._steps[message_id] = len(self._steps) + 1
-            self._finish.begin()
-            self._chunks = []
-        return self._steps[message_id]
-
-    def _note_chunk(self, message: Any, message_id: str) -> None:
-        """Keeps the pieces with calls of the last message: a run may stop before it is whole."""
-        if pieces := getattr(message, "tool_call_chunks", None):
-            self._chunks.append(message)
-            self.arguments.add(message_id, pieces)
 
     def _as_said(self, output: AgentOutput, speaker: str | None, message_id: str) -> AgentOutput:
         if not isinstance(output, TextPart):

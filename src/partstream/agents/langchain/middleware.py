@@ -32,7 +32,7 @@ class HostToolsMiddleware(AgentMiddleware):
 
     def __init__(self) -> None:
         super().__init__()
-        self.tools = [StructuredTool.from_function(_nothing, name=_SEAT, description="Not for use.")]
+        self.tools = [StructuredTool.from_function(lambda: "", name=_SEAT, description="Not for use.")]
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Adds the host's tools and instructions to a request to the model."""
@@ -61,10 +61,6 @@ class HostToolsMiddleware(AgentMiddleware):
         """As :meth:`abefore_model`."""
         del runtime
         return _stop_before_model(state)
-
-
-def _nothing() -> str:
-    return ""
 
 
 def _run() -> HostRun:
