@@ -1,4 +1,16 @@
-"""Agents of the Microsoft Agent Framework."""
+"""Runs agents of the Microsoft Agent Framework.
+
+A run is a stream of updates with contents of 26 kinds. No update states where one inner response ends and the next
+begins: the next one begins where the assistant speaks again after a tool. Calls stream in pieces; a batch of calls is
+whole when the response states its usage or its finish reason, or when a tool has returned. The framework leaves tools
+without a function to its caller (docs/wires/agents.md#microsoft-agent-framework): these are the host's tools. It runs
+no tool of a batch in which a call needs an approval, and wants approvals back with the session in which it asked for
+them (`_resolve_approval_responses`), so a stopped run goes on from that session, which comes from our own folder alone.
+
+The framework is imported only in functions that need it, after the person's file has imported it. Source: Agent
+Framework 1.23 (`AgentResponseUpdate`, `ContentType`, the constructors of `Content`, `UsageDetails`,
+`agent_framework.exceptions`) and openai 2.45 (`openai._exceptions`).
+"""
 
 from __future__ import annotations
 
@@ -40,13 +52,12 @@ if TYPE_CHECKING:
 
     from agent_framework import AgentSession, Content, FunctionTool, Message
 
-    from partstream.agents.adapter import AgentOutput, AgentRequest, Decision
+    from partstream.agents.adapter import AgentOutput, AgentRequest
     from partstream.conversation.turns import Piece, ResultContent
     from partstream.lm.messages import Tool
 
 
-# ---- conversation ----
-# A conversation as messages of the framework; only classes of the framework that the person's file has imported.
+# ---- The conversation as messages of the framework ----
 
 _ROLES: Final = {TurnRole.USER: "user", TurnRole.ASSISTANT: "assistant", TurnRole.TOOL: "tool"}
 _OPTIONS: Final = {
@@ -96,17 +107,11 @@ def resumed_messages(request: AgentRequest, asked: Iterable[Mapping[str, Any]]) 
         call = content.function_call
         decision = None if call is None else request.decisions.get(call.call_id or "")
         if decision is not None:
-            decided += _decided(content, decision)
+            decided.append(content.to_function_approval_response(decision.approved))
+            if decision.reason:  # an approval has no place for it; the model reads it as a message
+                decided.append(Content.from_text(decision.reason))
     messages = (("tool", results), ("user", decided))
     return [Message(role, contents) for role, contents in messages if contents]
-
-
-def _decided(asked: Content, decision: Decision) -> list[Content]:
-    """An approval has no place for a reason; the model gets to read it as a message."""
-    from agent_framework import Content  # noqa: PLC0415 - see above
-
-    response = asked.to_function_approval_response(decision.approved)
-    return [response, Content.from_text(decision.reason)] if decision.reason else [response]
 
 
 def _contents(pieces: Iterable[Piece]) -> Iterable[Content]:
@@ -141,32 +146,13 @@ def _content(piece: ResultContent) -> Content:
     return Content.from_data(piece.data, piece.media_type)
 
 
-# ---- errors ----
-# What the exceptions of the framework, and of the clients that it uses, mean.
-#
-# Source: Agent Framework 1.23, `agent_framework.exceptions`; openai 2.45, `openai._exceptions`.
+_PARTS: Final = ("Agent", "ChatClient", "Integration")
 
 ERRORS: Final[Mapping[str, FailureKind]] = {
-    **dict.fromkeys(
-        (
-            "AgentContentFilterException",
-            "ChatClientContentFilterException",
-            "IntegrationContentFilterException",
-        ),
-        FailureKind.REFUSED,
-    ),
-    **dict.fromkeys(
-        (
-            "AgentInvalidAuthException",
-            "AgentInvalidRequestException",
-            "ChatClientInvalidAuthException",
-            "ChatClientInvalidRequestException",
-            "IntegrationInvalidAuthException",
-            "IntegrationInvalidRequestException",
-            "APIStatusError",
-        ),
-        FailureKind.HTTP,
-    ),
+    **{f"{part}ContentFilterException": FailureKind.REFUSED for part in _PARTS},
+    **{f"{part}InvalidAuthException": FailureKind.HTTP for part in _PARTS},
+    **{f"{part}InvalidRequestException": FailureKind.HTTP for part in _PARTS},
+    "APIStatusError": FailureKind.HTTP,
     "ToolException": FailureKind.TOOL,
     "MiddlewareException": FailureKind.USAGE,
     "SettingNotFoundError": FailureKind.USAGE,
@@ -178,8 +164,7 @@ ERRORS: Final[Mapping[str, FailureKind]] = {
 }
 
 
-# ---- call pieces ----
-# Calls that stream in pieces: which piece belongs to which call, and when a call is whole.
+# ---- Tool calls: of the agent, of the host, and of tools that the model's provider runs itself ----
 
 
 @dataclass(slots=True)
@@ -240,11 +225,6 @@ def parsed(arguments: object) -> object:
     return arguments if read is None else read
 
 
-# ---- hosted tools ----
-# Tools that the model's provider runs by itself: their calls and results as the agent's inner activity.
-#
-# Source: Agent Framework 1.23, `ContentType` and the constructors of `Content`.
-
 HOSTED_CALLS: Final = {
     "code_interpreter_tool_call": ("code_interpreter", ("inputs",)),
     "image_generation_tool_call": ("image_generation", ()),
@@ -253,7 +233,7 @@ HOSTED_CALLS: Final = {
     "shell_tool_call": ("shell", ("commands",)),
     "computer_tool_call": ("computer", ("actions",)),
 }
-"""By the kind of content: the name of the tool, and the fields with what it is asked."""
+"""By the kind of content: the name of the tool, and the fields with its arguments."""
 HOSTED_RESULTS: Final = {
     "code_interpreter_tool_result": ("code_interpreter", ("outputs",)),
     "image_generation_tool_result": ("image_generation", ("outputs",)),
@@ -263,34 +243,13 @@ HOSTED_RESULTS: Final = {
     "shell_command_output": ("shell", ("stdout", "stderr")),
     "computer_tool_result": ("computer", ("screenshot",)),
 }
-"""By the kind of content: the name of the tool, and the fields with what came out of it."""
+"""By the kind of content: the name of the tool, and the fields with its result."""
 _DATA: Final = "data:"
 _BASE64: Final = ";base64"
 
 
-def hosted_call(content: Any, step: int) -> InnerCall:
-    """A call, from a content of one of the kinds in :data:`HOSTED_CALLS`."""
-    kind, fields = HOSTED_CALLS[content.type]
-    name = content.tool_name or content.name or kind
-    given = {field: plain(value) for field in fields if (value := getattr(content, field, None)) is not None}
-    arguments = parsed(given["arguments"]) if "arguments" in given else given
-    return InnerCall(str(content.call_id or content.image_id or ""), name, arguments, step)
-
-
-def hosted_result(content: Any, step: int, name: str | None = None) -> list[AgentOutput]:
-    """A result, from a content of one of the kinds in :data:`HOSTED_RESULTS`, and the files in it."""
-    kind, fields = HOSTED_RESULTS[content.type]
-    values = [value for field in fields if (value := getattr(content, field, None)) is not None]
-    value = plain(values[0]) if len(values) == 1 else [plain(one) for one in values]
-    is_error = bool(content.exception or content.exit_code or content.timed_out)
-    call_id = str(content.call_id or content.image_id or "")
-    result = InnerResult(call_id, name or kind, value or None, is_error, step)
-    files = [file for one in _hosted_tools_contents(values) if (file := file_of(one)) is not None]
-    return [result, *files]
-
-
 def file_of(content: Any) -> AgentFile | TextPart | None:
-    """A file of the answer: its bytes, or a link to a file that stands elsewhere; None for a content that is none."""
+    """A file of the answer: its bytes, or a link to a file elsewhere; None for a content that is no file."""
     if getattr(content, "type", None) not in {"data", "uri"} or not content.uri:
         return None
     uri = str(content.uri)
@@ -320,21 +279,11 @@ def plain(value: Any) -> Any:
     return {field: one for field in fields if (one := getattr(value, field, None)) is not None}
 
 
-def _hosted_tools_contents(values: Iterable[Any]) -> Iterable[Any]:
-    for value in values:
-        yield from value if isinstance(value, list | tuple) else (value,)
-
-
-# ---- inner tools ----
-# The calls of one run: which of them the agent runs itself, which want to be allowed, which are left to the host.
-
-
 class InnerTools:
-    """The calls of one run.
+    """The calls of one run: which of them the agent runs itself, which need an approval, which are left to the host.
 
     Args:
-        asking: The names of the agent's own tools that want to be allowed. The framework runs no tool of a batch that
-            holds one of them: their calls are shown once they have run.
+        asking: The names of the agent's own tools that need an approval; a batch that holds one is shown once it ran.
     """
 
     def __init__(self, external: Collection[str], asking: Collection[str]) -> None:
@@ -345,7 +294,7 @@ class InnerTools:
         self._names: dict[str, InnerCall] = {}
         self._answered: set[str] = set()
         self._handed_out: dict[str, StreamedCall] = {}
-        self._asked: dict[str, Any] = {}
+        self.asked: dict[str, Any] = {}  # the contents by which the framework asks for approvals, by call id
 
     def called(self, content: Any, step: int) -> list[AgentOutput]:
         """Takes a piece of a call; one that the model's provider runs itself is whole and runs at once."""
@@ -383,7 +332,7 @@ class InnerTools:
             self._names[inner.call_id] = self._waiting[inner.call_id] = inner
 
     def answered(self, content: Any, step: int) -> list[AgentOutput]:
-        """A tool of the agent has returned; what the host returned stands in the conversation already."""
+        """A tool of the agent has returned; results of the host are in the conversation already."""
         outputs: list[AgentOutput] = []
         if (waiting := self._waiting.pop(content.call_id, None)) is not None:
             outputs.append(waiting)
@@ -397,15 +346,6 @@ class InnerTools:
         files = (file_of(item) for item in items)
         return [*outputs, *(file for file in files if file is not None and not isinstance(file, TextPart))]
 
-    def asked(self, content: Any) -> None:
-        """A call wants to be allowed."""
-        self._asked[content.function_call.call_id] = content
-
-    @property
-    def requests(self) -> tuple[Any, ...]:
-        """The contents by which the framework asks, as it wants them back."""
-        return tuple(self._asked.values())
-
     @property
     def open_calls(self) -> list[dict[str, Any]]:
         """The agent's own calls that have not run, as JSON."""
@@ -413,8 +353,8 @@ class InnerTools:
         return [{"call_id": call.call_id, "name": call.name, "arguments": call.arguments} for call in calls]
 
     def approvals(self) -> tuple[Approval, ...]:
-        """The calls that want to be allowed."""
-        calls = [content.function_call for content in self._asked.values()]
+        """The calls that need an approval."""
+        calls = [content.function_call for content in self.asked.values()]
         return tuple(Approval(call.call_id, call.name, parsed(call.arguments)) for call in calls)
 
     def external_calls(self) -> tuple[ToolCallPart, ...]:
@@ -428,18 +368,15 @@ class InnerTools:
         return tuple(parts)
 
 
-# ---- said ----
-# What an agent says: pieces of text and thinking, and the sources that they cite.
-
-_CITATION = "citation"
+# ---- Text, thinking and usage ----
 
 
 class Said:
-    """The text of one run.
+    """The text and thinking of one run, and the sources that they cite.
 
     Args:
-        is_structured: Whether the text is a JSON document for a form that the agent was given; it is held then until
-            it is known whether it is the result.
+        is_structured: Whether the text is a JSON document for a form that the agent was given: then it is held until
+            another response or the end shows whether it is the result.
     """
 
     def __init__(self, *, is_structured: bool) -> None:
@@ -455,7 +392,15 @@ class Said:
         self._text += new
         if self._is_structured:
             return []
-        return [*self._paragraphs.of(new), *self._links(content.annotations or ())]
+        parts: list[AgentOutput] = [*self._paragraphs.of(new)]
+        for annotation in content.annotations or ():
+            url = annotation.get("url") if annotation.get("type") == "citation" else None
+            if not url or url in self._sources or url in self._text:
+                continue
+            self._sources.add(url)
+            if (link := markdown_link(url, annotation.get("title"))) is not None:
+                parts.append(TextPart(f" ({link})"))
+        return parts
 
     def thinking(self, content: Any) -> list[AgentOutput]:
         """Takes a piece of thinking. What a server wants back of it is in the state of the run."""
@@ -479,17 +424,6 @@ class Said:
         except JSONDecodeError:
             return [*self._paragraphs.of(self._text)]
 
-    def _links(self, annotations: Any) -> list[AgentOutput]:
-        parts: list[AgentOutput] = []
-        for annotation in annotations:
-            url = annotation.get("url") if annotation.get("type") == _CITATION else None
-            if not url or url in self._sources or url in self._text:
-                continue
-            self._sources.add(url)
-            if (link := markdown_link(url, annotation.get("title"))) is not None:
-                parts.append(TextPart(f" ({link})"))
-        return parts
-
 
 def _new(content: Any, before: str) -> str:
     """What a piece adds: all of it, unless it says all that was said once more (`merge_mode`)."""
@@ -499,9 +433,6 @@ def _new(content: Any, before: str) -> str:
     return text.removeprefix(before) if text.startswith(before) else ""
 
 
-# ---- step tokens ----
-# The tokens of each request to a model in one run, from the usage contents of its updates.
-
 _FIELDS: Final = {
     "input_token_count": "input_tokens",
     "output_token_count": "output_tokens",
@@ -510,15 +441,14 @@ _FIELDS: Final = {
     "reasoning_output_token_count": "reasoning_tokens",
     "cache_creation_input_token_count": "cache_write_tokens",
 }
-"""Source: Agent Framework 1.23, `UsageDetails`."""
 
 
 class StepTokens:
     """Collects the usage of one inner response after the other.
 
-    A response may say it in several pieces, which add up as in the framework's own `add_usage_details`. From its second
-    response on, a run of Agent Framework 1.22 or later says the sum of all responses instead, in contents that replace
-    what was said before (`project_cumulative_usage`).
+    A response may state it in several pieces, which add up as in the framework's own `add_usage_details`. From its
+    second response on, a run of Agent Framework 1.22 or later states the sum of all responses instead, in contents that
+    replace the earlier ones (`project_cumulative_usage`).
     """
 
     def __init__(self) -> None:
@@ -542,11 +472,7 @@ class StepTokens:
         return [StepUsage(Usage(**counts))] if counts else []
 
 
-# ---- events ----
-# The updates of a run as outputs; without I/O, one object a run.
-#
-# An update holds contents of 26 kinds, and nothing says where one inner response ends and the next begins: it does
-# where the assistant speaks again after a tool. Source: Agent Framework 1.23, `AgentResponseUpdate`, `ContentType`.
+# ---- The updates of a run as outputs ----
 
 _REASONS: Final = {
     "stop": UnifiedFinishReason.STOP,
@@ -582,9 +508,15 @@ class RunEvents:
         Raises:
             UpstreamFailureError: The model's server has reported a failure in the stream.
         """
-        outputs = self._author_of(update)
-        if update.role != "tool" and any(content.type in _OF_MODEL for content in update.contents):
-            outputs += self._begin_step()
+        outputs: list[AgentOutput] = []
+        if update.author_name and update.author_name != self._author:
+            outputs += [] if self._author is None else [Handover(update.author_name)]
+            self._author = update.author_name
+        is_of_model = update.role != "tool" and any(content.type in _OF_MODEL for content in update.contents)
+        if is_of_model and self._has_run_tools:
+            self._has_run_tools = False
+            outputs += [*self._said.end_step(), *self._tokens.end_step()]
+            self._step += 1
         for content in update.contents:
             handler = _CONTENTS.get(content.type, RunEvents._unmapped)
             outputs += handler(self, content)
@@ -610,41 +542,15 @@ class RunEvents:
             outputs.append(ApprovalAsked(approvals))
         if (calls or approvals) and (kept := state()) is not None:
             outputs.append(KeptState(kept))
-        return [*outputs, self._finish(has_calls=bool(calls))]
-
-    def _begin_step(self) -> list[AgentOutput]:
-        """A response begins if a tool has run since the one before."""
-        if not self._has_run_tools:
-            return []
-        self._has_run_tools = False
-        outputs = [*self._said.end_step(), *self._tokens.end_step()]
-        self._step += 1
-        return outputs
-
-    def _author_of(self, update: Any) -> list[AgentOutput]:
-        author = update.author_name
-        if not author or author == self._author:
-            return []
-        before, self._author = self._author, author
-        return [] if before is None else [Handover(author)]
-
-    def _finish(self, *, has_calls: bool) -> Finish:
-        if has_calls:
-            reason = FinishReason(UnifiedFinishReason.TOOL_CALLS, self._reason)
-            return Finish(Outcome.COMPLETED, reason, None, self._response_id)
-        if self._reason is None:
-            return Finish(Outcome.COMPLETED, None, None, self._response_id)
-        outcome = Outcome.INCOMPLETE if self._reason in _CUT else Outcome.COMPLETED
-        reason = FinishReason(_REASONS.get(self._reason, UnifiedFinishReason.OTHER), self._reason)
-        return Finish(outcome, reason, None, self._response_id)
+        raw, reason = self._reason, None
+        if calls:
+            reason = FinishReason(UnifiedFinishReason.TOOL_CALLS, raw)
+        elif raw is not None:
+            reason = FinishReason(_REASONS.get(raw, UnifiedFinishReason.OTHER), raw)
+        outcome = Outcome.INCOMPLETE if raw in _CUT and not calls else Outcome.COMPLETED
+        return [*outputs, Finish(outcome, reason, None, self._response_id)]
 
     # The contents
-
-    def _text(self, content: Any) -> list[AgentOutput]:
-        return self._said.text(content)
-
-    def _thinking(self, content: Any) -> list[AgentOutput]:
-        return self._said.thinking(content)
 
     def _usage(self, content: Any) -> list[AgentOutput]:
         self._tokens.add(content.usage_details, replaces=getattr(content, "merge_mode", None) == "replace")
@@ -655,19 +561,31 @@ class RunEvents:
         return [*self.tools.end_batch(self._step), *self.tools.answered(content, self._step)]
 
     def _asked(self, content: Any) -> list[AgentOutput]:
-        self.tools.asked(content)
+        self.tools.asked[content.function_call.call_id] = content
         return []
 
     def _hosted_called(self, content: Any) -> list[AgentOutput]:
-        call = hosted_call(content, self._step)
+        kind, fields = HOSTED_CALLS[content.type]
+        name = content.tool_name or content.name or kind
+        given = {field: plain(value) for field in fields if (value := getattr(content, field, None)) is not None}
+        arguments = parsed(given["arguments"]) if "arguments" in given else given
+        call = InnerCall(str(content.call_id or content.image_id or ""), name, arguments, self._step)
         if call.call_id in self._hosted:
             return []
         self._hosted[call.call_id] = call
         return [call]
 
     def _hosted_answered(self, content: Any) -> list[AgentOutput]:
-        call = self._hosted.get(str(content.call_id or content.image_id or ""))
-        return hosted_result(content, self._step, None if call is None else call.name)
+        """The result of a tool that the provider ran, and the files in it."""
+        call_id = str(content.call_id or content.image_id or "")
+        kind, fields = HOSTED_RESULTS[content.type]
+        values = [value for field in fields if (value := getattr(content, field, None)) is not None]
+        value = plain(values[0]) if len(values) == 1 else [plain(one) for one in values]
+        is_error = bool(content.exception or content.exit_code or content.timed_out)
+        name = self._hosted[call_id].name if call_id in self._hosted else ""
+        result = InnerResult(call_id, name or kind, value or None, is_error, self._step)
+        contents = (one for value in values for one in (value if isinstance(value, list | tuple) else (value,)))
+        return [result, *(file for one in contents if (file := file_of(one)) is not None)]
 
     def _file(self, content: Any) -> list[AgentOutput]:
         file = file_of(content)
@@ -688,8 +606,8 @@ class RunEvents:
 
 
 _CONTENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = {
-    "text": RunEvents._text,
-    "text_reasoning": RunEvents._thinking,
+    "text": lambda reader, content: reader._said.text(content),
+    "text_reasoning": lambda reader, content: reader._said.thinking(content),
     "usage": RunEvents._usage,
     "function_call": lambda reader, content: reader.tools.called(content, reader._step),
     "function_result": RunEvents._answered,
@@ -704,18 +622,14 @@ _CONTENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = 
 }
 
 
-# ---- run state ----
-# What an exact continuation of a run needs, as JSON and back: the framework's session, and what it has asked.
-#
-# The framework wants approvals back with the session that it asked them in (Agent Framework 1.23,
-# `_resolve_approval_responses`); what is in it comes from our own folder alone.
+# ---- The state of a stopped run, as JSON and back ----
 
 
 def kept_state(session: AgentSession, tools: InnerTools) -> dict[str, Any] | None:
     """The state of a run as JSON; None where the session holds what has no form in JSON."""
     state = {
         "session": session.to_dict(),
-        "asked": [content.to_dict() for content in tools.requests],
+        "asked": [content.to_dict() for content in tools.asked.values()],
         "open": tools.open_calls,
     }
     return state if is_json(state) else None
@@ -741,10 +655,7 @@ def restored(
     return session, messages
 
 
-# ---- adapter ----
-# Runs agents of the Microsoft Agent Framework: the loop between a request and the outputs of its run.
-
-_ASKS = "always_require"
+# ---- The adapter ----
 
 
 class AgentFramework:
@@ -784,7 +695,7 @@ class AgentFramework:
         own = list(_own_tools(agent))
         events = RunEvents(
             {tool.name for tool in request.tools},
-            {tool.name for tool in own if getattr(tool, "approval_mode", None) == _ASKS},
+            {tool.name for tool in own if getattr(tool, "approval_mode", None) == "always_require"},
             is_structured=bool(_defaults(agent).get("response_format")),
         )
         found = None if request.resumed is None else restored(request, request.resumed, events.tools)
@@ -829,7 +740,7 @@ def _declarations(tools: Iterable[Tool]) -> list[FunctionTool]:
 
 
 def _own_tools(agent: Any) -> Iterable[Any]:
-    """The agent's own tools that have a name of their own; a server of tools stands for its tools."""
+    """The agent's own tools that have a name of their own; of a server of tools, its tools."""
     for tool in [*(_defaults(agent).get("tools") or ()), *(getattr(agent, "mcp_tools", None) or ())]:
         functions = getattr(tool, "functions", None)
         yield from (functions if isinstance(functions, list) else [tool] if hasattr(tool, "name") else ())
@@ -838,8 +749,6 @@ def _own_tools(agent: Any) -> Iterable[Any]:
 def _defaults(agent: Any) -> Mapping[str, Any]:
     return getattr(agent, "default_options", None) or {}
 
-
-# ---- agent framework ----
 
 ADAPTER: Final = AgentFramework()
 """Runs agents with the framework's defaults."""

@@ -1,4 +1,11 @@
-"""One answer of an agent: outputs of its run become parts, as the options want them. No I/O; lives for one answer."""
+"""Turns the outputs of an agent's run into the parts of one response, as the options of its model want them. No I/O.
+
+- Lines about the agent's own work are thinking in the block of their step, text, or nothing (:class:`ToolActivity`).
+- Of the usage of the inner requests, that of the last one fills the window; the sum is the usage of the response.
+- The agent gets the host's tools under names of their own, and each call for the host goes out once.
+- Calls of the agent's own tools may need an approval. No provider can open a dialog, so the response asks the person,
+  who decides in the next message (docs/wires/agents.md#approvals-and-interrupts). Without a decision no call runs.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +72,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
 
 
-# ---- options ----
-# How an agent is shown and what it may do, as the person chose it.
+# ---- Options ----
 
 
 class ToolActivity(Choice):
@@ -92,8 +98,7 @@ class AgentOptions:
     host_tools: HostTools
 
 
-# ---- shown lines ----
-# The lines about an agent's own work between the pieces of its answer: as what they are shown, and in which block.
+# ---- Lines about the agent's own work ----
 
 _BLANK_LINE: Final = "\n\n"
 
@@ -111,29 +116,21 @@ class ActivityLines:
     def __init__(self, shown: ToolActivity, block: str) -> None:
         self._shown = shown
         self._block = block
-        self._step = 1
+        self.step = 1  # the number of the inner request that is answered now
         self._ids: dict[int, str] = {}
         self._ends: dict[type[ResponsePart], str] = {}
 
-    def begin_step(self, step: int) -> None:
-        """The answer to an inner request to the model begins."""
-        self._step = step
-
-    def next_step(self) -> None:
-        """The next inner request to the model begins."""
-        self._step += 1
-
     def saw(self, part: TextPart | ThinkingPart) -> None:
-        """Takes a part of the answer, in order: a line begins a paragraph of its own behind it."""
+        """Takes a part of the answer, in order: a line begins a paragraph of its own after it."""
         if part.value:
             self._ends[type(part)] = f"{self._ends.get(type(part), '')}{part.value}"[-len(_BLANK_LINE) :]
 
     def in_step(self, part: ThinkingPart) -> ThinkingPart:
         """The model's own thinking, with the id of its step if it has none."""
         if part.id:
-            self._ids[self._step] = part.id
+            self._ids[self.step] = part.id
             return part
-        return thinking_part(part.value, self._id(self._step), part.metadata)
+        return thinking_part(part.value, self._id(self.step), part.metadata)
 
     def line(self, text: str, step: int | None = None) -> list[ResponsePart]:
         """The parts of a line, in the block of a step; by default, of the one that runs."""
@@ -141,7 +138,7 @@ class ActivityLines:
             return []
         if self._shown is ToolActivity.TEXT:
             return [TextPart(f"{self._break(TextPart)}{inline_code(text)}{_BLANK_LINE}")]
-        return [ThinkingPart(f"{self._break(ThinkingPart)}{text}{_BLANK_LINE}", self._id(step or self._step))]
+        return [ThinkingPart(f"{self._break(ThinkingPart)}{text}{_BLANK_LINE}", self._id(step or self.step))]
 
     def paragraph(self, text: str) -> list[ResponsePart]:
         """The parts of a text that is a paragraph of its own."""
@@ -149,35 +146,28 @@ class ActivityLines:
 
     def said_below(self, text: str) -> list[ResponsePart]:
         """The parts of what an agent below the asked one says: thinking, because it is not the answer."""
-        return [] if self._shown is ToolActivity.OFF or not text else [ThinkingPart(text, self._id(self._step))]
+        return [] if self._shown is ToolActivity.OFF or not text else [ThinkingPart(text, self._id(self.step))]
 
     def _break(self, kind: type[ResponsePart]) -> str:
-        """What sets a paragraph apart from what stands before it."""
+        """The separator between a paragraph and the part before it."""
         return "" if self._ends.get(kind, _BLANK_LINE) == _BLANK_LINE else _BLANK_LINE
 
     def _id(self, step: int) -> str:
         return self._ids.get(step) or f"{self._block}-{step}"
 
 
-# ---- step usage ----
-# The tokens of an agent's inner requests: those of the last fill its window, the sum is what the answer took.
+# ---- Usage ----
 
-_COUNTS: Final = (
-    "input_tokens",
-    "output_tokens",
-    "total_tokens",
-    "cached_tokens",
-    "reasoning_tokens",
-    "cache_write_tokens",
-)
+_COUNTS: Final = ("input_tokens", "output_tokens", "total_tokens", "cached_tokens", "reasoning_tokens",
+                  "cache_write_tokens")  # fmt: skip
 
 
 class StepUsages:
-    """The tokens of the inner requests of one answer.
+    """The usage of the inner requests of one answer.
 
     Attributes:
-        last: The tokens of the last request, by which a host decides when to compact; None without any.
-        total: The sum of all requests, a count that no request has being unknown; None without any.
+        last: The usage of the last request, by which a host decides when to compact; None without any.
+        total: The sum of all requests; a count that no request states is unknown. None without any.
     """
 
     def __init__(self) -> None:
@@ -185,20 +175,19 @@ class StepUsages:
         self.total: Usage | None = None
 
     def add(self, usage: Usage) -> None:
-        """Adds the next request; zeros are what frameworks say of a model that told nothing."""
+        """Adds the next request; frameworks report zeros for a model that reported nothing."""
         if not (usage.input_tokens or usage.output_tokens or usage.total_tokens):
             return
         self.last = usage
-        self.total = usage if self.total is None else _sum(self.total, usage)
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    counts: dict[str, Any] = {}
-    for name in _COUNTS:
-        values = [value for usage in (one, other) if (value := getattr(usage, name)) is not None]
-        if values:
-            counts[name] = sum(values)
-    return Usage(**counts)
+        if self.total is None:
+            self.total = usage
+            return
+        counts: dict[str, Any] = {}
+        for name in _COUNTS:
+            values = [value for one in (self.total, usage) if (value := getattr(one, name)) is not None]
+            if values:
+                counts[name] = sum(values)
+        self.total = Usage(**counts)
 
 
 def usage_row(total: Usage, origin: Origin, options: RequestOptions, now: float) -> UsageRow:
@@ -222,8 +211,7 @@ def usage_row(total: Usage, origin: Origin, options: RequestOptions, now: float)
     )
 
 
-# ---- external tools ----
-# The host's tools on their way to an agent and back: which it gets, under which names, and each call once.
+# ---- The host's tools: which ones the agent gets, under which names, and each call once ----
 
 AUTO: Final = "auto"
 """The value of the option `host_tools` with which an agent gets all tools of the host."""
@@ -253,7 +241,7 @@ class ExternalTools:
     """The host's tools of one request, under the names that the agent knows them by.
 
     Args:
-        called: The names of tools in the conversation, which may be gone meanwhile.
+        called: The names of tools in the conversation, which the request may no longer hold.
 
     Attributes:
         names: Gives names that model servers accept.
@@ -320,7 +308,7 @@ class HandedOut:
                 self.calls.append(tool_call_part(call.call_id, given, call.input))
 
 
-# ---- answer ----
+# ---- The response ----
 
 _Parts = list[Any]
 
@@ -336,7 +324,7 @@ class AgentAnswer:
     """
 
     def __init__(self, shown: ToolActivity, tools: ExternalTools, block: str) -> None:
-        self._lines = ActivityLines(shown, block)
+        self.lines = ActivityLines(shown, block)
         self._finish = Finish(Outcome.COMPLETED)
         self.parts: list[ResponsePart] = []
         self.approvals: tuple[Approval, ...] = ()
@@ -379,7 +367,7 @@ class AgentAnswer:
 
     def _note(self, part: ResponsePart) -> None:
         if isinstance(part, TextPart | ThinkingPart):
-            self._lines.saw(part)
+            self.lines.saw(part)
         if isinstance(part, TextPart | ToolCallPart):
             self.parts.append(part)
             self.is_visible = self.is_visible or isinstance(part, ToolCallPart) or not part.value.isspace()
@@ -396,19 +384,15 @@ class AgentAnswer:
 
     def _question(self, question: Question) -> _Parts:
         self.has_question = True
-        return self._lines.paragraph(question.text)
-
-    def _result(self, result: ResultObject) -> _Parts:
-        text = result.value if isinstance(result.value, str) else code_block(plain_value(result.value))
-        return self._lines.paragraph(text)
+        return self.lines.paragraph(question.text)
 
     def _step(self, begun: StepBegun) -> _Parts:
-        self._lines.begin_step(begun.step)
+        self.lines.step = begun.step
         return []
 
     def _usage(self, usage: StepUsage) -> _Parts:
         self.usages.add(usage.usage)
-        self._lines.next_step()
+        self.lines.step += 1
         return []
 
     def _state(self, state: KeptState) -> _Parts:
@@ -428,37 +412,35 @@ class AgentAnswer:
 
 _HANDLERS: Final[dict[type[Any], Callable[[AgentAnswer, Any], _Parts]]] = {
     TextPart: lambda answer, part: [part] if part.value else [],
-    ThinkingPart: lambda answer, part: [answer._lines.in_step(part)],  # noqa: SLF001
+    ThinkingPart: lambda answer, part: [answer.lines.in_step(part)],
     DataPart: lambda answer, part: [part],
-    InnerCall: lambda answer, call: [*answer._lines.line(call_line(call), call.step), call_data(call)],  # noqa: SLF001
-    InnerResult: lambda answer, result: [*answer._lines.line(result_line(result), result.step), result_data(result)],  # noqa: SLF001
-    Handover: lambda answer, handover: answer._lines.line(handover_line(handover.to)),  # noqa: SLF001
-    SubAgentText: lambda answer, said: answer._lines.said_below(said.text),  # noqa: SLF001
+    InnerCall: lambda answer, call: [*answer.lines.line(call_line(call), call.step), call_data(call)],
+    InnerResult: lambda answer, result: [*answer.lines.line(result_line(result), result.step), result_data(result)],
+    Handover: lambda answer, handover: answer.lines.line(handover_line(handover.to)),
+    SubAgentText: lambda answer, said: answer.lines.said_below(said.text),
     AgentFile: lambda answer, file: [DataPart(file.data, file.media_type)],
     ExternalCalls: AgentAnswer._external,  # noqa: SLF001
     ApprovalAsked: AgentAnswer._approvals,  # noqa: SLF001
     Question: AgentAnswer._question,  # noqa: SLF001
-    ResultObject: AgentAnswer._result,  # noqa: SLF001
+    ResultObject: lambda answer, result: answer.lines.paragraph(
+        result.value if isinstance(result.value, str) else code_block(plain_value(result.value))
+    ),
     StepBegun: AgentAnswer._step,  # noqa: SLF001
     StepUsage: AgentAnswer._usage,  # noqa: SLF001
     KeptState: AgentAnswer._state,  # noqa: SLF001
     Unmapped: AgentAnswer._unmapped,  # noqa: SLF001
     Finish: AgentAnswer._end,  # noqa: SLF001
 }
-"""What becomes of an output, by its class."""
+"""The handler of an output, by its class."""
 
 
-# ---- approvals ----
-# Calls of an agent's own tools that want to be allowed: who decides, how a person is asked, and what they answered.
-#
-# No provider can open a dialog, so the answer asks the person, who decides in the next message
-# (docs/wires/agents.md#approvals-and-interrupts). Nothing is approved without a decision.
+# ---- Approvals: who decides, how a person is asked, and what they answered ----
 
 ApproveFunction: TypeAlias = Callable[[Approval], "bool | Awaitable[bool]"]
-"""Says of a call whether the agent may run it."""
+"""Returns whether the agent may run a call."""
 
 ApprovalPolicy: TypeAlias = Literal["ask", "never"] | ApproveFunction
-"""Who decides: the person, nobody (every call is refused), or a function."""
+"""Who decides: the person (`"ask"`), a function, or no one (`"never"`: every call is refused)."""
 
 _REFUSED: Final = "Calls of this tool are not allowed here."
 _DECLINED: Final = "The person did not allow this call."
@@ -490,24 +472,15 @@ def question_of(approvals: Sequence[Approval]) -> str:
         [only] = approvals
         because = f"\n\n{only.reason}" if only.reason else ""
         return f"{wish(only)}{because}\n\nReply *yes* to run it, or *no*."
-    lines = [
-        f"{number}. {_indented(wanted_call(one))}" + (f" ({one.reason})" if one.reason else "")
-        for number, one in enumerate(approvals, 1)
-    ]
-    return "\n".join(
-        [
-            f"The agent wants to run {len(approvals)} tools:",
-            "",
-            *lines,
-            "",
-            "Reply *yes* to run them all, *no* to run none, or the numbers of those to run.",
-        ]
-    )
-
-
-def _indented(call: str) -> str:
-    """A call in a numbered list, where a block of code belongs to its item."""
-    return call.replace("\n", "\n   ") + ("\n\n  " if "\n" in call else "")
+    lines = []
+    for number, one in enumerate(approvals, 1):
+        call = wanted_call(one)
+        if "\n" in call:  # a block of code belongs to its item of the list
+            call = call.replace("\n", "\n   ") + "\n\n  "
+        lines.append(f"{number}. {call}" + (f" ({one.reason})" if one.reason else ""))
+    head = f"The agent wants to run {len(approvals)} tools:"
+    how = "Reply *yes* to run them all, *no* to run none, or the numbers of those to run."
+    return "\n".join([head, "", *lines, "", how])
 
 
 def read_reply(reply: str, approvals: Sequence[Approval]) -> dict[str, Decision]:

@@ -1,4 +1,21 @@
-"""Agents of the OpenAI Agents SDK."""
+"""Runs agents of the OpenAI Agents SDK.
+
+Whatever model the SDK asks, its raw events and its input are those of the Responses API: it translates Chat Completions
+and LiteLLM itself. A run is read from three kinds of events that come side by side: raw events, which hold all text and
+thinking of the model's responses, one adapter for each response; items, which show what the SDK does with the calls of
+a response; and the agent that takes over.
+
+A tool of the host always needs an approval: the SDK runs the agent's own tools of the step, stops, and its
+interruptions are the calls for the host. When the run goes on, the adapter approves the call, and the tool's function
+returns the host's result (docs/wires/agents.md#host-tools-through-approvals). The agent's own objects never change: a
+run gets copies that have the host's tools too. A stopped run goes on from the SDK's state; where that cannot be kept,
+it is rebuilt from the conversation. The SDK warns of states from strangers (`RunState.from_json`): only states that
+:mod:`partstream.agents.run` has kept come here.
+
+The SDK is imported only in functions that need it, after the person's file has imported it. Source: OpenAI Agents SDK
+0.24 (`agents.stream_events`, `TResponseInputItem`, `ToolOutputText`, `ToolOutputImage`, `ToolOutputFileContent`, which
+may all be dicts) and OpenAI's reference of `ResponseOutputItem`.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +41,7 @@ from partstream.agents.adapter import (
 )
 from partstream.conversation.media import MediaKind, data_url, file_name, sniff
 from partstream.conversation.preparation import RequestSettings
-from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Text
+from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Text
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ToolMode
@@ -43,28 +60,17 @@ if TYPE_CHECKING:
     from agents.tool_context import ToolContext
 
     from partstream.agents.adapter import AgentOutput, AgentRequest
-    from partstream.conversation.turns import Result, ResultContent, Turn
+    from partstream.conversation.turns import Result, ResultContent
     from partstream.lm.messages import Tool
     from partstream.lm.outputs import ResponseStream, StreamOutput
 
 
-# ---- wire ----
-# The wire inside the SDK: whatever model it asks, its raw events and its input are those of the Responses API.
-#
-# Source: OpenAI Agents SDK 0.24, `RawResponsesStreamEvent.data` and `TResponseInputItem`. A chat-completions or
-# LiteLLM model is translated to them by the SDK itself.
+# ---- The conversation as the input of a run ----
 
 
 def open_response() -> ResponseStream:
     """An adapter for the raw events of one inner response. Call ids stay those of the SDK."""
     return PROTOCOLS["openresponses"].read_response().open(StreamOptions())
-
-
-def input_of(turns: Iterable[Turn]) -> list[dict[str, Any]]:
-    """Turns as input items. Images that a tool returned stand in a message of the user behind the results, because the
-    SDK leaves them out of results for models of the Chat Completions API.
-    """
-    return [message_as_text(item) for item in input_items(turns, RequestSettings())]
 
 
 def message_as_text(item: dict[str, Any]) -> dict[str, Any]:
@@ -75,12 +81,6 @@ def message_as_text(item: dict[str, Any]) -> dict[str, Any]:
         return item
     return {"role": "assistant", "content": "".join(piece["text"] for piece in pieces)}
 
-
-# ---- conversation ----
-# A conversation as the input of a run, and what the host returned as the output of its tools; without I/O.
-#
-# Source: OpenAI Agents SDK 0.24, `TResponseInputItem` and `ToolOutputText`, `ToolOutputImage`,
-# `ToolOutputFileContent`: all of them may be dicts, so no class of the SDK is needed.
 
 _SETTINGS: Final = {
     "max_tokens": "max_tokens",
@@ -105,7 +105,9 @@ def run_arguments(request: AgentRequest) -> list[dict[str, Any]]:
         RequestNotExpressibleError: A part is larger than the API allows, or holds what JSON has no form for.
     """
     system = [{"role": "system", "content": request.instructions}] if request.instructions else []
-    return [*system, *input_of(request.turns)]
+    # Turns as input items. Images that a tool returned stand in a message of the user behind the results, because
+    # the SDK leaves them out of results for models of the Chat Completions API
+    return [*system, *[message_as_text(item) for item in input_items(request.turns, RequestSettings())]]
 
 
 def chosen_settings(request: AgentRequest) -> dict[str, Any]:
@@ -119,37 +121,24 @@ def tool_output(result: Result) -> str | list[dict[str, Any]]:
     """What the host returned, as the output of a function tool: a text, or a list where it holds images or files."""
     pieces = [_output(piece) for piece in result.content]
     if result.is_error:  # the SDK has no field for it
-        pieces.insert(0, _text(FAILED if pieces else FAILED_SILENTLY))
+        pieces.insert(0, _output(Text(FAILED if pieces else FAILED_SILENTLY)))
     if all(piece["type"] == "text" for piece in pieces):
         return "\n".join(piece["text"] for piece in pieces)
     return pieces
 
 
 def _output(piece: ResultContent) -> dict[str, Any]:
-    return _text(piece.value) if isinstance(piece, Text) else _ATTACHMENTS[piece.kind](piece)
-
-
-def _text(value: str) -> dict[str, Any]:
-    return {"type": "text", "text": value}
-
-
-def _file(piece: Attachment) -> dict[str, Any]:
+    if isinstance(piece, Text):
+        return {"type": "text", "text": piece.value}
+    if piece.kind is MediaKind.IMAGE:
+        return {"type": "image", "image_url": piece.url or data_url(piece.data, piece.media_type)}
     if piece.url:
         return {"type": "file", "file_url": piece.url}
     data = data_url(piece.data, piece.media_type)
     return {"type": "file", "filename": file_name(piece.media_type), "file_data": data}
 
 
-_ATTACHMENTS: Final[dict[MediaKind, Callable[[Attachment], dict[str, Any]]]] = {
-    MediaKind.IMAGE: lambda piece: {"type": "image", "image_url": piece.url or data_url(piece.data, piece.media_type)},
-    MediaKind.FILE: _file,
-}
-
-
-# ---- errors ----
-# What the exceptions of the SDK, and of the client that its models use, mean.
-#
-# Source: OpenAI Agents SDK 0.24, `agents.exceptions`; openai 2.45, `openai._exceptions`, which LiteLLM's derive from.
+# ---- Errors: `agents.exceptions` of 0.24; `openai._exceptions` of openai 2.45, which LiteLLM's derive from ----
 
 ERRORS: Final[Mapping[str, FailureKind]] = {
     "MaxTurnsExceeded": FailureKind.LIMIT,
@@ -171,15 +160,14 @@ ERRORS: Final[Mapping[str, FailureKind]] = {
 }
 
 
-# ---- step usages ----
-# The tokens of each request to a model in one run.
+# ---- The model's responses inside one run ----
 
 
 class StepUsages:
-    """Collects what the raw events say of tokens, and adds what they do not say.
+    """Collects the usage in the raw events, and adds that of requests that no event reports.
 
-    Those of a request are given when the next one begins, or at the end: requests of agents below the asked one, which
-    no event says, come before the last of the asked one, because a host compacts the conversation by the last.
+    The usage of a request comes out when the next one begins, or at the end: requests of agents below the asked one,
+    which no event reports, come before the last of the asked one, because a host compacts the conversation by the last.
     """
 
     def __init__(self) -> None:
@@ -214,16 +202,13 @@ class StepUsages:
         return [*missing, *self.begin()]
 
 
-# ---- inner responses ----
-# The model's responses inside one run, each read by an adapter of its own.
-
 _BEGIN: Final = "response.created"
 _HOSTED: Final = re.compile(r"(?:_call(?:$|\.|_)|mcp_)")
 """What is in the type of an event or an item of a hosted tool: `response.web_search_call.searching`, `mcp_call`."""
 
 
 class InnerResponses:
-    """Several responses follow each other in a run, one for each request to the model.
+    """The responses of a run, one for each request to the model.
 
     Attributes:
         step: The number of the current response, from 1; 0 before the first.
@@ -269,10 +254,6 @@ class InnerResponses:
         held, self._held = "".join(self._held), []
         return [*self._paragraphs.of(held)]
 
-    def discard(self) -> None:
-        """Forgets the held text, because the result of the run says the same."""
-        self._held = []
-
     def _read(self, output: StreamOutput) -> list[AgentOutput]:
         match output:
             case TextPart():
@@ -312,12 +293,10 @@ def _is_of_hosted_tool(event: Mapping[str, Any]) -> bool:
     return any(isinstance(kind, str) and _HOSTED.search(kind) is not None for kind in kinds)
 
 
-# ---- inner tools ----
-# The calls of the agent's own tools, and of tools that the model's provider runs, as the SDK's run items say them.
+# ---- Calls of the agent's own tools, and of tools that the model's provider runs, from the SDK's run items ----
 
 _ARGUMENT_FIELDS: Final = ("arguments", "input", "action", "operation", "queries", "code")
-"""Where the items of hosted tools hold what the tool is asked, the first that there is: OpenAI's reference,
-`ResponseOutputItem`."""
+"""Where the items of hosted tools hold the arguments; the first that exists."""
 _OUTPUT_FIELDS: Final = ("output", "error")
 _CALL: Final = "_call"
 _PICTURE: Final = "image_generation_call"
@@ -431,23 +410,18 @@ def _hosted_result(raw: Any, call: InnerCall) -> list[AgentOutput]:
     return []
 
 
-# ---- events ----
-# The events of a run as outputs; without I/O, one object a run.
-#
-# Three kinds of events come side by side: raw events of the model's responses, which hold all text and thinking;
-# items, which say what the SDK does with the calls of a response; and the agent that goes on. Source: OpenAI Agents
-# SDK 0.24, `agents.stream_events`.
+# ---- The events of a run as outputs ----
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """What the SDK says of a run that is over.
+    """The end of a run.
 
     Attributes:
-        interruptions: The calls that it did not run, as its approval items.
-        final_output: The result: a text, or an object of the agent's output type; None for a run that was interrupted.
+        interruptions: The calls that the SDK did not run, as its approval items.
+        final_output: The result: a text, or an object of the agent's output type; None for an interrupted run.
         state: The state of the run as JSON; None where it cannot be kept.
-        usages: The tokens of all requests of this run, those of agents below it among them.
+        usages: The usage of all requests of this run, also of agents below it.
     """
 
     interruptions: Sequence[Any] = ()
@@ -462,13 +436,9 @@ class RunEvents:
     def __init__(self, external: Collection[str] = (), asking: Collection[str] = ()) -> None:
         self._external = external
         self._responses = InnerResponses()
-        self._tools = InnerTools(external, asking)
+        # Calls of an earlier run are added before the first event.
+        self.tools = InnerTools(external, asking)
         self._agent: str | None = None
-
-    @property
-    def tools(self) -> InnerTools:
-        """The calls of the run; those of an earlier run are added to them before the first event."""
-        return self._tools
 
     def read(self, event: Any) -> list[AgentOutput]:
         """Takes the next event of the SDK; one that nobody knows comes out as it is."""
@@ -515,16 +485,11 @@ class RunEvents:
             return handler(self, field_of(event, "item"))
         return [] if name in _SAID_OTHERWISE else [Unmapped(name, {"type": "run_item_stream_event", "name": name})]
 
-    def _called(self, item: Any) -> list[AgentOutput]:
-        return self._tools.called(item, self._responses.step)
-
-    def _answered(self, item: Any) -> list[AgentOutput]:
-        return self._tools.answered(item, self._responses.step)
-
     def _agent_updated(self, event: Any) -> list[AgentOutput]:
         agent = field_of(event, "new_agent")
         outputs = self._responses.release()
-        self._responses.is_structured = _is_structured(field_of(agent, "output_type"))
+        output_type = field_of(agent, "output_type")
+        self._responses.is_structured = output_type is not None and output_type is not str
         before, self._agent = self._agent, str(field_of(agent, "name"))
         return outputs if before is None else [*outputs, Handover(self._agent)]
 
@@ -534,7 +499,7 @@ class RunEvents:
         calls: dict[str, ToolCallPart] = {}
         approvals: dict[str, Approval] = {}
         raws = [field_of(item, "raw_item") for item in items]
-        for raw in sorted(raws, key=lambda one: self._tools.place(call_id_of(one))):
+        for raw in sorted(raws, key=lambda one: self.tools.place(call_id_of(one))):
             call_id, name, arguments = call_id_of(raw), name_of(raw), arguments_of(raw)
             if name not in self._external:
                 approvals.setdefault(call_id, Approval(call_id, name, arguments))
@@ -548,7 +513,8 @@ class RunEvents:
         """What the run came to, unless it was said already. A result that no response said comes from a tool at which
         the run stops, or from a handler of errors."""
         if not isinstance(value, str | None):
-            self._responses.discard()
+            # Forgets the held text, because the result of the run says the same
+            self._responses._held = []
             return [ResultObject(value)]
         outputs = self._responses.release()
         return [*outputs, *self._responses.result(value)] if value and not self._responses.is_answered else outputs
@@ -569,21 +535,19 @@ def _as_mapping(data: Any) -> Mapping[str, Any]:
     return dumped
 
 
-def _is_structured(output_type: object) -> bool:
-    """Whether the text of an agent is a JSON document: its output type is none, or a text, otherwise."""
-    return output_type is not None and output_type is not str
-
-
 _EVENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = {
     "raw_response_event": lambda reader, event: reader._responses.feed(_as_mapping(field_of(event, "data"))),
     "run_item_stream_event": RunEvents._item,
     "agent_updated_stream_event": RunEvents._agent_updated,
 }
 _ITEMS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = {
-    "tool_called": RunEvents._called,
-    "tool_search_called": RunEvents._called,
-    "tool_output": RunEvents._answered,
-    "tool_search_output_created": RunEvents._answered,
+    **dict.fromkeys(
+        ("tool_called", "tool_search_called"), lambda reader, item: reader.tools.called(item, reader._responses.step)
+    ),
+    **dict.fromkeys(
+        ("tool_output", "tool_search_output_created"),
+        lambda reader, item: reader.tools.answered(item, reader._responses.step),
+    ),
 }
 _SAID_OTHERWISE: Final = frozenset(
     {
@@ -600,12 +564,7 @@ _SAID_OTHERWISE: Final = frozenset(
 """Items that say what raw events, the agent that goes on, or the interruptions say as well."""
 
 
-# ---- host tools ----
-# The host's tools as function tools of the SDK, and an agent with them; its own objects are never changed.
-#
-# A host's tool wants to be allowed, always: the SDK runs the agent's own tools of the step, stops, and hands the
-# calls out. When the run goes on, the adapter approves the call, and its function returns the host's result
-# (docs/wires/agents.md#host-tools-through-approvals). Imports the SDK, which the person's file has imported before.
+# ---- The host's tools as function tools of the SDK, and an agent that has them ----
 
 
 def function_tools(tools: Sequence[Tool], results: Mapping[str, Result]) -> list[FunctionTool]:
@@ -718,11 +677,7 @@ def _handoff_name(handoff: Any) -> str:
     return handoff.tool_name if isinstance(handoff, Handoff) else Handoff.default_tool_name(handoff)
 
 
-# ---- run state ----
-# The state of a run that the SDK has stopped, as JSON and back. What cannot be kept is rebuilt from the conversation.
-#
-# The SDK's own warning stands (`RunState.from_json`): only a state of our own comes here, see
-# :mod:`partstream.agents.run`.
+# ---- The state of a stopped run, as JSON and back ----
 
 
 def kept_state(result: RunResultStreaming) -> dict[str, Any] | None:
@@ -752,7 +707,7 @@ async def restored_state(
     try:
         state = await RunState.from_json(
             agent,
-            _as_given(_with_turns(request.resumed, max_turns)),
+            _as_given(request.resumed, max_turns),
             **({} if context is None else {"context_override": context}),
         )
         for item in state.get_interruptions():
@@ -767,24 +722,22 @@ async def restored_state(
     return state
 
 
-def _with_turns(state: Mapping[str, Any], max_turns: int | None) -> dict[str, Any]:
-    """The state with the whole limit of turns ahead. The SDK counts those of all runs of a state, and each call of a
-    host's tool is a turn: a person would meet the limit in the middle of ordinary work."""
-    taken = state.get("current_turn")
-    if not isinstance(taken, int) or "max_turns" not in state:
-        return dict(state)
-    return {**state, "max_turns": None if max_turns is None else taken + max_turns}
+def _as_given(state: Mapping[str, Any], max_turns: int | None) -> dict[str, Any]:
+    """The state of a run with the whole limit of turns ahead, and with its input as :func:`run_arguments` gave it."""
+    changed = dict(state)
+    taken, given = state.get("current_turn"), state.get("original_input")
+    # The SDK counts the turns of all runs of a state, and each call of a host's tool is a turn: a person would meet the
+    # limit in the middle of ordinary work.
+    if isinstance(taken, int) and "max_turns" in state:
+        changed["max_turns"] = None if max_turns is None else taken + max_turns
+    # The SDK writes messages of the assistant in pieces, and its own models of Chat Completions refuse that form (0.24,
+    # `RunState._serialize_input`).
+    if isinstance(given, list):
+        changed["original_input"] = [message_as_text(item) for item in given]
+    return changed
 
 
-def _as_given(state: dict[str, Any]) -> dict[str, Any]:
-    """The state with messages of the assistant as :func:`run_arguments` gave them. The SDK writes them in pieces, and
-    its own models of Chat Completions refuse that form (0.24, `RunState._serialize_input`)."""
-    given = state.get("original_input")
-    return {**state, "original_input": [message_as_text(item) for item in given]} if isinstance(given, list) else state
-
-
-# ---- adapter ----
-# Runs agents of the OpenAI Agents SDK: the loop between a request and the outputs of its run.
+# ---- The adapter ----
 
 _MOST_TURNS = 10
 """The SDK's own default, `DEFAULT_MAX_TURNS`."""
@@ -874,9 +827,8 @@ async def _outputs(result: RunResultStreaming, events: RunEvents) -> AsyncGenera
             yield output
         return
     except BaseException:  # this generator is closed, or its task cancelled
-        # Cancels a run, which closes the stream of its model, and waits for its tasks: they end while
-        # somebody reads on (the SDK's documentation of `cancel`). What fails meanwhile belongs to no answer
-        # any more
+        # Cancels the run, which closes the stream of its model, and waits for its tasks: they end while the events are
+        # read on (the SDK's documentation of `cancel`). A failure meanwhile belongs to no response.
         result.cancel()
         with suppress(Exception):
             await stream.aclose()
@@ -884,14 +836,11 @@ async def _outputs(result: RunResultStreaming, events: RunEvents) -> AsyncGenera
             async for _ in result.stream_events():
                 pass
         raise
-    for output in events.end(_end_of(result, before)):
-        yield output
-
-
-def _end_of(result: RunResultStreaming, before: int) -> RunEnd:
     interruptions = result.interruptions
     usages = [_usage(entry) for entry in _entries(result)[before:]]
-    return RunEnd(interruptions, result.final_output, kept_state(result) if interruptions else None, usages)
+    state = kept_state(result) if interruptions else None
+    for output in events.end(RunEnd(interruptions, result.final_output, state, usages)):
+        yield output
 
 
 def _entries(result: RunResultStreaming) -> Sequence[Any]:

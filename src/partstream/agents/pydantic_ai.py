@@ -814,10 +814,6 @@ class PausedRun:
         results = {call_id: _kept(result) for call_id, result in request.results.items()}
         return replace(self, results={**self.results, **results})
 
-    def is_asking(self, request: AgentRequest) -> bool:
-        """Whether a person has to be asked before the run goes on."""
-        return bool(self.of_kind(WaitingFor.ANSWER)) and request.reply is None
-
     def answered_calls(self, request: AgentRequest) -> frozenset[str]:
         """The ids of the calls that the run does not run itself, because their result is there."""
         refused = (one for one in self.of_kind(WaitingFor.APPROVAL) if not _is_approved(request, one))
@@ -1001,7 +997,7 @@ class PydanticAI:
         paused = None if request.resumed is None else PausedRun.of_state(request.resumed)
         if paused is not None:
             paused = paused.answered(request)
-            if paused.is_asking(request):
+            if bool(paused.of_kind(WaitingFor.ANSWER)) and request.reply is None:
                 for output in paused.outputs():
                     yield output
                 return

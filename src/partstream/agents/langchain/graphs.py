@@ -57,12 +57,6 @@ _OWN_MODULES: Final = "partstream."
 _SEAT: Final = "partstream_host_tools"
 
 
-def has_checkpointer(graph: Any) -> bool:
-    """Whether runs of a graph leave a state in a thread. True and False only say what a sub-graph inherits."""
-    found = getattr(graph, "checkpointer", None)
-    return found is not None and not isinstance(found, bool)
-
-
 async def forget_thread(graph: Any, thread_id: str) -> None:
     """Removes the thread of a run that has ended from a checkpointer in memory, which would keep it for ever.
 
@@ -76,17 +70,6 @@ async def forget_thread(graph: Any, thread_id: str) -> None:
 def tool_nodes_of(graph: Any) -> frozenset[str]:
     """The nodes that run tools: what a model says there is no answer."""
     return frozenset({"tools", *(name for name, node in _nodes(graph).items() if _tools_of(node))})
-
-
-def inner_tools_of(graph: Any) -> frozenset[str]:
-    """The names of the tools of a graph and its sub-graphs, without the host's."""
-    return frozenset(
-        name
-        for one in _with_subgraphs(graph)
-        for node in _nodes(one).values()
-        for name, tool in _tools_of(node).items()
-        if not type(tool).__module__.startswith(_OWN_MODULES) and name != _SEAT
-    )
 
 
 def host_tools_enter(graph: Any, *, through_middleware: bool = False) -> bool:
@@ -190,11 +173,6 @@ def continued(graph: AnsweringGraph, request: AgentRequest, snapshot: Any) -> Ru
     return RunInput(update, config, is_new=False)
 
 
-def kept_thread(config: Mapping[str, Any], snapshot: Any) -> dict[str, Any]:
-    """Where a run has stopped, as JSON."""
-    return {_THREAD: config["configurable"][_THREAD], _CHECKPOINT: _checkpoint_of(snapshot)}
-
-
 def thread_config(graph: AnsweringGraph, request: AgentRequest, thread_id: str) -> dict[str, Any]:
     """The configuration of a run: the thread and the host's side of the run, beside what the person has set."""
     must_call = request.tool_mode is ToolMode.REQUIRED
@@ -283,7 +261,14 @@ class GraphAdapter:
 
     def inner_tools(self, agent: Any) -> Collection[str]:
         """The names of the tools of a graph and its sub-graphs."""
-        return inner_tools_of(agent.graph if isinstance(agent, AnsweringGraph) else agent)
+        # The names of the tools of a graph and its sub-graphs, without the host's
+        return frozenset(
+            name
+            for one in _with_subgraphs(agent.graph if isinstance(agent, AnsweringGraph) else agent)
+            for node in _nodes(one).values()
+            for name, tool in _tools_of(node).items()
+            if not type(tool).__module__.startswith(_OWN_MODULES) and name != _SEAT
+        )
 
 
 class _GraphRun:
@@ -293,7 +278,8 @@ class _GraphRun:
         self._graph = graph
         self._request = request
         self._guard = RunGuard(asyncio.current_task())
-        self._has_thread = has_checkpointer(graph.graph)
+        found = getattr(graph.graph, "checkpointer", None)
+        self._has_thread = found is not None and not isinstance(found, bool)
         names = [tool.name for tool in request.tools]
         self._events = GraphEvents(names, graph.answer_nodes, tool_nodes_of(graph.graph), graph.output)
 
@@ -362,7 +348,8 @@ class _GraphRun:
             return None
         if self._has_thread:
             snapshot = await self._graph.graph.aget_state(config)
-            kept = kept_thread(config, snapshot)
+            # Where a run has stopped, as JSON
+            kept = {_THREAD: config["configurable"][_THREAD], _CHECKPOINT: _checkpoint_of(snapshot)}
             return {**kept, "asked": asked.kept} if asked is not None else kept
         if asked is not None or not self._events.ends_at(pending):
             return None

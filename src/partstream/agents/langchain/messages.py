@@ -252,12 +252,6 @@ def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
     return None if raw is None else FinishReason(_REASONS.get(raw.lower(), UnifiedFinishReason.OTHER), raw)
 
 
-def usage_of(metadata: Mapping[str, Any]) -> Usage:
-    """The tokens in the `usage_metadata` of a message."""
-    counts = {name: as_count(_at(metadata, path)) for name, path in _COUNTS.items()}
-    return Usage(**counts, raw=dict(metadata))
-
-
 class StepTokens:
     """The tokens of the inner requests, each given once: chunks of one message add up."""
 
@@ -267,7 +261,8 @@ class StepTokens:
     def add(self, message_id: str, metadata: Mapping[str, Any] | None) -> None:
         """Takes the `usage_metadata` of a message or of a piece of one."""
         if metadata:
-            new = usage_of(metadata)
+            counts = {name: as_count(_at(metadata, path)) for name, path in _COUNTS.items()}
+            new = Usage(**counts, raw=dict(metadata))
             known = self._open.get(message_id)
             self._open[message_id] = new if known is None else _sum(known, new)
 
