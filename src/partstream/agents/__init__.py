@@ -1,4 +1,4 @@
-"""Agents of other frameworks as language models: an agent in VS Code's model picker, and behind `partstream serve`.
+"""Agents of other frameworks as language models: an agent in VS Code's model picker, and in `partstream serve`.
 
 ::
 
@@ -7,8 +7,8 @@
 
     provider = as_model(Agent("openai:gpt-5"), name="My agent")
 
-The names below are the public API; each is imported when it is first used, and no framework ever is: whoever has an
-agent has imported its framework.
+The names below are the public API. Each is imported when it is first used; no framework ever is, because the file with
+the agent has imported its framework.
 """
 
 from __future__ import annotations
@@ -81,11 +81,7 @@ __all__ = [
     "in_thread",
 ]
 
-_LAZY = {
-    "AgentAdapter": "partstream.agents.adapter",
-    "AgentPairing": "partstream.agents.adapter",
-    "AgentRequest": "partstream.agents.adapter",
-    "Decision": "partstream.agents.adapter",
+_LAZY = dict.fromkeys(__all__, "partstream.agents.adapter") | {
     "ApprovalPolicy": "partstream.agents.answer",
     "ApproveFunction": "partstream.agents.answer",
     "AgentModel": "partstream.agents.agent_model",
@@ -96,20 +92,8 @@ _LAZY = {
     "AgentFailedError": "partstream.runtime.client_failures",
     "AgentSaidNothingError": "partstream.runtime.client_failures",
     "FailureKind": "partstream.runtime.client_failures",
-    "AgentFile": "partstream.agents.adapter",
-    "AgentOutput": "partstream.agents.adapter",
-    "Approval": "partstream.agents.adapter",
-    "ApprovalAsked": "partstream.agents.adapter",
-    "ExternalCalls": "partstream.agents.adapter",
-    "Handover": "partstream.agents.adapter",
     "InnerCall": "partstream.lm.inner_activity",
     "InnerResult": "partstream.lm.inner_activity",
-    "KeptState": "partstream.agents.adapter",
-    "Question": "partstream.agents.adapter",
-    "ResultObject": "partstream.agents.adapter",
-    "StepBegun": "partstream.agents.adapter",
-    "StepUsage": "partstream.agents.adapter",
-    "SubAgentText": "partstream.agents.adapter",
     "ToolActivity": "partstream.agents.answer",
     "RunStates": "partstream.agents.run",
     "ClientEvents": "partstream.runtime.client_events",

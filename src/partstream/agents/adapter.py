@@ -1,7 +1,9 @@
-"""The seam between an agent's framework and everything else: what an adapter is given, and what it has to offer.
+"""The interface between an agent's framework and everything else: the request to an adapter, and its outputs.
 
-An adapter is two halves without I/O and the loop that joins them: one half turns the conversation into the arguments
-of a run (`conversation.py` of its folder), the other the framework's events into outputs (`events.py`).
+An adapter is two halves without I/O and the loop that joins them: one half turns the conversation into the arguments of
+a run, the other turns the framework's events into outputs, in the order of the events. Parts of the model itself (text,
+thinking, data) go on as they are; the other outputs state what the agent does besides, and the options of the model
+decide what of it is shown.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ if TYPE_CHECKING:
     from partstream.runtime.client_failures import FailureKind
 
 
-# ---- adapter ----
+# ---- The request and the adapter ----
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided about a call that wanted to be allowed.
+    """The decision about a call that needs an approval.
 
     Attributes:
         approved: Whether the agent may run it.
@@ -44,7 +46,7 @@ class AgentRequest:
     """One request to an agent.
 
     Attributes:
-        turns: The conversation without the host's instructions. Every call has a result behind it and every result a
+        turns: The conversation without the host's instructions. Every call has a result after it and every result a
             call before it; names of tools are those of `tools`.
         messages: The conversation as the host sent it.
         instructions: The host's system messages as one text, such as Copilot's; may be empty.
@@ -55,8 +57,8 @@ class AgentRequest:
             None where the run is to be rebuilt from `turns`.
         results: The results of the calls that the kept run handed out, by the framework's own call ids, in the order
             of the calls; empty without `resumed`.
-        decisions: What was decided about the calls that the kept run wants to be allowed, by call id.
-        reply: What the person answered to the question of the kept run; None without one.
+        decisions: The decisions about the calls of the kept run that need an approval, by call id.
+        reply: The person's answer to the question of the kept run; None without one.
         thread_id: A name of the conversation that stays the same; a new one where the host names none.
     """
 
@@ -123,12 +125,7 @@ class AgentPairing:
     adapter: AgentAdapter
 
 
-# ---- outputs ----
-# The outputs of an agent's run: what an adapter makes of its framework's events, before anything is rendered.
-#
-# An adapter yields them in the order of the framework's events. Parts of the model itself (text, thinking, data) go
-# on as they are; the values below say what the agent does besides, and the options of the model decide what of it is
-# shown.
+# ---- Outputs ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,14 +281,13 @@ AgentOutput: TypeAlias = (
 """An output of a run. A `Finish` is that of the last inner request, without usage; an adapter need not yield one."""
 
 
-# ---- paragraphs ----
-# Keeps the texts of an agent's steps apart: each request to its model begins a paragraph of the answer.
+# ---- Paragraphs ----
 
 _BLANK_LINE = "\n\n"
 
 
 class Paragraphs:
-    """The text of one run, step by step."""
+    """The text of one run, step by step: each request to the model begins a paragraph of the answer."""
 
     def __init__(self) -> None:
         self._end = ""

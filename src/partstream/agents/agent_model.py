@@ -1,4 +1,4 @@
-"""Makes a language model of an agent: all that somebody writes who has an agent and wants it in the picker.
+"""Makes a language model of an agent: the one call that puts an agent into the model picker.
 
 ::
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import ModelFields, Progress
     from partstream.tokens.ledger import Ledger
-
-__all__ = ["AgentModel", "as_model", "own_name"]
 
 _NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 _OWN_KEYWORDS: Final = ("tools", "approve", "host_tools", "states")
@@ -203,7 +201,14 @@ def as_model(
     check("as_model.approve", approve, _APPROVE)
     check("as_model.host_tools", host_tools, _HOST_TOOLS)
     check("as_model.name", name, optional(FILLED_TEXT))
-    pairing, factory = _paired(agent)
+    pairing, factory = _pairing_of(agent), None
+    if pairing is None:
+        if not is_factory(agent):
+            raise UnknownAgentError(described(agent))
+        factory = as_factory(agent)
+        made = factory(())
+        if (pairing := _pairing_of(made)) is None:
+            raise UnknownAgentError(f"a function that makes {described(made)}")
     shown = name or own_name(pairing.agent) or f"{pairing.adapter.framework} agent"
     model_id = id or _NOT_IN_IDS.sub("-", shown.lower()).strip("-") or "agent"
     keywords: dict[str, Any] = {
@@ -226,7 +231,7 @@ def as_model(
         capabilities=LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling),
         extra=checked_fields(fields, extra, "as_model", _OWN_KEYWORDS),
     )
-    wanted = host_tools if isinstance(host_tools, str) or callable(host_tools) else _kept(host_tools)
+    wanted = host_tools if isinstance(host_tools, bool | str) or callable(host_tools) else frozenset(host_tools)
     asking = AgentSpec(
         pairing=pairing,
         factory=factory,
@@ -236,23 +241,6 @@ def as_model(
         states=states or RunStates(),
     )
     return AgentModel(asking, information, count_tokens)
-
-
-def _kept(host_tools: bool | Iterable[str]) -> HostTools:
-    return host_tools if isinstance(host_tools, bool) else frozenset(host_tools)
-
-
-def _paired(agent: Any) -> tuple[AgentPairing, Callable[[Sequence[Any]], Any] | None]:
-    """The agent with its adapter, and the factory of agents if it is one."""
-    if (pairing := _pairing_of(agent)) is not None:
-        return pairing, None
-    if not is_factory(agent):
-        raise UnknownAgentError(described(agent))
-    factory = as_factory(agent)
-    made = factory(())
-    if (pairing := _pairing_of(made)) is None:
-        raise UnknownAgentError(f"a function that makes {described(made)}")
-    return pairing, factory
 
 
 def _pairing_of(agent: Any) -> AgentPairing | None:

@@ -1,7 +1,7 @@
 """Which framework an object is of, by the modules of its classes and by its attributes; imports no framework.
 
-The table below is the only place outside their folders that names frameworks. An object may also say itself what it
-is, by a method `__partstream_model__` that returns a provider or an :class:`~partstream.agents.adapter.AgentPairing`.
+The table below is the only place outside their modules that names frameworks. An object may also have a method
+`__partstream_model__` that returns a provider or an :class:`~partstream.agents.adapter.AgentPairing`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import AgentAdapter
 
 
-# ---- detection ----
-
 HOOK: Final = "__partstream_model__"
-"""The name of the method by which an object says itself how it is asked."""
+"""The name of the method that returns the provider or the pairing of an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +91,13 @@ def kind_of(value: object) -> AgentKind | None:
     """The row of an object; None for an object of no known kind. Never raises: a module may hold anything."""
     try:
         modules = [str(one.__module__) for one in type(value).__mro__]
-        return next((kind for kind in KINDS if _fits(kind, modules, value)), None)
+        for kind in () if isinstance(value, type) else KINDS:
+            is_of = any(module == kind.module or module.startswith(f"{kind.module}.") for module in modules)
+            if is_of and all(hasattr(value, name) for name in kind.attributes):
+                return kind
     except Exception:  # proxies of some libraries fail at every look
         return None
+    return None
 
 
 def hook_of(value: object) -> Callable[[], Any] | None:
@@ -109,7 +111,7 @@ def hook_of(value: object) -> Callable[[], Any] | None:
 
 
 def is_agent(value: object) -> bool:
-    """Whether an object can be asked as a model by :func:x."""
+    """Whether an object can be asked as a model."""
     return hook_of(value) is not None or kind_of(value) is not None
 
 
@@ -122,13 +124,7 @@ def find_adapter(value: object) -> AgentAdapter | None:
     return adapter
 
 
-def _fits(kind: AgentKind, modules: list[str], value: object) -> bool:
-    is_of = any(module == kind.module or module.startswith(f"{kind.module}.") for module in modules)
-    return is_of and not isinstance(value, type) and all(hasattr(value, name) for name in kind.attributes)
-
-
-# ---- factories ----
-# Functions that make agents: which functions are meant, and how they are called.
+# ---- Functions that make agents ----
 
 
 def is_factory(value: object) -> bool:
@@ -141,15 +137,12 @@ def is_factory(value: object) -> bool:
 
 def as_factory(make: Callable[..., Any]) -> Callable[[Sequence[Any]], Any]:
     """A function that makes agents, as one that takes the host's tools."""
-    return make if any(_takes_tools(one) for one in _parameters(make)) else lambda _tools: make()
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return make if any(one.kind in positional for one in _parameters(make)) else lambda _tools: make()
 
 
 _ASYNCHRONOUS = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
-"""A function of these makes no agent when it is called."""
-
-
-def _takes_tools(parameter: inspect.Parameter) -> bool:
-    return parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+"""A call of such a function makes no agent."""
 
 
 def _parameters(make: Callable[..., Any]) -> list[inspect.Parameter]:

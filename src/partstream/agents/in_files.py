@@ -17,10 +17,8 @@ from partstream.lm.provider import LanguageModelChatProvider
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["agents_in", "provider_of"]
-
 _MEANT: Final = "agent"
-"""The name of the variable that is meant where a file holds several agents."""
+"""The name of the variable that wins where a file holds several agents."""
 
 
 def agents_in(names: Mapping[str, object]) -> tuple[str, ...]:

@@ -1,7 +1,18 @@
-"""Agents of pydantic-ai: their runs as outputs, and conversations as runs.
+"""Runs agents of pydantic-ai: conversations become the arguments of runs, and events of runs become outputs.
 
-The framework itself returns the calls of its caller's tools (`ExternalToolset`, `DeferredToolRequests`); see
-docs/wires/agents.md#external-tools-of-pydantic-ai. Nothing here imports it before an agent of it exists.
+The host's tools go to the framework as an `ExternalToolset`; a run that wants them ends with `DeferredToolRequests`
+(docs/wires/agents.md#external-tools-of-pydantic-ai). The type of its result allows that for one run. An agent with
+output validators takes no type for one run: there a handler of the run's deferred calls ends it.
+
+Events are known by their `event_kind`. Nearly every release adds kinds: a kind without a row comes out as `Unmapped`
+(docs/wires/agents.md#events-of-pydantic-ai). Text that was emitted cannot be taken back, so only the rest of a repeated
+text follows, and an object counts as emitted where the model writes it as text. Calls of the host's tools come from the
+result of the run, where they are whole and the step is over.
+
+A run that has stopped waits for calls of three kinds: of the host's tools, of the agent's own tools that need an
+approval, and calls that need an answer, such as the question of a tool that raises `CallDeferred`. It goes on from its
+messages as JSON; without them it is rebuilt from the conversation. The framework is imported only in functions that
+need it, after the agent's own file has imported it.
 """
 
 from __future__ import annotations
@@ -47,22 +58,20 @@ if TYPE_CHECKING:
 
     from pydantic_ai import UsageLimits
     from pydantic_ai.messages import ModelMessage, ModelResponsePart, UserContent
-    from pydantic_ai.toolsets import ExternalToolset
 
     from partstream.agents.adapter import AgentOutput, AgentRequest, Decision
     from partstream.conversation.turns import ResultContent, Turn
-    from partstream.lm.messages import ChatMessage, Tool
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import ToolCallPart
 
 
-# ---- agent tools ----
-# The tools that a pydantic-ai agent has itself, as far as they are known before a run.
+# ---- The conversation as the arguments of a run ----
 
 
 def own_tools(agent: Any) -> dict[str, bool]:
-    """The names of the agent's tools, each with whether its calls always want to be allowed.
+    """The names of the agent's own tools, each with whether its calls always need an approval.
 
-    The tools of servers and those that a function makes are known in a run alone, and are not among them.
+    Tools of servers and tools that a function makes are known only in a run, and are not among them.
     """
     return {name: asks for toolset in agent.toolsets for name, asks in _tools_in(toolset)}
 
@@ -84,14 +93,8 @@ def _tools_in(toolset: Any) -> Iterator[tuple[str, bool]]:
             yield f"{prefix}_{name}" if isinstance(prefix, str) else new_names.get(name, name), asks
 
 
-# ---- conversation ----
-# A conversation as the arguments of a run of a pydantic-ai agent; no I/O.
-#
-# Of the framework it takes the classes of messages and tools, from modules that the agent's own file has imported
-# already.
-
 THINKING_KEY: Final = "partstream.pydantic-ai"
-"""The key of the metadata of a thinking part under which the model's thinking stands with its signature."""
+"""The key in the metadata of a thinking part for the model's thinking with its signature."""
 
 _SETTINGS: Final[Mapping[str, str]] = {
     "max_tokens": "max_tokens",
@@ -110,11 +113,7 @@ model and its tools itself."""
 
 
 def run_arguments(request: AgentRequest) -> dict[str, Any]:
-    """The arguments of a run that is rebuilt from the conversation, without those that say what the run may hand out.
-
-    Args:
-        request: The request; its last turn is of the user, of tools, or of the assistant.
-    """
+    """The arguments of a run that is rebuilt from the conversation, without the type of its result."""
     history = [*request.turns]
     prompt = None
     if history and history[-1].role is TurnRole.USER:
@@ -130,11 +129,18 @@ def run_arguments(request: AgentRequest) -> dict[str, Any]:
 
 def common_arguments(request: AgentRequest) -> dict[str, Any]:
     """The arguments that a rebuilt run and one that goes on have in common."""
-    from pydantic_ai.capabilities import ReinjectSystemPrompt  # noqa: PLC0415 - the agent's file has imported it
+    from pydantic_ai import ExternalToolset, ToolDefinition  # noqa: PLC0415 - the agent's file has imported it
+    from pydantic_ai.capabilities import ReinjectSystemPrompt  # noqa: PLC0415 - as above
 
+    definitions = [
+        ToolDefinition(
+            name=tool.name, description=tool.description, parameters_json_schema=dict(tool.input_schema or {})
+        )
+        for tool in request.tools
+    ]
     return {
         "instructions": request.instructions or None,
-        "toolsets": [_toolset_of(request.tools)] if request.tools else None,
+        "toolsets": [ExternalToolset(definitions)] if definitions else None,
         # With a history the framework leaves out the agent's system prompt, which it expects to be in there.
         "capabilities": [ReinjectSystemPrompt()],
     }
@@ -158,20 +164,6 @@ def model_settings_of(request: AgentRequest, own: Mapping[str, Any]) -> Any:
     return lambda context: demanding if context.run_step <= 1 else settings
 
 
-def _toolset_of(tools: Iterable[Tool]) -> ExternalToolset[Any]:
-    """The host's tools as a toolset whose tools the framework hands out."""
-    from pydantic_ai import ExternalToolset, ToolDefinition  # noqa: PLC0415 - as above
-
-    return ExternalToolset(
-        [
-            ToolDefinition(
-                name=tool.name, description=tool.description, parameters_json_schema=dict(tool.input_schema or {})
-            )
-            for tool in tools
-        ]
-    )
-
-
 def history_of(turns: Iterable[Turn], messages: Sequence[ChatMessage] = ()) -> list[ModelMessage]:
     """Turns as messages of the framework.
 
@@ -179,16 +171,31 @@ def history_of(turns: Iterable[Turn], messages: Sequence[ChatMessage] = ()) -> l
         turns: The turns, every call with a result behind it.
         messages: The messages of the host, whose thinking holds the signatures that some servers want back.
     """
-    from pydantic_ai.messages import ModelRequest, ModelResponse, UserPromptPart  # noqa: PLC0415 - as above
+    from pydantic_ai.messages import (  # noqa: PLC0415 - as above
+        ModelRequest,
+        ModelResponse,
+        ToolReturnPart,
+        UserPromptPart,
+    )
 
     history: list[ModelMessage] = []
     for turn in turns:
         if turn.role is TurnRole.ASSISTANT:
-            parts = [*_thinking(turn, messages), *_response_parts(turn)]
+            parts = _response_parts(turn, messages)
             if parts:
                 history.append(ModelResponse(parts=parts))
         elif turn.role is TurnRole.TOOL:
-            history.append(ModelRequest(parts=[_return_part(one) for one in turn.content if isinstance(one, Result)]))
+            returned = [
+                ToolReturnPart(
+                    tool_name=result.name,
+                    content=result_value(result.content),
+                    tool_call_id=result.call_id,
+                    outcome="failed" if result.is_error else "success",
+                )
+                for result in turn.content
+                if isinstance(result, Result)
+            ]
+            history.append(ModelRequest(parts=returned))
         else:
             history.append(ModelRequest(parts=[UserPromptPart(content=_user_content(turn.content))]))
     return history
@@ -220,21 +227,20 @@ def _file(attachment: Attachment) -> Any:
     return BinaryContent(data=attachment.data, media_type=attachment.media_type)
 
 
-def _return_part(result: Result) -> Any:
-    from pydantic_ai.messages import ToolReturnPart  # noqa: PLC0415 - as above
-
-    return ToolReturnPart(
-        tool_name=result.name,
-        content=result_value(result.content),
-        tool_call_id=result.call_id,
-        outcome="failed" if result.is_error else "success",
-    )
-
-
-def _response_parts(turn: Turn) -> list[ModelResponsePart]:
+def _response_parts(turn: Turn, messages: Sequence[ChatMessage]) -> list[ModelResponsePart]:
+    """The parts of a turn of the assistant, after the thinking that its message carries with a signature, which the
+    model's server checks."""
     from pydantic_ai.messages import TextPart, ToolCallPart  # noqa: PLC0415 - as above
+    from pydantic_ai.messages import ThinkingPart as FrameworkThinking  # noqa: PLC0415
 
     parts: list[ModelResponsePart] = []
+    for part in messages[turn.message].content if turn.message < len(messages) else ():
+        kept = (part.metadata or {}).get(THINKING_KEY) if isinstance(part, ThinkingPart) else None
+        if not isinstance(kept, Mapping) or not isinstance(text := kept.get("content"), str):
+            continue
+        item, signature, provider = (kept.get(name) for name in ("id", "signature", "provider_name"))
+        if isinstance(item, str | None) and isinstance(signature, str | None) and isinstance(provider, str | None):
+            parts.append(FrameworkThinking(content=text, id=item, signature=signature, provider_name=provider))
     for piece in turn.content:
         if isinstance(piece, Text):
             parts.append(TextPart(content=piece.value))
@@ -243,38 +249,14 @@ def _response_parts(turn: Turn) -> list[ModelResponsePart]:
     return parts
 
 
-def _thinking(turn: Turn, messages: Sequence[ChatMessage]) -> list[ModelResponsePart]:
-    """The thinking that a message carries with its signature; what comes from the conversation is checked by the
-    model's server."""
-    from pydantic_ai.messages import ThinkingPart as FrameworkThinking  # noqa: PLC0415 - as above
-
-    content = messages[turn.message].content if turn.message < len(messages) else ()
-    parts: list[ModelResponsePart] = []
-    for part in content:
-        kept = (part.metadata or {}).get(THINKING_KEY) if isinstance(part, ThinkingPart) else None
-        if not isinstance(kept, Mapping) or not isinstance(text := kept.get("content"), str):
-            continue
-        item, signature, provider = (kept.get(name) for name in ("id", "signature", "provider_name"))
-        if isinstance(item, str | None) and isinstance(signature, str | None) and isinstance(provider, str | None):
-            parts.append(FrameworkThinking(content=text, id=item, signature=signature, provider_name=provider))
-    return parts
-
-
-# ---- inner tools ----
-# The calls of an agent's own tools in one run, as its events tell of them.
+# ---- The calls of the agent's own tools ----
 
 _SUCCESS: Final = "success"
 _RETRY: Final = "retry-prompt"
 
 
 class InnerTools:
-    """Which calls are shown, and when.
-
-    Args:
-        external: The names of the host's tools: the framework tells of their calls too.
-        asking: The names of the tools that want to be allowed: their call is shown with its result.
-        answered: The ids of the calls whose results the run was given.
-    """
+    """Which calls are shown, and when; see :class:`EventReader`."""
 
     def __init__(self, external: Collection[str], asking: Collection[str], answered: Collection[str]) -> None:
         self._external = frozenset(external)
@@ -320,8 +302,7 @@ def is_error(part: Any) -> bool:
     return part.part_kind == _RETRY or getattr(part, "outcome", _SUCCESS) != _SUCCESS
 
 
-# ---- results ----
-# The end of a run: what its result adds to what was streamed, and what the requests to the model took.
+# ---- The end of a run: its result, and the usage of its requests to the model ----
 
 _DEFERRED: Final = "DeferredToolRequests"
 """The class of a result that says what the run waits for."""
@@ -423,19 +404,18 @@ def _finish(response: Any) -> Finish:
 
 
 def _broke_off(response: Any) -> bool:
-    """Whether the answer of a model server ended without its end.
+    """Whether the response of a model server broke off.
 
-    The clients of model servers take the end of the bytes for the end of the answer, and the framework says `stop` in
-    place of a reason that never came (observed with 2.68 over Chat Completions and Responses). What a server has said
-    itself stands in `provider_details`; a server that says neither that nor a token has not come to the end.
+    The clients of model servers take the end of the bytes for the end of the response, and the framework gives `stop`
+    in place of a reason that never came (observed with 2.68 over Chat Completions and Responses). The server's own
+    reason is in `provider_details`; a response without that and without usage has not come to its end.
     """
     said = (response.provider_details or {}).get("finish_reason")
     has_calls = any(part.part_kind == "tool-call" for part in response.parts)
     return response.provider_name is not None and not said and not has_calls and _usage(response.usage) is None
 
 
-# ---- texts ----
-# The texts that the model streams, step by step: what was said cannot be taken back, so only the rest follows.
+# ---- The events of a run as outputs ----
 
 _PARAGRAPH: Final = "\n\n"
 
@@ -458,15 +438,16 @@ class StepTexts:
         self._said = {}
 
     def more(self, index: int, text: str) -> list[str]:
-        """What to say of a further piece of a text."""
+        """The pieces for a further piece of a text."""
         if not text:
             return []
-        pieces = [*self._paragraph(), text]
+        # The first text of a step is a paragraph of its own.
+        is_paragraph = not any(self._said.values()) and self._last and not self._last.endswith("\n")
         self._said[index] = self._said.get(index, "") + text
-        return pieces
+        return [_PARAGRAPH, text] if is_paragraph else [text]
 
     def whole(self, index: int, text: str) -> list[str]:
-        """What to say of a text that is whole, or replaces what came of it: the part that was not said yet.
+        """The pieces of a text that is whole or replaces its beginning: the rest that was not emitted yet.
 
         A part that starts a second time replaces its first start (docs/wires/agents.md#events-of-pydantic-ai). If its
         text differs, it follows as a paragraph of its own.
@@ -478,22 +459,10 @@ class StepTexts:
         return [_PARAGRAPH, *self.more(index, text)]
 
     def another(self, text: str) -> list[str]:
-        """What to say of a text that no event held, behind all that was said."""
+        """The pieces of a text that no event held, after all others."""
         self.begin_step()
         return self.more(0, text)
 
-    def _paragraph(self) -> list[str]:
-        """What keeps the first text of a step apart from the text of the steps before it."""
-        is_first = not any(self._said.values())
-        return [_PARAGRAPH] if is_first and self._last and not self._last.endswith("\n") else []
-
-
-# ---- events ----
-# The events of one run of a pydantic-ai agent as outputs. Knows the events by their `event_kind` and imports nothing
-# of the framework.
-#
-# Nearly every release adds kinds of events: a kind that no table has comes out as `Unmapped`. Source:
-# docs/wires/agents.md#events-of-pydantic-ai.
 
 _MOST_SHOWN: Final = 500
 """The most characters of an event's text in an `Unmapped`."""
@@ -502,13 +471,10 @@ _MOST_SHOWN: Final = 500
 class EventReader:
     """Reads the events of one run.
 
-    The calls of the host's tools are none of its outputs: they come from the result of the run, where they are whole
-    and the step is over, see :mod:`partstream.agents.pydantic_ai.paused`.
-
     Args:
         external: The names of the host's tools, whose calls are no activity of the agent.
-        asking: The names of the agent's tools that want to be allowed: nobody knows at a call whether it runs, so it is
-            shown together with its result.
+        asking: The names of the agent's tools that need an approval: whether a call runs is not known at the call, so
+            it is shown together with its result.
         answered: The ids of the calls whose results the run was given, and which it does not run itself.
 
     Attributes:
@@ -636,12 +602,7 @@ def _unmapped(event: Any, part: str = "") -> Unmapped:
     return Unmapped(f"{kind}.{part}" if part else kind, {"event": repr(event)[:_MOST_SHOWN]})
 
 
-# ---- framework run ----
-# One run of the framework: its events until it ends, and what it waits for where it has stopped.
-#
-# What a run may hand out is said by the type of its result, for this run alone: the agent's own, or
-# `DeferredToolRequests`. An agent with output validators takes no type for one run
-# (docs/wires/agents.md#external-tools-of-pydantic-ai); there a handler of the run's deferred calls ends it.
+# ---- One run of the framework ----
 
 _VALIDATORS: Final = "output validators"
 """Is in the framework's error for an agent that has them."""
@@ -681,16 +642,23 @@ class FrameworkRun:
 
     async def _handled_events(self) -> AsyncGenerator[Any, None]:
         from pydantic_ai.capabilities import HandleDeferredToolCalls  # noqa: PLC0415 - as above
+        from pydantic_ai.messages import ModelRequest  # noqa: PLC0415 - as above
 
         capabilities = [*self._arguments["capabilities"], HandleDeferredToolCalls(self._hand_out)]
         arguments = {**self._arguments, "capabilities": capabilities}
         try:
             async with self._agent.run_stream_events(**arguments) as events:
                 async for event in events:
-                    self._note(event)
+                    # The results of the model's last response, which the framework has not added to its messages yet.
+                    if event.event_kind == "part_start":
+                        self._results.clear()
+                    elif event.event_kind == "function_tool_result":
+                        self._results.append(event.part)
                     yield event
         except _HandedOutError as handed_out:
-            messages = self._with_results(handed_out.messages)
+            messages = handed_out.messages
+            if self._results and messages[-1].kind == _RESPONSE:
+                messages = [*messages, ModelRequest(parts=[*self._results])]
             new = messages[len(self._arguments["message_history"]) :]
             self.stopped = RunEnd(handed_out.requests, messages, new)
 
@@ -703,26 +671,12 @@ class FrameworkRun:
         return None if any(map(is_deferred_type, types)) else [*types, DeferredToolRequests]
 
     async def _hand_out(self, context: Any, requests: Any) -> None:
-        """Handles calls that nobody else of the agent has handled: ends the run with them."""
+        """Handles the calls that no other handler of the agent has handled: ends the run with them."""
         raise _HandedOutError(requests, [*context.messages])
-
-    def _note(self, event: Any) -> None:
-        """Notes the results of the last answer of the model, which the framework has not put behind it yet."""
-        if event.event_kind == "part_start":
-            self._results.clear()
-        elif event.event_kind == "function_tool_result":
-            self._results.append(event.part)
-
-    def _with_results(self, messages: list[Any]) -> list[Any]:
-        from pydantic_ai.messages import ModelRequest  # noqa: PLC0415 - as above
-
-        if not self._results or messages[-1].kind != _RESPONSE:
-            return messages
-        return [*messages, ModelRequest(parts=[*self._results])]
 
 
 class _HandedOutError(Exception):
-    """Ends a run whose calls somebody else has to run; never leaves this module."""
+    """Ends a run whose calls others have to run; never leaves this module."""
 
     def __init__(self, requests: Any, messages: list[Any]) -> None:
         super().__init__("calls were handed out")
@@ -730,12 +684,7 @@ class _HandedOutError(Exception):
         self.messages = messages
 
 
-# ---- paused ----
-# A run that waits for others: what it waits for, and how it goes on. The state is JSON, and lives in one request.
-#
-# A call that a run waits for is one of three kinds: a call of one of the host's tools, a call of the agent's own
-# tools that wants to be allowed, or one that somebody has to answer, such as the question of a tool that raises
-# `CallDeferred`.
+# ---- A run that has stopped ----
 
 _MISSING: Final = "[The result of this call is missing: it was not given back.]"
 _VERSION: Final = 1
@@ -807,7 +756,13 @@ class PausedRun:
         # A person answers with a message, which would come before the results: those first.
         if not calls and not approvals and (asking := self.of_kind(WaitingFor.ANSWER)):
             outputs.append(Question(_question(asking), asking[0].call_id))
-        return [*outputs, KeptState(self._state())]
+        state = {
+            "version": _VERSION,
+            "messages": self.messages,
+            "calls": [[one.call_id, one.name, plain_value(one.arguments), one.kind.value] for one in self.calls],
+            "results": dict(self.results),
+        }
+        return [*outputs, KeptState(state)]
 
     def answered(self, request: AgentRequest) -> PausedRun:
         """The run with what a request says of the calls."""
@@ -821,7 +776,7 @@ class PausedRun:
         return frozenset(one.call_id for one in (*given, *refused))
 
     def arguments(self, request: AgentRequest) -> dict[str, Any]:
-        """The arguments of the run that goes on, without those that say what it may hand out."""
+        """The arguments of the run that goes on, without the type of its result."""
         from pydantic_ai import DeferredToolResults  # noqa: PLC0415 - the agent's file has imported it
         from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - as above
 
@@ -835,14 +790,6 @@ class PausedRun:
             "message_history": ModelMessagesTypeAdapter.validate_python(self.messages),
             "deferred_tool_results": DeferredToolResults(calls={**calls, **answers}, approvals=approvals),
             **common_arguments(request),
-        }
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "version": _VERSION,
-            "messages": self.messages,
-            "calls": [[one.call_id, one.name, plain_value(one.arguments), one.kind.value] for one in self.calls],
-            "results": dict(self.results),
         }
 
 
@@ -886,14 +833,11 @@ def _question(calls: Sequence[WaitingCall]) -> str:
     """What a person reads: the only text among the arguments of a call, else the call."""
     lines = []
     for call in calls:
-        texts = [value for value in call.arguments.values() if isinstance(value, str)] if _is_object(call) else []
+        given = call.arguments.values() if isinstance(call.arguments, dict) else ()
+        texts = [value for value in given if isinstance(value, str)]
         shown = shown_call(Approval(call.call_id, call.name, call.arguments))
         lines.append(texts[0] if len(texts) == 1 else f"`{shown}` waits for an answer.")
     return "\n\n".join(lines)
-
-
-def _is_object(call: WaitingCall) -> bool:
-    return isinstance(call.arguments, dict)
 
 
 def _kept(result: Result) -> dict[str, Any]:
@@ -938,8 +882,7 @@ def _decided(decision: Decision | None) -> Any:
     return ToolApproved() if decision.approved else ToolDenied(decision.reason)
 
 
-# ---- adapter ----
-# Runs pydantic-ai agents: joins the conversation, the framework's loop and the reader of its events.
+# ---- The adapter ----
 
 _ERRORS: Final[Mapping[str, FailureKind]] = {
     "UsageLimitExceeded": FailureKind.LIMIT,
@@ -997,7 +940,7 @@ class PydanticAI:
         paused = None if request.resumed is None else PausedRun.of_state(request.resumed)
         if paused is not None:
             paused = paused.answered(request)
-            if bool(paused.of_kind(WaitingFor.ANSWER)) and request.reply is None:
+            if paused.of_kind(WaitingFor.ANSWER) and request.reply is None:  # the person has to be asked first
                 for output in paused.outputs():
                     yield output
                 return
@@ -1012,7 +955,11 @@ class PydanticAI:
                     yield output
         if run.stopped is not None:
             reader.ended = run.stopped
-        for output in (*reader.end(), *_waiting(reader.ended, external)):
+        outputs = reader.end()
+        if reader.ended is not None and is_deferred(reader.ended.output):
+            calls = waiting_calls(reader.ended.output, external)
+            outputs += PausedRun(dumped(reader.ended.messages), calls).outputs()
+        for output in outputs:
             yield output
 
     def _settings(self, request: AgentRequest) -> dict[str, Any]:
@@ -1022,13 +969,6 @@ class PydanticAI:
             "usage_limits": self._usage_limits,
             "model_settings": model_settings_of(request, self._model_settings),
         }
-
-
-def _waiting(end: RunEnd | None, external: Collection[str]) -> Sequence[AgentOutput]:
-    """What a run that has stopped waits for."""
-    if end is None or not is_deferred(end.output):
-        return ()
-    return PausedRun(dumped(end.messages), waiting_calls(end.output, external)).outputs()
 
 
 ADAPTER: Final = PydanticAI()

@@ -1,8 +1,18 @@
-"""One request to an agent, from the conversation to the last part of the answer.
+"""Answers one request with an agent, from the conversation to the last part of the response.
 
-A request begins a run, or goes on with a run that has stopped: with the results of the host's tools, with what the
-person decided about the agent's own, or with the answer to its question. Where nothing of a stopped run is left, or it
+A request begins a run, or goes on with a run that has stopped: with the results of the host's tools, with the person's
+decisions about the agent's own, or with the answer to its question. Where nothing of a stopped run is left, or it
 belongs to another conversation, the run is rebuilt from the conversation.
+
+A stopped run is kept as a JSON record: one file under a random key in the user's data folder, for the user alone,
+because it holds a conversation. Records that are too old or too many are removed, and nothing is ever unpickled. The
+key is in the conversation, as the host's stateful marker. The record holds the digests of the conversation and of the
+response: only the next request of the same conversation goes on with it.
+
+The digest is one of words, because Copilot puts context of its own around a person's words and renders it anew in every
+turn: of messages of the user only the words and the results of tools count; of responses the calls and the text,
+without white space and without the descriptions that hosts put in the place of files
+(:mod:`partstream.vscode.hosted_answer`).
 """
 
 from __future__ import annotations
@@ -18,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import uuid4
 
 from partstream.agents.adapter import (
@@ -62,15 +72,13 @@ if TYPE_CHECKING:
 
     from partstream.agents.adapter import AgentAdapter
     from partstream.agents.answer import AgentOptions, HostTools
-    from partstream.conversation.turns import Turn
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import RequestOptions
     from partstream.lm.parts import MessagePart, ResponsePart, Usage
     from partstream.lm.provider import Progress
 
 
-# ---- requests ----
-# A host's request as one to an agent: turns in pairs, instructions, the host's tools; no I/O.
+# ---- The host's request as one to an agent ----
 
 
 def read_agent_request(
@@ -82,10 +90,15 @@ def read_agent_request(
     external = ExternalTools(selected(options.tools, host_tools), inner_tools, called)
     turns, _ = pair(external.renamed_turns(given), CallIds(""), external.names)
     named = options.model_options.get("_conversationId")
+    instructions = (
+        "".join(piece.value for piece in turn.content if isinstance(piece, Text))
+        for turn in turns
+        if turn.role is TurnRole.SYSTEM
+    )
     return AgentRequest(
         turns=tuple(turn for turn in turns if turn.role is not TurnRole.SYSTEM),
         messages=tuple(messages),
-        instructions=_instructions(turns),
+        instructions="\n\n".join(filter(None, instructions)),
         tools=external.tools,
         tool_mode=options.tool_mode,
         # Names with an underscore are for the host (observed in Copilot 0.67).
@@ -105,38 +118,25 @@ def read_results(results: Iterable[ToolResultPart], names: dict[str, str]) -> di
     return pieces
 
 
-def _instructions(turns: Iterable[Turn]) -> str:
-    texts = (
-        "".join(piece.value for piece in turn.content if isinstance(piece, Text))
-        for turn in turns
-        if turn.role is TurnRole.SYSTEM
-    )
-    return "\n\n".join(filter(None, texts))
-
-
-# ---- paused runs ----
-# A run of an agent that has stopped and may go on: what is kept of it, and what the next request says to it.
-#
-# The record is JSON. It belongs to one conversation: it holds the digest of what was answered and that of the answer.
+# ---- Stopped runs ----
 
 _VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class PausedRun:
-    """What is kept of a run that has stopped.
+    """A run that has stopped and may go on.
 
     Attributes:
         framework: The framework of the agent, which alone reads the state.
         state: The adapter's state, a JSON object.
         calls: The calls of the host's tools that the run waits for, with the framework's ids and the host's names.
-        approvals: The calls of the agent's own tools that the person was asked about; then `calls` are not handed out
-            yet.
-        decisions: What was decided already, by call id.
+        approvals: The calls of the agent's own tools that the person was asked about; `calls` go out after them.
+        decisions: Earlier decisions, by call id.
         question: Whether the run waits for the answer to a question.
-        history: The digest of the conversation that the answer answered; empty before it is kept.
-        answer: The digest of the answer; empty before it is kept.
-        had_tools: Whether the request that the answer answered brought tools of the host.
+        history: The digest of the conversation before the response; empty before the run is kept.
+        answer: The digest of the response; empty before the run is kept.
+        had_tools: Whether the request brought tools of the host.
     """
 
     framework: str
@@ -163,7 +163,7 @@ class PausedRun:
         return tuple(found[call_id] for call_id in wanted)
 
     def reply(self, later: Sequence[ChatMessage]) -> str:
-        """What the person said behind the answer; empty where they said nothing."""
+        """The person's words after the answer; empty where there are none."""
         return user_request(later).strip()
 
     def to_json(self) -> dict[str, Any]:
@@ -202,12 +202,7 @@ def paused_run_of(record: Any) -> PausedRun | None:
         return None
 
 
-# ---- spoken digest ----
-# The digest by which a kept run knows its conversation: of what was said, not of how the host renders it.
-#
-# Copilot puts context of its own around a person's words and renders it anew in every turn, so for messages of the
-# user only the words count, and what tools returned. Of an answer count its calls and its text, without white space
-# and without the descriptions that hosts put in the place of files (:mod:`partstream.vscode.hosted_answer`).
+# ---- The digest by which a kept run knows its conversation ----
 
 _NOT_SAID = re.compile(r"\[\w+/[\w.+-]+\]|\s+")
 """White space, and the description of a file, such as `[image/png]`."""
@@ -250,7 +245,10 @@ def _said_by_user(message: ChatMessage, *, is_tagged: bool) -> ChatMessage | Non
     return ChatMessage.user([*others, TextPart(words)]) if words or others else None
 
 
-# ---- run ----
+# ---- The run ----
+
+_Found: TypeAlias = "tuple[PausedRun, Sequence[ChatMessage]]"
+"""A stopped run, and the messages after its response."""
 
 _logger = logging.getLogger("partstream.agents")
 
@@ -278,7 +276,7 @@ class AgentSpec:
 
     @property
     def adapter(self) -> AgentAdapter:
-        """The adapter."""
+        """The adapter of the agent's framework."""
         return self.pairing.adapter
 
     @property
@@ -355,25 +353,21 @@ class AgentRun:
         if found is None:
             await self._run(self._request)
             return
-        paused, later = found.run, found.later
+        paused, later = found
         if paused.approvals:
             paused = paused.decided(read_reply(paused.reply(later), paused.approvals))
             if paused.calls:
                 await self._hand_out(paused)
                 return
-        await self._run(self._resumed(paused, later))
-
-    def _resumed(self, paused: PausedRun, later: Sequence[ChatMessage]) -> AgentRequest:
-        """The request that goes on with a run."""
-        parts: tuple[ToolResultPart, ...] = paused.results(later) or ()
         names = {call.call_id: self._tools.sent(call.name) for call in paused.calls}
-        return replace(
+        request = replace(
             self._request,
             resumed=paused.state,
-            results=read_results(parts, names),
+            results=read_results(paused.results(later) or (), names),
             decisions=paused.decisions,
             reply=paused.reply(later) if paused.question else None,
         )
+        await self._run(request)
 
     async def _run(self, request: AgentRequest) -> None:
         """Runs the agent until it ends, or stops with calls of the host or a question to the person."""
@@ -441,8 +435,11 @@ class AgentRun:
 
     async def _paused_run(self) -> _Found | None:
         """The run that the last answer has left, if this request goes on with it; else None."""
-        number = _last_answer(self._messages)
-        marker = None if number is None else _marker_of(self._messages[number])
+        numbers = range(len(self._messages) - 1, -1, -1)
+        number = next((number for number in numbers if self._messages[number].role is Role.ASSISTANT), None)
+        last = () if number is None else self._messages[number].content
+        markers = (read_marker(part) for part in last if isinstance(part, DataPart))
+        marker = next((marker for marker in markers if marker is not None), None)
         if number is None or marker is None or marker.origin != self._asking.origin or not marker.response_id:
             return None
         paused = paused_run_of(await asyncio.to_thread(self._asking.states.find, marker.response_id))
@@ -452,11 +449,11 @@ class AgentRun:
             return None  # a small request of the host, such as for a summary: it answers no question of the run
         # The digests of the record count, not those of the marker: only the record is ours alone.
         before, later = self._messages[:number], self._messages[number + 1 :]
-        if paused.history != spoken_digest(before) or paused.answer != said_digest(self._messages[number].content):
+        if paused.history != spoken_digest(before) or paused.answer != said_digest(last):
             return None
         if paused.approvals or paused.question:
-            return _Found(paused, later) if paused.reply(later) else None
-        return _Found(paused, later) if paused.results(later) is not None else None
+            return (paused, later) if paused.reply(later) else None
+        return (paused, later) if paused.results(later) is not None else None
 
     async def _report(self, parts: Iterable[ResponsePart]) -> None:
         for part in parts:
@@ -474,29 +471,7 @@ class AgentRun:
         return AgentFailedError(self._asking.adapter.framework, FailureKind.USAGE, "AgentRun", said)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A stopped run, and the messages behind its answer."""
-
-    run: PausedRun
-    later: Sequence[ChatMessage]
-
-
-def _last_answer(messages: Sequence[ChatMessage]) -> int | None:
-    numbers = range(len(messages) - 1, -1, -1)
-    return next((number for number in numbers if messages[number].role is Role.ASSISTANT), None)
-
-
-def _marker_of(message: ChatMessage) -> StateMarker | None:
-    markers = (read_marker(part) for part in message.content if isinstance(part, DataPart))
-    return next((marker for marker in markers if marker is not None), None)
-
-
-# ---- run states ----
-# Keeps stopped runs between two requests: one JSON file each, under a random key, in the user's data folder.
-#
-# A record holds a conversation, so the folder and its files are for the user alone; what is too old or too much is
-# removed. Nothing is ever unpickled.
+# ---- The folder of stopped runs ----
 
 _FOLDER: Final = "agent-runs"
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
@@ -509,7 +484,7 @@ class RunStates:
 
     Args:
         folder: The folder; None for that of the user's data. It is made when the first run is kept.
-        limits: What it holds at the most. A larger record is not kept, and the run is rebuilt instead.
+        limits: The most that it holds. A larger record is not kept, and the run is rebuilt instead.
         clock: Returns the seconds since 1970.
     """
 

@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from partstream.agents.langchain.middleware import HostToolsMiddleware
 
 
-# ---- answering graph ----
-# A graph with what has to be said of it where its state or its nodes are not those of an agent.
-
-
 @dataclass(frozen=True, slots=True)
 class AnsweringGraph:
     """A compiled graph of LangGraph, and which of its nodes answer.
@@ -34,8 +30,8 @@ class AnsweringGraph:
             thinking. None for all nodes of the graph itself, but not those of its sub-graphs.
         input: Makes the graph's input of the conversation, a list of LangChain's messages; None for a graph whose state
             has the field `messages`.
-        output: Makes the answer of the last state, a text or an object, which is shown behind what the graph has said;
-            None where the graph says its answer.
+        output: Makes the answer of the last state, a text or an object, which is shown after the graph's own text;
+            None where that text is the answer.
         context: The run-time context of each run (`context_schema`), or None.
         config: Further configuration of each run, such as `{"recursion_limit": 50}`.
     """
@@ -46,9 +42,6 @@ class AnsweringGraph:
     output: Callable[[Any], Any] | None = None
     context: Any = None
     config: Mapping[str, Any] = field(default_factory=dict)
-
-
-# ---- langchain ----
 
 
 def host_tools() -> HostToolsMiddleware:

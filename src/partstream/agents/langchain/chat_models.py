@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from partstream.agents.adapter import AgentOutput, AgentRequest
 
-__all__ = ["ADAPTER", "ChatModelAdapter"]
-
 
 class ChatModelAdapter:
     """Asks chat models; see :class:`partstream.agents.adapter.AgentAdapter`."""
@@ -47,7 +45,9 @@ class ChatModelAdapter:
         if model is agent and request.tools:
             yield Unmapped("host tools that the chat model does not take", {})
         spoken = SpokenMessages(answer_nodes=None, tool_nodes=())
-        metadata = {"ls_provider": _provider_of(agent)}
+        # The provider's name, by which a package for models describes itself, as in the metadata of a graph.
+        described: Any = getattr(agent, "_get_ls_params", dict)()
+        metadata = {"ls_provider": described.get("ls_provider") if isinstance(described, dict) else None}
         chunks: list[Any] = []
         async with aclosing(model.astream(messages, **request.model_options)) as stream:
             async for chunk in stream:
@@ -83,12 +83,6 @@ def _messages(request: AgentRequest) -> list[Any]:
         return [*system_message(request), *messages_of(request.turns)]
     own = [message for message in kept if message.type != "system"]
     return [*system_message(request), *with_results(own, request.results, lambda _message: False)]
-
-
-def _provider_of(model: Any) -> str | None:
-    """The name by which a package for models says of itself whose models it asks, as in the metadata of a graph."""
-    described: Any = getattr(model, "_get_ls_params", dict)()
-    return described.get("ls_provider") if isinstance(described, dict) else None
 
 
 def _with_tools(model: Any, request: AgentRequest) -> Any:

@@ -1,6 +1,8 @@
-"""The conversation as messages of LangChain. Builds values only; imports the classes that the person's file has loaded.
+"""The conversation as messages of LangChain, kept messages as JSON, and the guard that stops a run.
 
-Shapes: core 1.x, `langchain_core.messages`; content blocks of `langchain_core.messages.content`.
+The guard stops a run where LangChain would go on: before a model reads a placeholder, and after a cancellation.
+Imports the classes of LangChain that the person's file has loaded. Shapes: core 1.x, `langchain_core.messages`; content
+blocks of `langchain_core.messages.content`.
 """
 
 from __future__ import annotations
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from partstream.conversation.turns import Turn
 
 
-# ---- conversation ----
-
 INSTRUCTIONS_ID: Final = "partstream-instructions"
 """The id of the message with the host's instructions: newer ones take its place in a graph that keeps messages."""
 
@@ -65,7 +65,7 @@ def result_message(result: Result, message_id: str | None = None) -> Any:
 
 
 def with_results(messages: Sequence[Any], results: Mapping[str, Result], is_placeholder: Callable[[Any], bool]) -> Any:
-    """Messages with the host's results in place of their placeholders, and behind calls that have none."""
+    """Messages with the host's results in place of their placeholders, and after calls that have none."""
     placed = [
         result_message(results[message.tool_call_id], message.id)
         if is_placeholder(message) and getattr(message, "tool_call_id", None) in results
@@ -98,20 +98,17 @@ def _content(pieces: Iterable[object], between: str = "") -> Any:
     shown = [piece for piece in pieces if isinstance(piece, Text | Attachment)]
     if all(isinstance(piece, Text) for piece in shown):
         return between.join(piece.value for piece in shown if isinstance(piece, Text))
-    return [_block(piece) for piece in shown]
-
-
-def _block(piece: Text | Attachment) -> dict[str, Any]:
-    if isinstance(piece, Text):
-        return {"type": "text", "text": piece.value}
-    kind = "image" if piece.kind is MediaKind.IMAGE else "file"
-    if piece.url:
-        return {"type": kind, "url": piece.url}
-    return {"type": kind, "base64": b64encode(piece.data).decode("ascii"), "mime_type": piece.media_type}
-
-
-# ---- kept messages ----
-# The messages of a run as JSON and back, for a run that has stopped and goes on later.
+    blocks: list[dict[str, Any]] = []
+    for piece in shown:
+        kind = "image" if isinstance(piece, Attachment) and piece.kind is MediaKind.IMAGE else "file"
+        if isinstance(piece, Text):
+            blocks.append({"type": "text", "text": piece.value})
+        elif piece.url:
+            blocks.append({"type": kind, "url": piece.url})
+        else:
+            data = b64encode(piece.data).decode("ascii")
+            blocks.append({"type": kind, "base64": data, "mime_type": piece.media_type})
+    return blocks
 
 
 def messages_as_json(messages: Sequence[Any]) -> list[Any] | None:
@@ -135,10 +132,7 @@ def messages_from_json(kept: Any) -> list[Any] | None:
         return None
 
 
-# ---- guard ----
-# Stops a run where LangChain would go on: before a model reads a placeholder, and after a cancellation.
-#
-# Imports LangChain, which the person's own file has imported before.
+# ---- The guard of a run ----
 
 
 def stop_if_cancelled(task: asyncio.Task[Any] | None) -> None:
@@ -152,11 +146,11 @@ def stop_if_cancelled(task: asyncio.Task[Any] | None) -> None:
 
 
 class RunGuard(AsyncCallbackHandler):
-    """Is called before every request to a model and at every chunk of its answer, also those of nodes, tools and agents
-    below.
+    """LangChain calls it before every request to a model and at every chunk of its response, also for nodes, tools and
+    agents below.
 
-    Its methods are coroutines, which LangChain awaits together with those of other handlers: one that raises leaves
-    none of them behind.
+    Its methods are coroutines, which LangChain awaits together with those of other handlers, so that one that raises
+    leaves no other running.
     """
 
     raise_error = True
@@ -166,7 +160,7 @@ class RunGuard(AsyncCallbackHandler):
         self._is_closed = False
 
     def close(self) -> None:
-        """Notes that nobody reads the run any more."""
+        """Notes that the run is no longer read."""
         self._is_closed = True
 
     async def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
@@ -189,7 +183,7 @@ class RunGuard(AsyncCallbackHandler):
         """Ends the stream of a model that has lost the cancellation of its run.
 
         Raises:
-            asyncio.CancelledError: The run was cancelled, or nobody reads it.
+            asyncio.CancelledError: The run was cancelled, or is no longer read.
         """
         del token, kwargs
         stop_if_cancelled(self._task)
@@ -197,8 +191,7 @@ class RunGuard(AsyncCallbackHandler):
             raise asyncio.CancelledError
 
 
-# ---- failures ----
-# What the exceptions of LangChain and LangGraph mean, and those of the model servers' clients below them.
+# ---- Errors ----
 
 ERRORS: Final[Mapping[str, FailureKind]] = MappingProxyType(
     {

@@ -1,7 +1,15 @@
-"""The events of a graph's run as outputs: one object a run, without I/O and without the framework.
+"""Reads the events of a graph's run as outputs: one object for a run, without I/O and without the framework.
+
+The agent's loop needs a result for every call, and the host runs its tools only after the response. So a call of one of
+them gets a placeholder, the run stops before a model reads it, and the next run has the real result in its place
+(docs/wires/agents.md#external-tools-of-langchain-agents). Graphs repeat messages in their updates: each message is read
+once. Interrupts that ask for approvals come first; a graph asks again for what stayed without an answer, and every
+other value is a question. The host's side of a run travels in its configuration, which LangGraph gives to every node
+and every agent below.
 
 Shapes: `graph.astream(stream_mode=[...], subgraphs=True)`; with `version="v2"` `{"type", "ns", "data"}`, before
-LangGraph 1.1 a tuple `(ns, mode, data)`.
+LangGraph 1.1 a tuple `(ns, mode, data)`. `HITLRequest` and `ToolApprovalRequest` of
+`langchain.agents.middleware.human_in_the_loop` (LangChain 1.0 to 1.5).
 """
 
 from __future__ import annotations
@@ -24,12 +32,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import Tool
 
 
-# ---- placeholders ----
-# What stands in place of the result of a host's tool until the host has run it.
-#
-# The agent's loop needs a result for every call, and the host runs its tools only after the answer. So a call of one
-# of them gets a placeholder, the run stops before a model would read it, and the next run has the real result in its
-# place (docs/wires/agents.md#external-tools-of-langchain-agents).
+# ---- Placeholders and calls ----
 
 PLACEHOLDER: Final = "[partstream: the host runs this tool; its result follows]"
 """The content of the placeholder. No model reads it, see :class:`HostCallsPending`."""
@@ -48,24 +51,16 @@ def is_placeholder(message: Any) -> bool:
 
 
 def has_placeholder(messages: Iterable[Any]) -> bool:
-    """Whether a placeholder stands anywhere in messages, also in a text that was made of them."""
-    return any(PLACEHOLDER in text for message in messages for text in _texts(getattr(message, "content", message)))
+    """Whether a placeholder is anywhere in messages, also in a text that was made of them."""
+    contents = [getattr(message, "content", message) for message in messages]
+    return any(PLACEHOLDER in text for content in contents for text in _texts(content) if isinstance(text, str))
 
 
-def _texts(content: Any) -> Iterable[str]:
-    if isinstance(content, str):
-        return (content,)
-    if not isinstance(content, list):
-        return ()
-    return [text for block in content if isinstance(text := _text_of(block), str)]
+def _texts(content: Any) -> list[Any]:
+    """The text of each block of a content; None or another value for a block without a text."""
+    blocks = content if isinstance(content, list) else [content]
+    return [block.get("text") if isinstance(block, dict) else block for block in blocks]
 
-
-def _text_of(block: Any) -> Any:
-    return block.get("text") if isinstance(block, dict) else block
-
-
-# ---- calls ----
-# The calls that the messages of a run hold: the agent's own, handovers, and those of the host. Needs no framework.
 
 _HANDOVERS: Final = ("transfer_to_", "transfer_back_to_")
 """How langgraph-supervisor and langgraph-swarm begin the names of the tools that hand over."""
@@ -181,15 +176,11 @@ class RunCalls:
 
 def _plain(content: Any) -> Any:
     """The texts of content as one text, if it holds nothing else."""
-    if not isinstance(content, list):
-        return content
-    texts = [block.get("text") if isinstance(block, dict) else block for block in content]
-    known = [text for text in texts if isinstance(text, str)]
-    return "".join(known) if len(known) == len(texts) else content
+    texts: list[Any] = _texts(content) if isinstance(content, list) else [None]
+    return "".join(texts) if all(isinstance(text, str) for text in texts) else content
 
 
-# ---- custom data ----
-# What a node writes with `get_stream_writer()`. Needs no framework.
+# ---- Values that a node writes with `get_stream_writer()` ----
 
 CUSTOM_MIME_TYPE: Final = "application/vnd.partstream.custom+json"
 """The media type of the part with a value that a node has written."""
@@ -215,11 +206,7 @@ def _line(text: str) -> ThinkingPart:
     return ThinkingPart(f"\n\n{text}\n\n")
 
 
-# ---- interrupts ----
-# Interrupts of a graph: what the person is asked, and what the graph is told. Needs no framework.
-#
-# Shapes: `HITLRequest` and `ToolApprovalRequest` of `langchain.agents.middleware.human_in_the_loop` (LangChain 1.0 to
-# 1.5); every other value is a question.
+# ---- Interrupts: the question to the person, and the answer to the graph ----
 
 _PAUSED: Final = "The agent has paused. Reply to let it go on."
 _REFUSALS: Final = ("reject", "respond")
@@ -234,7 +221,7 @@ class RunInterrupt(NamedTuple):
 
 
 def asked_of(interrupts: Sequence[Any], calls: RunCalls) -> RunInterrupt:
-    """What interrupts ask. Approvals come first: a graph asks again what nobody has answered.
+    """The approvals or the question of interrupts.
 
     Args:
         interrupts: The interrupts (`value`, `id`); empty for a pause that asks nothing (`interrupt_before`).
@@ -251,7 +238,9 @@ def asked_of(interrupts: Sequence[Any], calls: RunCalls) -> RunInterrupt:
     if not interrupts:
         return RunInterrupt(Question(_PAUSED), [])
     first = interrupts[0]
-    return RunInterrupt(Question(_question_text(first.value), first.id), [_kept_question(first)])
+    actions = first.value.get("action_requests") if isinstance(first.value, dict) else None
+    kind = {"kind": "answers", "number": len(actions)} if isinstance(actions, list) else {"kind": "question"}
+    return RunInterrupt(Question(_question_text(first.value), first.id), [{"id": first.id, **kind}])
 
 
 def resume_values(kept: Any, decisions: Mapping[str, Decision], reply: str | None) -> dict[str, Any]:
@@ -260,7 +249,7 @@ def resume_values(kept: Any, decisions: Mapping[str, Decision], reply: str | Non
 
 
 def _review(interrupt: Any, calls: RunCalls, taken: Collection[str]) -> tuple[list[Approval], dict[str, Any]] | None:
-    """All calls of a step that want to be allowed, as one interrupt."""
+    """All calls of a step that need an approval, as one interrupt."""
     value = interrupt.value
     if not isinstance(value, dict) or not isinstance(value.get("action_requests"), list):
         return None
@@ -281,7 +270,7 @@ def _review(interrupt: Any, calls: RunCalls, taken: Collection[str]) -> tuple[li
 def _single_approval(
     interrupt: Any, calls: RunCalls, taken: Collection[str]
 ) -> tuple[list[Approval], dict[str, Any]] | None:
-    """One call that wants to be allowed."""
+    """One call that needs an approval."""
     del calls, taken
     value = interrupt.value
     if not isinstance(value, dict) or value.get("type") != "tool_approval":
@@ -295,14 +284,6 @@ def _reason(action: Mapping[str, Any]) -> str:
     """The middleware's description, unless it repeats the call: its default text begins so."""
     text = action.get("description")
     return text if isinstance(text, str) and not text.startswith("Tool execution requires approval") else ""
-
-
-def _kept_question(interrupt: Any) -> dict[str, Any]:
-    value = interrupt.value
-    actions = value.get("action_requests") if isinstance(value, dict) else None
-    if isinstance(actions, list):
-        return {"kind": "answers", "id": interrupt.id, "number": len(actions)}
-    return {"kind": "question", "id": interrupt.id}
 
 
 def _question_text(value: Any) -> str:
@@ -323,20 +304,16 @@ def _review_answer(row: Mapping[str, Any], decisions: Mapping[str, Decision], _r
     return {"decisions": [_decision(decisions.get(call_id), allowed) for call_id, allowed in pairs]}
 
 
-def _reply(_row: Mapping[str, Any], _decisions: Mapping[str, Decision], reply: str) -> Any:
-    return reply
-
-
-_ANSWERS: Final = {
+_ANSWERS: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Decision], str], Any]]] = {
     "review": _review_answer,
     "approval": lambda row, decisions, _reply: _decision(decisions.get(row["calls"][0]), ()),
     "answers": lambda row, _decisions, reply: {"decisions": [{"type": "respond", "message": reply}] * row["number"]},
-    "question": _reply,
+    "question": lambda _row, _decisions, reply: reply,
 }
 
 
 def _decision(decision: Decision | None, allowed: Collection[str]) -> dict[str, Any]:
-    """A decision in the middleware's words; what nobody decided is not run."""
+    """A decision in the middleware's words; a call without a decision is not run."""
     if decision is not None and decision.approved:
         return {"type": "approve"}
     kind = next((one for one in _REFUSALS if not allowed or one in allowed), _REFUSALS[0])
@@ -344,10 +321,10 @@ def _decision(decision: Decision | None, allowed: Collection[str]) -> dict[str, 
     return {"type": kind, "message": reason} if reason or kind == "respond" else {"type": kind}
 
 
-# ---- events ----
+# ---- The events of a run ----
 
 STREAM_MODES: Final = ("messages", "updates", "custom", "values")
-"""What a run is asked to stream. Tokens come only with `messages`, the state of the end only with `values`."""
+"""The modes of a run's stream. Tokens come only with `messages`, the state of the end only with `values`."""
 
 _RESULT: Final = "structured_response"
 """The field of the state in which `create_agent` puts the object that it was asked for."""
@@ -445,12 +422,11 @@ class GraphEvents:
         unsaid = [] if last is None or is_said else self._spoken.unsaid(last)
         if unsaid or self._spoken.has_answer:
             return unsaid
-        others = _other_fields(self.state)
+        # The state of a graph that answers with other fields than messages.
+        others = None if hasattr(self.state, "messages") else self.state
+        if isinstance(others, dict):
+            others = {name: value for name, value in others.items() if name != "messages"}
         return [ResultObject(others)] if others else []
-
-    def _messages(self, namespace: tuple[str, ...], data: Any) -> list[AgentOutput]:
-        message, metadata = data
-        return self._spoken.read(namespace, message, metadata)
 
     def _updates(self, namespace: tuple[str, ...], data: Mapping[str, Any]) -> list[AgentOutput]:
         outputs: list[AgentOutput] = []
@@ -459,16 +435,15 @@ class GraphEvents:
                 self._interrupts = {**(self._interrupts or {}), **{one.id: one for one in update}}
             elif not node.startswith("__"):
                 for fields in update if isinstance(update, list) else [update]:
-                    outputs += self._update(namespace, fields)
+                    outputs += self._update(namespace, fields) if isinstance(fields, dict) else []
         return outputs
 
-    def _update(self, namespace: tuple[str, ...], fields: Any) -> list[AgentOutput]:
-        if not isinstance(fields, dict):
-            return []
+    def _update(self, namespace: tuple[str, ...], fields: Mapping[str, Any]) -> list[AgentOutput]:
         result = fields.get(_RESULT)
         if result is not None and not namespace:
             self._result = result
-        messages = [one for value in fields.values() for one in _messages_in(value)]
+        values = (one for value in fields.values() for one in (value if isinstance(value, list) else [value]))
+        messages = [one for one in values if hasattr(one, "tool_calls") or hasattr(one, "tool_call_id")]
         return self.calls.read(messages, self._spoken.step, is_result=result is not None)
 
     def _values(self, namespace: tuple[str, ...], data: Any) -> list[AgentOutput]:
@@ -480,37 +455,17 @@ class GraphEvents:
             self._spoken.know(self.messages)
         return []
 
-    def _custom(self, namespace: tuple[str, ...], data: Any) -> list[AgentOutput]:
-        del namespace
-        return custom_outputs(data)
-
 
 _HANDLERS: Final[Mapping[Any, Callable[[GraphEvents, tuple[str, ...], Any], list[AgentOutput]]]] = {
-    "messages": GraphEvents._messages,
+    "messages": lambda reader, namespace, data: reader._spoken.read(namespace, *data),  # a message and its metadata
     "updates": GraphEvents._updates,
     "values": GraphEvents._values,
-    "custom": GraphEvents._custom,
+    "custom": lambda _reader, _namespace, data: custom_outputs(data),
 }
-"""What becomes of an event, by its mode."""
+"""The handler of an event, by its mode."""
 
 
-def _other_fields(state: Any) -> Any:
-    """The state of a graph that answers with other fields than messages."""
-    if not isinstance(state, dict):
-        return None if hasattr(state, "messages") else state
-    return {name: value for name, value in state.items() if name != "messages"}
-
-
-def _messages_in(value: Any) -> list[Any]:
-    """The messages of models and tools in a field of an update: one, or a list."""
-    values = value if isinstance(value, list) else [value]
-    return [one for one in values if hasattr(one, "tool_calls") or hasattr(one, "tool_call_id")]
-
-
-# ---- host run ----
-# What a run brings for the middleware of an agent: the host's tools and instructions; no framework, no state.
-#
-# It travels in the configuration of the run, which LangGraph hands down to every node and every agent below.
+# ---- The host's side of a run, for the middleware of an agent ----
 
 CONFIG_KEY: Final = "__partstream_host_run"
 """The name in `config["configurable"]`. LangGraph copies names with two underscores into no trace and no checkpoint."""
@@ -518,14 +473,7 @@ CONFIG_KEY: Final = "__partstream_host_run"
 
 @dataclass(frozen=True, slots=True)
 class HostRun:
-    """The host's side of one run.
-
-    Attributes:
-        tools: The host's tools under the names to use.
-        instructions: The host's instructions; may be empty.
-        must_call: Whether the model has to call a tool.
-        model_options: The caller's options for the model.
-    """
+    """The host's side of one run: its tools under the names to use, and its options for the model."""
 
     tools: tuple[Tool, ...] = ()
     instructions: str = ""

@@ -1,4 +1,11 @@
-"""Runs compiled graphs of LangGraph, also those that `create_agent` of LangChain makes."""
+"""Runs compiled graphs of LangGraph, also those that `create_agent` of LangChain makes.
+
+A call of a host's tool gets a placeholder as its result, and the run stops before a model reads it
+(:mod:`partstream.agents.langchain.events`). It goes on in one of three ways: in its thread, where the graph has a
+checkpointer and the thread is as the run left it; with the kept messages, where the graph itself made the calls; else
+it is rebuilt from the conversation. Threads of ended runs are removed from a checkpointer in memory. Of a graph, only
+the attributes are read before its run.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +54,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import Tool
 
 
-# ---- graph parts ----
-# What a compiled graph tells of itself before its run, by its attributes; imports no framework.
+# ---- Parts of a graph ----
 
 _MIDDLEWARE_NODE: Final = "HostToolsMiddleware.before_model"
 """The node that `create_agent` makes of our middleware."""
@@ -58,9 +64,9 @@ _SEAT: Final = "partstream_host_tools"
 
 
 async def forget_thread(graph: Any, thread_id: str) -> None:
-    """Removes the thread of a run that has ended from a checkpointer in memory, which would keep it for ever.
+    """Removes the thread of an ended run from a checkpointer in memory, which would keep it for ever.
 
-    Nobody goes on with such a thread. Other checkpointers keep it, for people to look at.
+    No run goes on with such a thread. Other checkpointers keep it, for people to look at.
     """
     saver = graph.checkpointer
     if any(one.__module__.startswith(_IN_MEMORY) for one in type(saver).__mro__) and hasattr(saver, "adelete_thread"):
@@ -68,7 +74,7 @@ async def forget_thread(graph: Any, thread_id: str) -> None:
 
 
 def tool_nodes_of(graph: Any) -> frozenset[str]:
-    """The nodes that run tools: what a model says there is no answer."""
+    """The nodes that run tools: text of a model there is no answer."""
     return frozenset({"tools", *(name for name, node in _nodes(graph).items() if _tools_of(node))})
 
 
@@ -106,8 +112,7 @@ def _tools_of(node: Any) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-# ---- run input ----
-# What a run of a graph begins with, in each of the ways in which it may go on. Builds values only.
+# ---- The input of a run ----
 
 _THREAD: Final = "thread_id"
 _CHECKPOINT: Final = "checkpoint_id"
@@ -115,12 +120,11 @@ _CHECKPOINT: Final = "checkpoint_id"
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """What a run begins with.
+    """The input of a run.
 
     Attributes:
         value: The graph's input: fields of its state, a `Command`, or None to go on where it stopped.
         update: The fields to write into the stopped graph before; None for nothing.
-        config: The configuration of the run.
         is_new: Whether the thread of the run is its own; otherwise it is that of a stopped run.
     """
 
@@ -164,10 +168,12 @@ def continued(graph: AnsweringGraph, request: AgentRequest, snapshot: Any) -> Ru
     if "asked" in kept:
         answers = resume_values(kept["asked"], request.decisions, request.reply)
         return RunInput(Command(resume=answers) if answers else None, config, is_new=False)
-    results = _results_in_thread(request, snapshot)
-    if results is None:
+    # The host's results go under the ids of their placeholders, whose places they take.
+    messages = snapshot.values.get("messages") if isinstance(snapshot.values, dict) else None
+    places = {one.tool_call_id: one.id for one in messages or () if is_placeholder(one) and one.type == "tool"}
+    if not request.results or not places.keys() >= request.results.keys():
         return None
-    update = {"messages": results}
+    update = {"messages": [result_message(result, places[call_id]) for call_id, result in request.results.items()]}
     if snapshot.next:
         return RunInput(None, config, update, is_new=False)
     return RunInput(update, config, is_new=False)
@@ -191,19 +197,7 @@ def _checkpoint_of(snapshot: Any) -> Any:
     return snapshot.config.get("configurable", {}).get(_CHECKPOINT)
 
 
-def _results_in_thread(request: AgentRequest, snapshot: Any) -> Sequence[Any] | None:
-    """The host's results under the ids of their placeholders, whose places they take; None if one has none."""
-    messages = snapshot.values.get("messages") if isinstance(snapshot.values, dict) else None
-    places = {one.tool_call_id: one.id for one in messages or () if is_placeholder(one) and one.type == "tool"}
-    if not request.results or not places.keys() >= request.results.keys():
-        return None
-    return [result_message(result, places[call_id]) for call_id, result in request.results.items()]
-
-
-# ---- host tool ----
-# The host's tools as tools of LangChain, for graphs that a person's function makes with them.
-#
-# Imports LangChain, which the person's own file has imported before.
+# ---- The host's tools as tools of LangChain, for graphs that a person's function makes with them ----
 
 
 class HostTool(BaseTool):
@@ -233,7 +227,7 @@ def host_tool(tool: Tool) -> HostTool:
     return HostTool(name=tool.name, description=tool.description, args_schema=dict(tool.input_schema or {}))
 
 
-# ---- graphs ----
+# ---- The adapter ----
 
 _NO_CHECKPOINTER: Final = (
     "\n\n(The agent cannot go on with an answer: its graph has no checkpointer. Make it with one, such as "
@@ -260,8 +254,7 @@ class GraphAdapter:
         return [host_tool(tool) for tool in request.tools]
 
     def inner_tools(self, agent: Any) -> Collection[str]:
-        """The names of the tools of a graph and its sub-graphs."""
-        # The names of the tools of a graph and its sub-graphs, without the host's
+        """The names of the tools of a graph and its sub-graphs, without the host's."""
         return frozenset(
             name
             for one in _with_subgraphs(agent.graph if isinstance(agent, AnsweringGraph) else agent)
@@ -284,8 +277,7 @@ class _GraphRun:
         self._events = GraphEvents(names, graph.answer_nodes, tool_nodes_of(graph.graph), graph.output)
 
     async def outputs(self) -> AsyncGenerator[AgentOutput, None]:
-        # The graph with its owner's configuration, and the guard of the run. `with_config` joins callbacks;
-        # before LangGraph 1.1, those given to a run took the place of the graph's own
+        # `with_config` joins callbacks; before LangGraph 1.1, those given to a run took the place of the graph's own.
         graph = self._graph.graph.with_config(dict(self._graph.config)) if self._graph.config else self._graph.graph
         compiled = graph.with_config({"callbacks": [self._guard]})
         start = await self._start(compiled)
@@ -323,19 +315,21 @@ class _GraphRun:
         elif request.resumed is not None and self._has_thread:
             config = thread_config(graph, request, request.resumed.get("thread_id", ""))
             found = continued(graph, request, await compiled.aget_state(config))
-            if found is not None and found.update is not None and not await _updated(compiled, found):
-                found = None
+            if found is not None and found.update is not None:
+                try:
+                    await compiled.aupdate_state(found.config, found.update)
+                except InvalidUpdateError:
+                    # Several nodes have ended at once: LangGraph cannot tell after which of them the run goes on.
+                    found = None
         return found or begun(graph, request, takes_instructions=takes_instructions)
 
-    def _stream(self, compiled: Any, start: RunInput) -> AsyncGenerator[Any, None]:
+    def _stream(self, compiled: Any, start: RunInput) -> Any:
         known = signature(compiled.astream).parameters
         options: dict[str, Any] = {"version": "v2"} if "version" in known else {}
         if self._graph.context is not None:
             options["context"] = self._graph.context
-        stream: AsyncGenerator[Any, None] = compiled.astream(
-            start.value, start.config, stream_mode=list(STREAM_MODES), subgraphs=True, **options
-        )
-        return stream
+        modes = list(STREAM_MODES)
+        return compiled.astream(start.value, start.config, stream_mode=modes, subgraphs=True, **options)
 
     async def _forget(self, config: dict[str, Any]) -> None:
         if self._has_thread:
@@ -348,7 +342,6 @@ class _GraphRun:
             return None
         if self._has_thread:
             snapshot = await self._graph.graph.aget_state(config)
-            # Where a run has stopped, as JSON
             kept = {_THREAD: config["configurable"][_THREAD], _CHECKPOINT: _checkpoint_of(snapshot)}
             return {**kept, "asked": asked.kept} if asked is not None else kept
         if asked is not None or not self._events.ends_at(pending):
@@ -357,18 +350,8 @@ class _GraphRun:
         return None if messages is None else {"messages": messages}
 
 
-async def _updated(compiled: Any, start: RunInput) -> bool:
-    """Whether the thread took the host's results. It does not where several nodes have ended at once: then LangGraph
-    cannot tell after which of them the run goes on."""
-    try:
-        await compiled.aupdate_state(start.config, start.update)
-    except InvalidUpdateError:
-        return False
-    return True
-
-
 def _explained(output: AgentOutput) -> AgentOutput:
-    """A question that nobody can answer says why."""
+    """A question that cannot be answered, with the reason."""
     if isinstance(output, Question):
         return Question(output.text + _NO_CHECKPOINTER, output.id)
     if isinstance(output, ApprovalAsked):

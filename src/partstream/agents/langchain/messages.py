@@ -1,4 +1,11 @@
-"""What the models of a run say: whose text is the answer, what of it was shown, and its tokens. Needs no framework."""
+"""Reads the messages of a run's models: content, calls, usage, and whose text is the answer. Needs no framework.
+
+Content comes from `content_blocks`, the standard form of LangChain core 1.x, in which all packages for models write the
+same. LangChain completes JSON that breaks off (core 1.x, `parse_partial_json`): a call whose response was cut at its
+limit of tokens looks whole in `tool_calls`, with half a path or half a file in its arguments; so the arguments are
+checked as they streamed. The packages for models take the end of the bytes for the end of the response: one that states
+neither a finish reason nor usage was cut.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +29,12 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ToolCallPart
 
 
-# ---- message content ----
-# What a message of a model shows: text, thinking, files, tools that its server runs. Needs no framework.
-#
-# Reads `content_blocks`, the standard form of LangChain core 1.x, in which the packages for models say the same
-# alike.
+# ---- Content ----
 
 _Outputs = list[Any]
 
 _READ_ELSEWHERE: Final = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call"})
-"""Blocks that repeat what the fields of the message say."""
+"""Blocks that repeat the fields of the message."""
 _DEFAULT_MEDIA_TYPE: Final = {
     "image": "image/png",
     "audio": "audio/wav",
@@ -71,16 +74,14 @@ class MessageContent:
         outputs: _Outputs = [TextPart(text)] if text else []
         self._said.add(text)
         for annotation in block.get("annotations") or ():
-            outputs += self._annotation(annotation)
+            name = f"annotation.{annotation.get('type')}"
+            if annotation.get("type") != "citation":
+                outputs.append(Unmapped(name, dict(annotation)))
+                continue
+            url, title = annotation.get("url"), annotation.get("title")
+            citation = Citation(url=url, title=title, name=name, data=dict(annotation))
+            outputs += self._citations.render(citation, self._said, (url, title))
         return outputs
-
-    def _annotation(self, annotation: Mapping[str, Any]) -> _Outputs:
-        name = f"annotation.{annotation.get('type')}"
-        if annotation.get("type") != "citation":
-            return [Unmapped(name, dict(annotation))]
-        url, title = annotation.get("url"), annotation.get("title")
-        citation = Citation(url=url, title=title, name=name, data=dict(annotation))
-        return list(self._citations.render(citation, self._said, (url, title)))
 
     def _refusal(self, block: Mapping[str, Any], _message: Any, _step: int) -> _Outputs:
         text = block.get("refusal") or block.get("text") or ""
@@ -95,7 +96,11 @@ class MessageContent:
 
     def _file(self, block: Mapping[str, Any], _message: Any, _step: int) -> _Outputs:
         kind = block["type"]
-        if data := _bytes_of(block):
+        try:
+            data = b64decode(block.get("base64") or "", validate=True)
+        except (Base64Error, TypeError, ValueError):
+            data = b""
+        if data:
             return [AgentFile(data, block.get("mime_type") or _DEFAULT_MEDIA_TYPE[kind], block.get("name"))]
         link = markdown_link(str(block.get("url") or ""), block.get("name") or kind)
         if link is None:
@@ -129,7 +134,7 @@ _HANDLERS: Final[Mapping[Any, Callable[[MessageContent, Mapping[str, Any], Any, 
     "server_tool_call_chunk": MessageContent._server_call_chunk,  # noqa: SLF001
     "server_tool_result": MessageContent._server_result,  # noqa: SLF001
 }
-"""What becomes of a block, by its type."""
+"""The handler of a block, by its type."""
 
 
 class _ServerCalls:
@@ -142,35 +147,18 @@ class _ServerCalls:
         self._pieces.setdefault(block.get("index"), []).append(block)
 
     def close_all(self, step: int) -> list[InnerCall]:
-        calls = [
-            InnerCall(_first(pieces, "id") or "", _first(pieces, "name") or "tool", _arguments(pieces), step)
-            for pieces in self._pieces.values()
-        ]
+        def first(pieces: list[Mapping[str, Any]], field: str, otherwise: str) -> str:
+            return next((str(piece[field]) for piece in pieces if piece.get(field)), otherwise)
+
+        calls = []
+        for pieces in self._pieces.values():
+            arguments = "".join(str(piece.get("args") or "") for piece in pieces)
+            calls.append(InnerCall(first(pieces, "id", ""), first(pieces, "name", "tool"), arguments, step))
         self._pieces.clear()
         return calls
 
 
-def _bytes_of(block: Mapping[str, Any]) -> bytes:
-    """The bytes that a block holds itself; none where they are somewhere else, or cannot be read."""
-    try:
-        return b64decode(block.get("base64") or "", validate=True)
-    except (Base64Error, TypeError, ValueError):
-        return b""
-
-
-def _first(pieces: list[Mapping[str, Any]], field: str) -> str | None:
-    return next((str(piece[field]) for piece in pieces if piece.get(field)), None)
-
-
-def _arguments(pieces: list[Mapping[str, Any]]) -> str:
-    return "".join(str(piece.get("args") or "") for piece in pieces)
-
-
-# ---- streamed arguments ----
-# The arguments of calls as the model streamed them, to see which are whole. Needs no framework.
-#
-# LangChain completes JSON that breaks off (core 1.x, `parse_partial_json`): a call whose answer was cut at its limit
-# of tokens looks whole in `tool_calls`, with half a path or half a file in its arguments.
+# ---- The arguments of calls as the model streamed them ----
 
 
 class StreamedArguments:
@@ -196,19 +184,15 @@ class StreamedArguments:
         """
         for call in calls:
             text = "".join(self._texts.get(call.call_id, ()))
-            if text and not _is_object(text):
+            try:
+                is_whole = not text or isinstance(loads(text), dict)
+            except JSONDecodeError:
+                is_whole = False
+            if not is_whole:
                 raise ToolArgumentsError(call_id=call.call_id, name=call.name, arguments=text)
 
 
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(loads(text), dict)
-    except JSONDecodeError:
-        return False
-
-
-# ---- finish ----
-# Tokens and the reason of the end, as the messages of LangChain hold them. Source: core 1.x, `UsageMetadata`.
+# ---- Usage and finish reason; `UsageMetadata` of core 1.x ----
 
 _REASON_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason")
 """Where packages for models put the reason: OpenAI and Google, Anthropic, Ollama."""
@@ -263,8 +247,9 @@ class StepTokens:
         if metadata:
             counts = {name: as_count(_at(metadata, path)) for name, path in _COUNTS.items()}
             new = Usage(**counts, raw=dict(metadata))
-            known = self._open.get(message_id)
-            self._open[message_id] = new if known is None else _sum(known, new)
+            known = self._open.get(message_id, Usage())
+            sums = {name: _plus(getattr(known, name), getattr(new, name)) for name in _COUNTS}
+            self._open[message_id] = Usage(**sums, raw={**known.raw, **new.raw})
 
     def close(self, message_id: str) -> list[StepUsage]:
         """The tokens of a message that is whole."""
@@ -307,8 +292,7 @@ class LastFinish:
 
     @property
     def finish(self) -> Finish:
-        """The end of the answer. The packages for models take the end of the bytes for the end of the answer: an answer
-        that says neither why it ended nor what it took was cut."""
+        """The end of the response; a response without a finish reason and usage was cut."""
         if self._is_open and self._reason is None and not self._has_tokens:
             return Finish(Outcome.TRUNCATED, model=self._model, error=TruncatedStreamError("streaming"))
         return Finish(Outcome.COMPLETED, reason=self._reason, model=self._model)
@@ -321,22 +305,17 @@ def _at(metadata: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     return value
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
-    counts = {name: _plus(getattr(one, name), getattr(other, name)) for name in _COUNTS}
-    return Usage(**counts, raw={**one.raw, **other.raw})
-
-
 def _plus(one: int | None, other: int | None) -> int | None:
     return other if one is None else one + (other or 0)
 
 
-# ---- spoken messages ----
+# ---- The messages of a run as they stream ----
 
 _CHUNK: Final = "AIMessageChunk"
 _OF_MODELS: Final = frozenset({"ai", _CHUNK})
 _OF_TOOLS: Final = "tool"
 _HANDED_BACK: Final = "__is_handoff_back"
-"""The mark that langgraph-supervisor puts into the metadata of what no model has said: that an agent hands back."""
+"""The mark of langgraph-supervisor in the metadata of a message that no model made: an agent hands back."""
 
 
 class SpokenMessages:
@@ -371,7 +350,7 @@ class SpokenMessages:
         return self._finish.finish
 
     def know(self, messages: Iterable[Any]) -> None:
-        """Takes the messages that the run begins with: nobody says them now."""
+        """Takes the messages that the run begins with: they are no output."""
         self._known |= {message.id for message in messages if message.id}
 
     def has_said(self, message: Any) -> bool:
@@ -397,7 +376,7 @@ class SpokenMessages:
             self._finish.begin()
             self._chunks = []
         step = self._steps[message_id]
-        # Keeps the pieces with calls of the last message: a run may stop before it is whole
+        # The pieces with calls of the last message: a run may stop before it is whole.
         if pieces := getattr(message, "tool_call_chunks", None):
             self._chunks.append(message)
             self.arguments.add(message_id, pieces)

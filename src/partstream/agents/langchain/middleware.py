@@ -12,12 +12,10 @@ from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 from langgraph.config import get_config
 
-from partstream.agents.langchain.events import PLACEHOLDER, HostRun, function_schema, host_run_in, is_placeholder
+from partstream.agents.langchain.events import PLACEHOLDER, function_schema, host_run_in, is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-
-__all__ = ["HostToolsMiddleware"]
 
 _SEAT: Final = "partstream_host_tools"
 """The name of a tool that no model sees. `create_agent` makes the node of tools only for an agent that has one."""
@@ -63,12 +61,8 @@ class HostToolsMiddleware(AgentMiddleware):
         return _stop_before_model(state)
 
 
-def _run() -> HostRun:
-    return host_run_in(get_config())
-
-
 def _with_host(request: Any) -> Any:
-    run = _run()
+    run = host_run_in(get_config())
     own = [tool for tool in request.tools if getattr(tool, "name", None) != _SEAT]
     changes: dict[str, Any] = {"tools": [*own, *map(function_schema, run.tools)]}
     if run.instructions:
@@ -82,7 +76,7 @@ def _with_host(request: Any) -> Any:
 
 
 def _instructions(request: Any, text: str) -> dict[str, Any]:
-    """The host's instructions behind the agent's own, in the field that the version of LangChain has for them."""
+    """The host's instructions after the agent's own, in the field that the version of LangChain has for them."""
     if not hasattr(request, "system_message"):
         return {"system_prompt": "\n\n".join(filter(None, [request.system_prompt, text]))}
     given = request.system_message
@@ -95,7 +89,7 @@ def _instructions(request: Any, text: str) -> dict[str, Any]:
 
 def _placeholder_for(request: Any) -> ToolMessage | None:
     call = request.tool_call
-    if not _run().is_host_tool(call["name"]):
+    if not host_run_in(get_config()).is_host_tool(call["name"]):
         return None
     return ToolMessage(content=PLACEHOLDER, tool_call_id=call["id"], name=call["name"])
 
