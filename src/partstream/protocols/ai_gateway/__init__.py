@@ -6,8 +6,6 @@ from typing import Final
 
 from partstream.protocols.protocol import Protocol, ServerProtocol, loaded
 
-# ---- ai gateway ----
-
 PROTOCOL: Final = Protocol(
     name="ai-gateway",
     read_response=loaded("partstream.protocols.ai_gateway.read_response", "READ_RESPONSE"),
@@ -21,10 +19,6 @@ PROTOCOL: Final = Protocol(
     spoken_at=loaded("partstream.protocols.ai_gateway", "SPOKEN_AT"),
 )
 
-
-# ---- servers ----
-# The known servers that speak the protocol of the AI Gateway.
-
 _SOURCE: Final = (
     "docs/wires/ai-sdk.md#gateway-requests, the base URLs of AI SDK 7, 6 and 5; recordings of @ai-sdk/gateway"
 )
@@ -33,4 +27,4 @@ SPOKEN_AT: Final = tuple(
     ServerProtocol("vercel", f"https://ai-gateway.vercel.sh/{version}/ai", is_complete=True, reason="", source=_SOURCE)
     for version in ("v4", "v3", "v1")
 )
-"""The newest version first: it is the one that a person gets who names no other."""
+"""The known servers, the newest version first: a person who names no version gets that one."""

@@ -1,4 +1,14 @@
-"""The settings of requests that only the AI Gateway has a place for."""
+"""The AI Gateway's own settings, context edits, specification versions, headers and lists of models.
+
+Each version of the language model specification has a path and a header in the published clients: `/v1/ai` with 2
+(`@ai-sdk/gateway` 2), `/v3/ai` with 3, `/v4/ai` with 4. Which of the two the server reads is not documented, so both
+state the same version here: that of the setting, else that of the base URL.
+
+Anthropic's models can take old content out of conversations that grow long. Servers drop edits that they do not know,
+or refuse the request in words of their own, so every edit is checked before it is sent. Sources: Anthropic's reference
+of context editing (betas `context-management-2025-06-27` and `compact-2026-01-12`) and
+`providerOptions.anthropic.contextManagement` of the AI SDK, as `@ai-sdk/anthropic` 4.0.105 takes it.
+"""
 
 from __future__ import annotations
 
@@ -35,79 +45,56 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import KeyKind
 
 
-# ---- context management ----
-# How a conversation is kept short on the provider's side: Anthropic's edits, as values; reads no setting.
-#
-# Sources: Anthropic's reference of context editing (beta `context-management-2025-06-27`, `compact-2026-01-12`) and
-# the field names of the AI SDK's `providerOptions.anthropic.contextManagement`, as its version 4.0.105 takes them.
+# ---- Context edits ----
 
 CLEAR_TOOL_USES: Final = "clear_tool_uses_20250919"
 CLEAR_THINKING: Final = "clear_thinking_20251015"
 COMPACT: Final = "compact_20260112"
 
-_CREATOR: Final = "anthropic/"
-_PROVIDER: Final = "anthropic"
 _WITHOUT_EDITS: Final = "anthropic/claude-3"
 """The models before Claude 4, which refuse edits: "Context editing", section "Supported models", of Anthropic's API."""
 
 _TRIGGER_SHARE: Final = 0.7
 """The share of the input limit. Copilot (seen in 0.67) begins its own compaction later, at 0.78 to 0.82."""
-_KEPT_TOOL_USES: Final = 5
-_CLEARED_SHARE: Final = 0.1
-_LEAST_CLEARED: Final = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class ContextManagement:
-    """What an upstream is asked to take out of conversations that grow long.
+    """The edits that an upstream makes to conversations that grow long.
 
     Attributes:
-        is_on: Whether it is asked at all.
-        edits: What to take out and when, in the AI SDK's words; empty for edits by the limits of the model, which only
-            models get that know edits (docs/decisions/0007).
+        is_on: Whether any are requested.
+        edits: The edits in the AI SDK's words; empty for edits by the limits of the model, which only models get that
+            know edits (docs/decisions/0007).
     """
 
     is_on: bool = True
     edits: tuple[Mapping[str, Any], ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether somebody asks for anything."""
         return self.is_on
 
     def provider_options(self, model_id: str, max_input_tokens: int) -> dict[str, dict[str, Any]]:
-        """The options for the providers behind a gateway; none for models that know no edits.
+        """The options for the gateway's providers; none for models that know no edits.
 
         Args:
-            model_id: With its creator, such as `anthropic/claude-sonnet-4.5`: only the creator says what a model knows.
+            model_id: With its creator, such as `anthropic/claude-sonnet-4.5`, which alone tells what a model knows.
             max_input_tokens: The input limit of the model.
         """
-        if not self.is_on or not model_id.startswith(_CREATOR):
+        if not self.is_on or not model_id.startswith("anthropic/"):
             return {}
         if not self.edits and model_id.startswith(_WITHOUT_EDITS):
             return {}
-        edits = self.edits or (_edit_by_limit(max_input_tokens),)
-        return {_PROVIDER: {"contextManagement": {"edits": [dict(edit) for edit in edits]}}}
+        # Clears the results of old tool calls, and only when that is worth the prompt cache, which it empties.
+        by_limit: dict[str, Any] = {
+            "type": CLEAR_TOOL_USES,
+            "trigger": {"type": "input_tokens", "value": max(1, int(max_input_tokens * _TRIGGER_SHARE))},
+            "keep": {"type": "tool_uses", "value": 5},
+            "clearAtLeast": {"type": "input_tokens", "value": max(5000, int(max_input_tokens * 0.1))},
+        }
+        edits = self.edits or (by_limit,)
+        return {"anthropic": {"contextManagement": {"edits": [dict(edit) for edit in edits]}}}
 
-
-def _edit_by_limit(max_input_tokens: int) -> dict[str, Any]:
-    """Clears the results of old tool calls, and only when that is worth the prompt cache, which it empties."""
-    return {
-        "type": CLEAR_TOOL_USES,
-        "trigger": {"type": "input_tokens", "value": max(1, int(max_input_tokens * _TRIGGER_SHARE))},
-        "keep": {"type": "tool_uses", "value": _KEPT_TOOL_USES},
-        "clearAtLeast": {
-            "type": "input_tokens",
-            "value": max(_LEAST_CLEARED, int(max_input_tokens * _CLEARED_SHARE)),
-        },
-    }
-
-
-# ---- context edits ----
-# Reads from JSON what an upstream is asked to take out of long conversations; every edit is checked before it is
-# sent.
-#
-# The servers drop what they do not know, or refuse the request in words of their own: so nothing unknown gets
-# through.
 
 _LEAST_COMPACTED: Final = 50_000
 """Input tokens below which Anthropic does not compact."""
@@ -117,7 +104,7 @@ def read_context_management(value: Any, where: str) -> ContextManagement:
     """The setting: `off`, `on`, or `{"edits": [...]}` in the AI SDK's words.
 
     Raises:
-        ConfigurationError: It is none of these, or an edit is not one that can be asked for.
+        ConfigurationError: It is none of these, or holds an edit that is not possible.
     """
     if isinstance(value, ContextManagement):
         return value
@@ -128,7 +115,12 @@ def read_context_management(value: Any, where: str) -> ContextManagement:
     edits = tuple(_edit(edit, f"{where}.edits[{number}]") for number, edit in enumerate(value["edits"]))
     if not edits:
         raise ConfigurationError(f"{where}.edits", "an empty list", "at least one edit, or off")
-    _check_order([edit["type"] for edit in edits], f"{where}.edits")
+    kinds = [edit["type"] for edit in edits]
+    twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
+    if twice is not None:
+        raise ConfigurationError(f"{where}.edits", f"{twice} twice", "each edit once")
+    if CLEAR_THINKING in kinds[1:]:
+        raise ConfigurationError(f"{where}.edits", f"{CLEAR_THINKING} behind another edit", f"{CLEAR_THINKING} first")
     return ContextManagement(True, edits)
 
 
@@ -147,14 +139,6 @@ def _edit(value: Any, where: str) -> Mapping[str, Any]:
     return fields
 
 
-def _check_order(kinds: list[str], where: str) -> None:
-    twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
-    if twice is not None:
-        raise ConfigurationError(where, f"{twice} twice", "each edit once")
-    if CLEAR_THINKING in kinds[1:]:
-        raise ConfigurationError(where, f"{CLEAR_THINKING} behind another edit", f"{CLEAR_THINKING} first")
-
-
 def _amount(*kinds: str, least: int) -> Kind:
     """Such as `{"type": "input_tokens", "value": 5000}`."""
 
@@ -171,10 +155,11 @@ def _amount(*kinds: str, least: int) -> Kind:
 
 
 _THINKING_TURNS: Final = _amount("thinking_turns", least=1)
-
-
-def _kept_thinking(value: Any, where: str) -> Any:
-    return value if value == "all" else _THINKING_TURNS.read(value, where)
+_KEPT_THINKING: Final = Kind(
+    ValueForm.OBJECT,
+    lambda value, where: value if value == "all" else _THINKING_TURNS.read(value, where),
+    {"anyOf": [{"const": "all"}, _THINKING_TURNS.schema]},
+)
 
 
 def _never(value: Any, where: str) -> bool:
@@ -197,16 +182,14 @@ _EDITS: Final[Mapping[str, Mapping[str, Kind]]] = {
         "clearToolInputs": BOOLEAN,
         "excludeTools": Kind(ValueForm.LIST, _names, STRINGS.schema),
     },
-    CLEAR_THINKING: {
-        "keep": Kind(ValueForm.OBJECT, _kept_thinking, {"anyOf": [{"const": "all"}, _THINKING_TURNS.schema]}),
-    },
+    CLEAR_THINKING: {"keep": _KEPT_THINKING},
     COMPACT: {
         "trigger": _amount("input_tokens", least=_LEAST_COMPACTED),
         "pauseAfterCompaction": Kind(ValueForm.BOOLEAN, _never, {"const": False}),
         "instructions": TEXT,
     },
 }
-"""The edits and their fields; source: `@ai-sdk/anthropic` 4.0.105 and Anthropic's reference."""
+"""The edits and their fields."""
 
 
 def _edit_schema(kind: str, fields: Mapping[str, Kind]) -> dict[str, Any]:
@@ -245,7 +228,7 @@ CONTEXT_MANAGEMENT: Final = Kind(
 )
 
 
-# ---- settings ----
+# ---- Settings ----
 
 SPECIFICATION_VERSIONS: Final = (2, 3, 4)
 """The versions of the language model specification."""
@@ -256,11 +239,10 @@ class AIGatewaySettings:
     """The request settings of the AI Gateway alone.
 
     Attributes:
-        specification_version: The version of the specification that requests are written in; None for the one that the
-            base URL says.
-        provider_options: What the providers behind the gateway are told in their own words, by the provider's name.
-        context_management: What these providers are asked to take out of conversations that grow long.
-        team: In whose name a request is made, where the key is good for several teams; None for the key's own.
+        specification_version: The version of the specification of requests; None for that of the base URL.
+        provider_options: Options for the gateway's providers in their own words, by the provider's name.
+        context_management: The edits that these providers make to conversations that grow long.
+        team: The team that makes the request, where the key is good for several teams; None for the key's own.
     """
 
     specification_version: int | None = None
@@ -321,11 +303,7 @@ OWN_SETTINGS: Final = OwnSettings(
 )
 
 
-# ---- specification ----
-# Which version of the language model specification a request is written in: what is set, else what the URL says.
-#
-# The published clients name it in a header and in the path alike: `/v1/ai` with 2 (`@ai-sdk/gateway` 2), `/v3/ai`
-# with 3, `/v4/ai` with 4. What the server goes by is not documented, so both say the same here.
+# ---- Specification versions, headers and lists of models ----
 
 LATEST: Final = 4
 _PATH: Final = re.compile(r"/v([1-4])/ai/?")

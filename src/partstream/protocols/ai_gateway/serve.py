@@ -1,11 +1,16 @@
-"""Reads a request of the AI Gateway, as a server does: the model, the version and whether to stream stand in headers.
+"""Reads requests of the AI Gateway and writes its responses, as a server does, in versions 2, 3 and 4.
 
-The shape is checked by the version that the client names. What has the wrong type, or a type that there is not, is
-refused with its place; what is understood and has no place among VS Code's values is collected
-(:attr:`partstream.lm.outputs.Asked.unmapped`), and so is every field that the published types do not have.
+The model, the version and whether to stream are in headers. The shape of a request is checked by tables for the version
+that the client names. A wrong or unknown type is refused with its place. Known content without a place among VS Code's
+values is collected (:attr:`partstream.lm.outputs.InboundRequest.unmapped`), and so is every field that the published
+types do not have: approvals, calls that the provider itself has run, files that only a provider can reach, options of a
+provider on anything but reasoning and calls.
 
-Source: `LanguageModelV2CallOptions` to `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38, and the requests recorded
-in tests/fixtures/ai_sdk.
+A response is the stream of a provider. Unknown numbers are left out, because JSON has no undefined; none becomes 0. The
+published client accepts in the list of models only those of its own version; its base path tells the version.
+
+Source: `LanguageModelV2CallOptions`, `…Prompt` and `…StreamPart` to `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and
+4.0.38, `gateway-config.json` of the recordings, and the requests recorded in tests/fixtures/ai_sdk.
 """
 
 from __future__ import annotations
@@ -70,20 +75,14 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import ServedModel, WireRequest
 
 
-# ---- read prompt ----
-# The prompt of a request as VS Code's messages; its shape was checked before.
-#
-# What a message says and no part has a place for is collected, by its place in the request: approvals, what the
-# provider itself has run, files that only a provider can reach, options of a provider on anything but reasoning and
-# calls.
+# ---- The prompt as VS Code's messages, after its shape was checked ----
 
 DENIED: Final = "The tool was not run: its execution was denied."
-"""The result of a call that somebody has forbidden without a word."""
+"""The result of a call that was forbidden without a reason."""
 
-_READ_PROMPT_OPTIONS: Final = "providerOptions"
+_OPTIONS_FIELD: Final = "providerOptions"
 _OF_THE_GATEWAY: Final = "gateway"
-"""What the gateway said of an answer, given back by clients that give everything back."""
-
+"""The gateway's own metadata of a response, which some clients give back."""
 
 _Calls: TypeAlias = "dict[str, Mapping[str, Any]]"
 """The calls of the messages so far as they came, by their ids."""
@@ -128,9 +127,8 @@ def _tool(content: Any, where: str, calls: _Calls, unmapped: dict[str, Any]) -> 
         call = calls.get(part["toolCallId"], {})
         if call.get("toolName", part["toolName"]) != part["toolName"]:
             unmapped[f"{where}[{place}].toolName"] = part["toolName"]
-        if part.get(_READ_PROMPT_OPTIONS) != call.get(
-            _READ_PROMPT_OPTIONS
-        ):  # clients repeat at the result what they give back at its call
+        # Clients repeat at the result what they give back at its call.
+        if part.get(_OPTIONS_FIELD) != call.get(_OPTIONS_FIELD):
             _collect_options(part, f"{where}[{place}]", unmapped)
         parts.append(_result(part, f"{where}[{place}].output", unmapped))
     return parts
@@ -142,8 +140,6 @@ _ROLES: Final[dict[str, Callable[[Any, str, _Calls, dict[str, Any]], list[Messag
     "assistant": _assistant,
     "tool": _tool,
 }
-
-# ---- what the model said ----
 
 
 class _Answer:
@@ -157,7 +153,6 @@ class _Answer:
         self._place = AnswerPlace()
 
     def read(self, part: Mapping[str, Any], where: str) -> None:
-        """Takes the next part."""
         read = _PARTS.get(part["type"])
         if read is None or part.get("providerExecuted") is True:
             self._unmapped[where] = part
@@ -165,8 +160,8 @@ class _Answer:
             read(self, part, where)
 
     def text(self, part: Mapping[str, Any], where: str) -> None:
-        """Visible text; the summary of a compacted conversation is none, and goes back to its provider alone."""
-        options = part.get(_READ_PROMPT_OPTIONS) or {}
+        """Visible text; the summary of a compacted conversation is not, and goes back to its provider alone."""
+        options = part.get(_OPTIONS_FIELD) or {}
         if is_summary(options):
             self._carry({"type": SUMMARY, "text": part["text"]}, options, "")
             return
@@ -181,12 +176,12 @@ class _Answer:
         self.parts += _shown(part, where, self._unmapped)
 
     def reasoning(self, part: Mapping[str, Any], _where: str) -> None:
-        """A block of reasoning, with what its provider wants back."""
-        self._carry({"type": REASONING, "text": part["text"]}, part.get(_READ_PROMPT_OPTIONS) or {}, part["text"])
+        """A block of reasoning, with its provider's options."""
+        self._carry({"type": REASONING, "text": part["text"]}, part.get(_OPTIONS_FIELD) or {}, part["text"])
 
     def call(self, part: Mapping[str, Any], _where: str) -> None:
-        """A call, and before it what its provider said about it."""
-        self._carry({"type": TOOL_CALL, "toolCallId": part["toolCallId"]}, part.get(_READ_PROMPT_OPTIONS) or {}, "")
+        """A call, after its provider's options."""
+        self._carry({"type": TOOL_CALL, "toolCallId": part["toolCallId"]}, part.get(_OPTIONS_FIELD) or {}, "")
         self.calls[part["toolCallId"]] = part
         self._place.add_call()
         self.parts.append(tool_call_part(part["toolCallId"], part["toolName"], part["input"]))
@@ -196,7 +191,7 @@ class _Answer:
         own, foreign, beside, thought_id = unwrap({name: options[name] for name in options if name != _OF_THE_GATEWAY})
         new = [dict(foreign)] if foreign is not None else []
         if any(own.values()):
-            new.append({**item, _READ_PROMPT_OPTIONS: own})
+            new.append({**item, _OPTIONS_FIELD: own})
         self._items += [{**one, PLACE: self._place.value} for one in new]
         metadata = {**beside, **({ITEMS: list(self._items)} if new else {})}
         if text or metadata:
@@ -210,8 +205,6 @@ _PARTS: Final[dict[str, Callable[[_Answer, Mapping[str, Any], str], None]]] = {
     "tool-call": _Answer.call,
 }
 """Every part that has a place, by its type."""
-
-# ---- texts, files and results ----
 
 
 def _shown(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> list[TextPart | DataPart]:
@@ -238,52 +231,34 @@ def _result(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> To
     return unchecked_part(ToolResultPart, part["toolCallId"], tuple(content), is_error)
 
 
-def _text_output(output: Mapping[str, Any], _where: str, _unmapped: dict[str, Any]) -> list[ToolResultContent]:
-    return [TextPart(output["value"])] if output["value"] else []
-
-
-def _json_output(output: Mapping[str, Any], _where: str, _unmapped: dict[str, Any]) -> list[ToolResultContent]:
-    return [DataPart.json(output["value"])]
-
-
-def _content_output(output: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> list[ToolResultContent]:
-    return [said for place, item in enumerate(output["value"]) for said in _shown(item, f"{where}[{place}]", unmapped)]
-
-
 _OUTPUTS: Final[dict[str, Callable[[Mapping[str, Any], str, dict[str, Any]], list[ToolResultContent]]]] = {
-    "text": _text_output,
-    "json": _json_output,
-    "error-text": _text_output,
-    "error-json": _json_output,
-    "content": _content_output,
+    **dict.fromkeys(
+        ("text", "error-text"),
+        lambda output, _where, _unmapped: [TextPart(output["value"])] if output["value"] else [],
+    ),
+    **dict.fromkeys(("json", "error-json"), lambda output, _where, _unmapped: [DataPart.json(output["value"])]),
+    "content": lambda output, where, unmapped: [
+        part for place, item in enumerate(output["value"]) for part in _shown(item, f"{where}[{place}]", unmapped)
+    ],
     "execution-denied": lambda output, _where, _unmapped: [TextPart(output.get("reason") or DENIED)],
 }
 
 
 def _collect_options(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> None:
-    """Notes what is asked of a provider about a text or a file; what the gateway said of it is of no further use."""
-    options = {name: value for name, value in (part.get(_READ_PROMPT_OPTIONS) or {}).items() if name != _OF_THE_GATEWAY}
+    """Collects a provider's options of a text or a file, without the gateway's own metadata."""
+    options = {name: value for name, value in (part.get(_OPTIONS_FIELD) or {}).items() if name != _OF_THE_GATEWAY}
     if options:
-        unmapped[f"{where}.{_READ_PROMPT_OPTIONS}"] = options
+        unmapped[f"{where}.{_OPTIONS_FIELD}"] = options
 
 
-# ---- shapes ----
-# Checks JSON values against shapes: says what is wrong where, and collects what no field has a place for.
-#
-# Knows what a shape is, and nothing of the protocol.
+# ---- Shapes of JSON values; they know nothing of the protocol ----
 
 Check: TypeAlias = "Callable[[Any, str, dict[str, Any]], None]"
-"""Takes a value, the place where it stands and what was collected so far; raises :class:`InvalidRequestError`."""
+"""Takes a value, its place and the values collected so far; raises :class:`InvalidRequestError`."""
 
 
 class ObjectShape(NamedTuple):
-    """The fields of an object; any other is collected as it is.
-
-    Attributes:
-        required: Those that must be there.
-        optional: Those that may be there.
-        unplaced: Further ones that may be there: they are checked, and collected, because nothing has a place for them.
-    """
+    """The fields of an object; any other is collected as it is, and `unplaced` ones are checked as well."""
 
     required: Mapping[str, Check]
     optional: Mapping[str, Check] = MappingProxyType({})
@@ -331,9 +306,6 @@ def _object(value: object, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise InvalidRequestError(where or "body", type_name(value), "an object")
     return value
-
-
-# ---- checks of single values ----
 
 
 def _of_type(types: tuple[type, ...], expected: str) -> Check:
@@ -422,43 +394,36 @@ def type_name(value: object) -> str:
     return "null" if value is None else type(value).__name__
 
 
-# ---- prompt shapes ----
-# Which prompts there are in each version of the specification, as tables; knows nothing of what a prompt means.
-#
-# Source: `LanguageModelV2Prompt`, `LanguageModelV3Prompt` and `LanguageModelV4Prompt` of `@ai-sdk/provider` 2.0.5,
-# 3.0.19 and 4.0.38.
+# ---- The shapes of prompts in each version ----
 
 VERSIONS: Final = ("2", "3", "4")
-"""The versions of the specification that there are."""
+"""The versions of the specification."""
 
 PROVIDER_OPTIONS: Final = object_of(object_of(any_json))
 """An object for each provider."""
 
-_PROMPT_SHAPES_OPTIONS: Final[dict[str, Check]] = {"providerOptions": PROVIDER_OPTIONS}
+_PROVIDER_OPTIONS: Final[dict[str, Check]] = {"providerOptions": PROVIDER_OPTIONS}
 
 
 def prompt_of(version: str) -> Check:
     """The check of a whole prompt in one version of the specification."""
 
+    contents = _CONTENTS[version]
+
+    def check_message(message: object, where: str, unmapped: dict[str, Any]) -> None:
+        role = message.get("role") if isinstance(message, dict) else None
+        if not isinstance(role, str) or role not in contents:
+            got = repr(role) if isinstance(message, dict) else type_name(message)
+            raise InvalidRequestError(f"{where}.role", got, f"one of {', '.join(contents)}")
+        shape = ObjectShape({"role": string, "content": contents[role]}, unplaced=_PROVIDER_OPTIONS)
+        check_object(message, where, shape, unmapped)
+
     def check(prompt: object, where: str, unmapped: dict[str, Any]) -> None:
         if prompt == []:
             raise InvalidRequestError(where, "an empty list", "at least one message")
-        list_of(lambda message, place, found: _check_message(message, place, version, found))(prompt, where, unmapped)
+        list_of(check_message)(prompt, where, unmapped)
 
     return check
-
-
-def _check_message(message: object, where: str, version: str, unmapped: dict[str, Any]) -> None:
-    contents = _CONTENTS[version]
-    role = message.get("role") if isinstance(message, dict) else None
-    if not isinstance(role, str) or role not in contents:
-        got = repr(role) if isinstance(message, dict) else type_name(message)
-        raise InvalidRequestError(f"{where}.role", got, f"one of {', '.join(contents)}")
-    shape = ObjectShape({"role": string, "content": contents[role]}, unplaced=_PROMPT_SHAPES_OPTIONS)
-    check_object(message, where, shape, unmapped)
-
-
-# ---- files ----
 
 
 def _file_text(value: Any, where: str, unmapped: dict[str, Any]) -> None:
@@ -490,20 +455,18 @@ _TAGGED_DATA: Final[dict[str, ObjectShape]] = _BYTES | {
     "text": ObjectShape({"text": string}),
 }
 
-# `originalUrl` is where the SDK has fetched the bytes: who has them needs it no more.
+# `originalUrl` is where the SDK has fetched the bytes; with the bytes, it is not needed.
 _FILE: Final[dict[str, ObjectShape]] = {
     **dict.fromkeys(
         ("2", "3"),
         ObjectShape(
             {"data": _file_text, "mediaType": string},
             {"originalUrl": string, "filename": string},
-            _PROMPT_SHAPES_OPTIONS,
+            _PROVIDER_OPTIONS,
         ),
     ),
-    "4": ObjectShape({"data": tagged(_TAGGED_DATA), "mediaType": string}, {"filename": string}, _PROMPT_SHAPES_OPTIONS),
+    "4": ObjectShape({"data": tagged(_TAGGED_DATA), "mediaType": string}, {"filename": string}, _PROVIDER_OPTIONS),
 }
-
-# ---- what a tool gave ----
 
 
 def _file_id(value: object, where: str, unmapped: dict[str, Any]) -> None:
@@ -511,7 +474,7 @@ def _file_id(value: object, where: str, unmapped: dict[str, Any]) -> None:
     check(value, where, unmapped)
 
 
-_TEXT_ITEM: Final = ObjectShape({"text": string}, unplaced=_PROMPT_SHAPES_OPTIONS)
+_TEXT_ITEM: Final = ObjectShape({"text": string}, unplaced=_PROVIDER_OPTIONS)
 _OUTPUT_ITEMS: Final[dict[str, dict[str, ObjectShape]]] = {
     "2": {
         "text": ObjectShape({"text": string}),
@@ -519,28 +482,26 @@ _OUTPUT_ITEMS: Final[dict[str, dict[str, ObjectShape]]] = {
     },
     "3": {
         "text": _TEXT_ITEM,
-        "file-data": ObjectShape(
-            {"data": base64_text, "mediaType": string}, {"filename": string}, _PROMPT_SHAPES_OPTIONS
-        ),
-        "file-url": ObjectShape({"url": _url}, {"mediaType": string}, _PROMPT_SHAPES_OPTIONS),
-        "file-id": ObjectShape({"fileId": _file_id}, unplaced=_PROMPT_SHAPES_OPTIONS),
-        "image-data": ObjectShape({"data": base64_text, "mediaType": string}, unplaced=_PROMPT_SHAPES_OPTIONS),
-        "image-url": ObjectShape({"url": _url}, unplaced=_PROMPT_SHAPES_OPTIONS),
-        "image-file-id": ObjectShape({"fileId": _file_id}, unplaced=_PROMPT_SHAPES_OPTIONS),
-        "custom": ObjectShape({}, unplaced=_PROMPT_SHAPES_OPTIONS),
+        "file-data": ObjectShape({"data": base64_text, "mediaType": string}, {"filename": string}, _PROVIDER_OPTIONS),
+        "file-url": ObjectShape({"url": _url}, {"mediaType": string}, _PROVIDER_OPTIONS),
+        "file-id": ObjectShape({"fileId": _file_id}, unplaced=_PROVIDER_OPTIONS),
+        "image-data": ObjectShape({"data": base64_text, "mediaType": string}, unplaced=_PROVIDER_OPTIONS),
+        "image-url": ObjectShape({"url": _url}, unplaced=_PROVIDER_OPTIONS),
+        "image-file-id": ObjectShape({"fileId": _file_id}, unplaced=_PROVIDER_OPTIONS),
+        "custom": ObjectShape({}, unplaced=_PROVIDER_OPTIONS),
     },
     "4": {
         "text": _TEXT_ITEM,
         "file": ObjectShape(
-            {"data": tagged(_TAGGED_DATA), "mediaType": string}, {"filename": string}, _PROMPT_SHAPES_OPTIONS
+            {"data": tagged(_TAGGED_DATA), "mediaType": string}, {"filename": string}, _PROVIDER_OPTIONS
         ),
-        "custom": ObjectShape({}, unplaced=_PROMPT_SHAPES_OPTIONS),
+        "custom": ObjectShape({}, unplaced=_PROVIDER_OPTIONS),
     },
 }
 
 
 def _outputs(version: str) -> dict[str, ObjectShape]:
-    more = {} if version == "2" else _PROMPT_SHAPES_OPTIONS
+    more = {} if version == "2" else _PROVIDER_OPTIONS
     shapes = {
         "text": ObjectShape({"value": string}, unplaced=more),
         "json": ObjectShape({"value": any_json}, unplaced=more),
@@ -551,11 +512,8 @@ def _outputs(version: str) -> dict[str, ObjectShape]:
     return shapes if version == "2" else shapes | {"execution-denied": ObjectShape({}, {"reason": string}, more)}
 
 
-# ---- parts ----
-
-
 def _tool_input(value: object, where: str, unmapped: dict[str, Any]) -> None:
-    """In a prompt an object, in an answer JSON text: a string here was taken from there unread."""
+    """An object in a prompt, JSON text in a response: a string was copied from a response without a look at it."""
     if not isinstance(value, dict):
         raise InvalidRequestError(where, type_name(value), "the input as an object, not as text")
     any_json(value, where, unmapped)
@@ -563,28 +521,28 @@ def _tool_input(value: object, where: str, unmapped: dict[str, Any]) -> None:
 
 def _parts(version: str) -> dict[str, ObjectShape]:
     parts = {
-        "text": ObjectShape({"text": string}, _PROMPT_SHAPES_OPTIONS),
-        "reasoning": ObjectShape({"text": string}, _PROMPT_SHAPES_OPTIONS),
+        "text": ObjectShape({"text": string}, _PROVIDER_OPTIONS),
+        "reasoning": ObjectShape({"text": string}, _PROVIDER_OPTIONS),
         "file": _FILE[version],
         "tool-call": ObjectShape(
             {"toolCallId": string, "toolName": string, "input": _tool_input},
-            {"providerExecuted": boolean, **_PROMPT_SHAPES_OPTIONS},
+            {"providerExecuted": boolean, **_PROVIDER_OPTIONS},
         ),
         "tool-result": ObjectShape(
-            {"toolCallId": string, "toolName": string, "output": tagged(_outputs(version))}, _PROMPT_SHAPES_OPTIONS
+            {"toolCallId": string, "toolName": string, "output": tagged(_outputs(version))}, _PROVIDER_OPTIONS
         ),
     }
     if version != "2":
         parts["tool-approval-response"] = ObjectShape(
-            {"approvalId": string, "approved": boolean}, {"reason": string, **_PROMPT_SHAPES_OPTIONS}
+            {"approvalId": string, "approved": boolean}, {"reason": string, **_PROVIDER_OPTIONS}
         )
     if version == "4":
-        parts["custom"] = ObjectShape({"kind": string}, _PROMPT_SHAPES_OPTIONS)
-        parts["reasoning-file"] = ObjectShape({"data": tagged(_BYTES), "mediaType": string}, _PROMPT_SHAPES_OPTIONS)
+        parts["custom"] = ObjectShape({"kind": string}, _PROVIDER_OPTIONS)
+        parts["reasoning-file"] = ObjectShape({"data": tagged(_BYTES), "mediaType": string}, _PROVIDER_OPTIONS)
     return parts
 
 
-_PROMPT_SHAPES_ROLES: Final[dict[str, tuple[str, ...]]] = {
+_PARTS_OF_ROLE: Final[dict[str, tuple[str, ...]]] = {
     "user": ("text", "file"),
     "assistant": ("text", "file", "reasoning", "tool-call", "tool-result", "custom", "reasoning-file"),
     "tool": ("tool-result", "tool-approval-response"),
@@ -593,22 +551,14 @@ _PROMPT_SHAPES_ROLES: Final[dict[str, tuple[str, ...]]] = {
 
 def _contents(version: str) -> dict[str, Check]:
     parts = _parts(version)
-
-    def content(names: tuple[str, ...]) -> Check:
-        shapes: Mapping[str, ObjectShape] = {name: parts[name] for name in names if name in parts}
-
-        def check_part(value: object, where: str, unmapped: dict[str, Any]) -> None:
-            check_tagged(value, where, shapes, unmapped)
-
-        return list_of(check_part)
-
-    return {"system": string, **{role: content(names) for role, names in _PROMPT_SHAPES_ROLES.items()}}
+    named = {role: {name: parts[name] for name in names if name in parts} for role, names in _PARTS_OF_ROLE.items()}
+    return {"system": string, **{role: list_of(tagged(shapes)) for role, shapes in named.items()}}
 
 
 _CONTENTS: Final[dict[str, dict[str, Check]]] = {version: _contents(version) for version in VERSIONS}
 
 
-# ---- read request ----
+# ---- The request ----
 
 
 def read_request(request: WireRequest) -> InboundRequest:
@@ -657,9 +607,6 @@ def _got(value: str | None) -> str:
     return "nothing" if value is None else repr(value)
 
 
-# ---- the shape of the body ----
-
-
 def _tools(version: str) -> Check:
     required: dict[str, Check] = {"name": string, "inputSchema": object_of(any_json)}
     described: dict[str, Check] = {"description": string}
@@ -690,7 +637,7 @@ _OPTIONS: Final[dict[str, Check]] = {
     "responseFormat": tagged(_RESPONSE_FORMATS),
     "providerOptions": PROVIDER_OPTIONS,
 }
-"""What a client may choose; it stands in the options of the request under the same names."""
+"""The options of a client, which are options of the request under the same names."""
 
 
 def _body(version: str) -> ObjectShape:
@@ -707,8 +654,6 @@ def _body(version: str) -> ObjectShape:
 
 
 _BODY: Final[dict[str, ObjectShape]] = {version: _body(version) for version in VERSIONS}
-
-# ---- tools ----
 
 
 def _choose(
@@ -740,16 +685,13 @@ def _choose(
 READ_REQUEST: Final = RequestReaderSpec(read=read_request)
 
 
-# ---- ending ----
-# How an answer ends in each version of the specification: finish reason, usage and errors as a provider says them.
-#
-# What is not known is left out, as JSON has no undefined; nothing unknown becomes 0.
+# ---- The end of a response: finish reason, usage and errors ----
 
 _UNSAID: Final = FinishReason(UnifiedFinishReason.OTHER)
 
 
 def end_chunks(finish: Finish, version: int) -> list[Chunk]:
-    """The last chunks of an answer: who answered, what went wrong, and the `finish`."""
+    """The last chunks of a response: its ids, its error and the `finish`."""
     chunks: list[Chunk] = []
     identity = known(id=finish.response_id, modelId=finish.model)
     if identity:
@@ -799,11 +741,7 @@ def _nested(reason: FinishReason, usage: Usage) -> Chunk:
 _ENDS: Final[dict[int, Callable[[FinishReason, Usage], Chunk]]] = {2: _flat, 3: _nested, 4: _nested}
 
 
-# ---- served documents ----
-# The list for the AI Gateway's own client, which accepts only models of its version of the specification.
-#
-# Source: `gateway-config.json` of the recordings. The base path of a client says its version: `/v1/ai` speaks version
-# 2.
+# ---- The list of models for the published client ----
 
 _VERSIONS: Final[Mapping[str, str]] = MappingProxyType({"/v3/ai": "3", "/v1/ai": "2", "/v4/ai": "4"})
 """The version of the specification, by the base path of each major version of the published client."""
@@ -812,32 +750,28 @@ _NEWEST: Final = "4"
 
 
 def _configuration(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-    version = _VERSIONS.get(request.base_path, _NEWEST)
-    return 200, {"models": [_entry(model, version) for model in models]}
-
-
-def _entry(model: ServedModel, version: str) -> dict[str, Any]:
-    return {
-        "id": model.id,
-        "name": model.name,
-        "description": None,
-        "pricing": {"input": model.input_price, "output": model.output_price},
-        "specification": {"specificationVersion": f"v{version}", "provider": "partstream", "modelId": model.id},
-        "modelType": "language",
-    }
+    version = f"v{_VERSIONS.get(request.base_path, _NEWEST)}"
+    entries = [
+        {
+            "id": model.id,
+            "name": model.name,
+            "description": None,
+            "pricing": {"input": model.input_price, "output": model.output_price},
+            "specification": {"specificationVersion": version, "provider": "partstream", "modelId": model.id},
+            "modelType": "language",
+        }
+        for model in models
+    ]
+    return 200, {"models": entries}
 
 
 DOCUMENTS: Final = (ServedDocument("GET", "/config", _configuration),)
 
 
-# ---- write response ----
-# Writes an answer as the stream parts of a provider, in versions 2, 3 and 4 of the specification.
-#
-# Source: `LanguageModelV2StreamPart`, `V3` and `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38; which of them a
-# client speaks, it says in a header.
+# ---- The response as the stream parts of a provider ----
 
 _HAS_CITATIONS: Final = 4
-"""The first version in which the end of a text says which spans its sources stand for; files are tagged since then."""
+"""The first version in which the end of a text states the spans of its sources, and files are tagged."""
 
 
 def _close(version: int, kind: str, block_id: str, said: Metadata, cited: Sequence[Chunk]) -> list[Chunk]:
@@ -872,9 +806,8 @@ _FORMS: Final = {
 }
 
 
-# The finish part ends the stream; the published client takes `[DONE]` and does not need it.
-# One line of data, and no other field
-# The writer in the version that the client speaks; who asked over another protocol gets the latest
+# The finish part ends the stream; the published client takes `[DONE]` and does not need it. A client of another
+# protocol gets the latest version.
 WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=lambda asked, reply: ChunkWriter(_FORMS.get(asked.dialect, _FORMS[str(LATEST)]), asked, reply),
     frame=lambda chunk: b"data: " + dumps(chunk) + b"\n\n",

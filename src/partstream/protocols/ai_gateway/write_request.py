@@ -1,7 +1,15 @@
-"""A request as the body of `POST /language-model`, in versions 2, 3 and 4 of the language model specification.
+"""Writes a request as the body of `POST /language-model`, in versions 2, 3 and 4 of the language model specification.
 
-The body is what an SDK hands to a model (`LanguageModelV2CallOptions` to `V4`); the model's id is in a header. Source:
-`gateway-stream-request.json` of the recordings, `@ai-sdk/gateway` 2.0.168, 3.0.228 and 4.0.146.
+The body holds the call options of the AI SDK's models (`LanguageModelV2CallOptions` to `V4`); the model's id is in a
+header. Options in the words of other protocols and SDKs get the names of the specification. Facts that only a provider
+has an option for go into `providerOptions`, under the creator in the model's id: the effort before version 4, which has
+a field of its own for it, visible reasoning, and storage. Options of a person win over those, options of a request over
+both.
+
+Sources: `gateway-stream-request.json` of the recordings, `@ai-sdk/gateway` 2.0.168, 3.0.228 and 4.0.146;
+`@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38; the options of `@ai-sdk/openai` 3.0.141, `@ai-sdk/anthropic` 3.0.138,
+`@ai-sdk/google` 3.0.141 and `@ai-sdk/xai` 3.0.138; "Migrating from providerOptions" in the documentation of `ai`
+7.0.173.
 """
 
 from __future__ import annotations
@@ -37,10 +45,7 @@ if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.write_request import Wire
 
 
-# ---- call options ----
-# What a caller may choose for a request, under whatever name, as call options of the specification.
-#
-# Source: `LanguageModelV2CallOptions` to `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38.
+# ---- Call options ----
 
 PROMPT: Final = "prompt"
 """The field that holds the request itself."""
@@ -67,7 +72,7 @@ _NOT_OPTIONS: Final = frozenset(
     {PROMPT, "model", "stream", "messages", "input", "previous_response_id", "instructions"}
     | {"tools", "toolChoice", "tool_choice", "store"}
 )
-"""Fields that no option of a caller replaces: the request and the settings of its owner say them."""
+"""Fields that no option of a caller replaces: they come from the request and the settings of its owner."""
 
 
 class CallOptions(NamedTuple):
@@ -100,7 +105,7 @@ def read_call_options(options: Mapping[str, Any]) -> CallOptions:
 
 
 def check_provider_options(value: Any) -> tuple[str, str] | None:
-    """Where something is no object of objects, and what stands there; None where all is well."""
+    """The place and the type of a value that makes something no object of objects; None where all is well."""
     if not isinstance(value, Mapping):
         return "", type(value).__name__
     wrong = next((name for name, options in value.items() if not isinstance(options, Mapping)), None)
@@ -124,45 +129,13 @@ _FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-# ---- provider options ----
-# The options of the providers behind the gateway, by the creator that a model's id names.
-#
-# Source: the options of `@ai-sdk/openai` 3.0.141, `@ai-sdk/anthropic` 3.0.138, `@ai-sdk/google` 3.0.141 and
-# `@ai-sdk/xai` 3.0.138, and "Migrating from providerOptions" in the documentation of `ai` 7.0.173.
+# ---- Provider options, by the creator in the model's id ----
 
 
 def creator_of(model_id: str) -> str:
-    """Who made a model: what stands before the slash of its id; empty for an id without one."""
+    """The creator of a model: the part before the slash of its id; empty for an id without one."""
     creator, slash, _ = model_id.partition("/")
     return creator if slash else ""
-
-
-def own_options(request: ChatRequest) -> dict[str, Any]:
-    """The facts of a request that only a provider has an option for."""
-    if creator_of(request.model_id) != "openai":
-        return {}
-    # OpenAI stores answers unless told otherwise; unstored, it gives its reasoning to the client, encrypted.
-    options: dict[str, Any] = {} if request.settings.stores else {"store": False}
-    if request.cache_key is not None:
-        options["promptCacheKey"] = request.cache_key
-    return {"openai": options} if options else {}
-
-
-def shown_reasoning(model_id: str, effort: str) -> dict[str, Any]:
-    """The options that make a provider show its reasoning, if it shows none by default."""
-    options = _SHOWN.get(creator_of(model_id))
-    return {} if options is None or effort == "none" else {creator_of(model_id): options}
-
-
-def effort_options(model_id: str, effort: str) -> dict[str, Any] | None:
-    """A reasoning effort in the words of the model's creator, for versions without a word of their own.
-
-    Returns:
-        None for a creator whose words are not known.
-    """
-    creator = creator_of(model_id)
-    options = _EFFORTS.get(creator)
-    return None if options is None else {creator: options(effort)}
 
 
 def merged(*options: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,30 +150,26 @@ def merged(*options: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _anthropic(effort: str) -> dict[str, Any]:
-    if effort == "none":
-        return {"thinking": {"type": "disabled"}}
-    return {"thinking": {"type": "adaptive"}, "effort": effort}
-
-
-def _google(effort: str) -> dict[str, Any]:
-    return {"thinkingConfig": {"thinkingBudget": 0} if effort == "none" else {"thinkingLevel": effort}}
-
-
 _EFFORTS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
-    "anthropic": _anthropic,
-    "google": _google,
+    "anthropic": lambda effort: (
+        {"thinking": {"type": "disabled"}} if effort == "none" else {"thinking": {"type": "adaptive"}, "effort": effort}
+    ),
+    "google": lambda effort: {
+        "thinkingConfig": {"thinkingBudget": 0} if effort == "none" else {"thinkingLevel": effort}
+    },
     "openai": lambda effort: {"reasoningEffort": effort},
     "xai": lambda effort: {"reasoningEffort": effort},
 }
+"""A reasoning effort in the words of a creator, for versions without a field of their own."""
 
 _SHOWN: Final[Mapping[str, dict[str, Any]]] = {
     "google": {"thinkingConfig": {"includeThoughts": True}},
     "openai": {"reasoningSummary": "auto"},
 }
+"""The options that make a provider show its reasoning, where it shows none by default."""
 
 
-# ---- write request ----
+# ---- The request ----
 
 PATH: Final = "/language-model"
 
@@ -212,14 +181,21 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     """The JSON body that asks for the answer as a stream.
 
     Raises:
-        RequestNotExpressibleError: Something holds what JSON has no form for, or stands where it cannot be said.
+        RequestNotExpressibleError: Something holds what JSON has no form for, or has no place in the request.
     """
     settings, version = request.settings, specification_version(request.settings)
     options = read_call_options(request.options)
-    reasoning, provider_options = _reasoning(request, options.reasoning or request.reasoning_effort, version)
+    effort, creator = options.reasoning or request.reasoning_effort, creator_of(request.model_id)
+    own: dict[str, Any] = {}
+    if creator == "openai" and not settings.stores:
+        # OpenAI stores responses by default; unstored, it gives its reasoning to the client, encrypted.
+        own["store"] = False
+    if creator == "openai" and request.cache_key is not None:
+        own["promptCacheKey"] = request.cache_key
+    reasoning, reasoning_options = ({}, {}) if effort is None else _reasoning(creator, effort, version)
     provider_options = merged(
-        own_options(request),
-        provider_options,
+        {creator: own} if own else {},
+        {creator: reasoning_options} if reasoning_options else {},
         settings.own_settings(AIGatewaySettings).provider_options,
         options.provider_options,
     )
@@ -239,8 +215,8 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 
 def _prompt(request: ChatRequest, version: int) -> list[Wire]:
     """Turns as the prompt: instructions first, as one string, then the messages."""
-    # The specification has a place for them in results: they stay there unless somebody says that the model's
-    # provider does not take them.
+    # The specification has a place for images in results: they stay there unless a setting moves them, for a model's
+    # provider that does not take them.
     moved = request.settings.tool_images is ToolImages.USER_MESSAGE
     turns = shown_by_user(request.turns, of_results=moved, of_assistant=False)
     messages = prompt_messages(turns, PROMPT_FORMS[version])
@@ -249,15 +225,11 @@ def _prompt(request: ChatRequest, version: int) -> list[Wire]:
     return messages
 
 
-def _reasoning(request: ChatRequest, effort: str | None, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _reasoning(creator: str, effort: str, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The reasoning effort: fields of the body, and options of the model's provider."""
-    if effort is None:
-        return {}, {}
-    shown = shown_reasoning(request.model_id, effort)
-    options = None if version >= _HAS_REASONING else effort_options(request.model_id, effort)
-    if options is None:
-        return {"reasoning": effort}, shown
-    return {}, merged(options, shown)
+    shown = {} if effort == "none" else _SHOWN.get(creator, {})
+    words = None if version >= _HAS_REASONING else _EFFORTS.get(creator)
+    return ({"reasoning": effort}, shown) if words is None else ({}, merged(words(effort), shown))
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
