@@ -1,4 +1,9 @@
-"""The errors of agents: what their servers say before a run, and at the end of one."""
+"""The end of an AG-UI run: errors, usage, outcome and finish reason.
+
+Usage has one entry for each model (`TokenUsage` of ag-ui-protocol 1.0): `inputTokens` and `outputTokens` are whole
+counts, `cachedInputTokens`, `cacheWriteInputTokens` and `reasoningTokens` are parts of them. Facts without a field on
+the wire are in the metadata of our own last events, under the key `partstream`.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +22,18 @@ if TYPE_CHECKING:
     from partstream.protocols.read_response import Wire
 
 
-# ---- errors ----
-
 RUN_ERROR: Final = "RUN_ERROR"
 _MOST_REFUSED: Final = 5
 
 
 def _read_body(document: Any) -> ErrorBody:
-    """Reads the event of an error, what other servers say, and a list of refused fields as pydantic has it.
-
-    pydantic-ai answers a request of the wrong form with `[{"type", "loc", "msg", ...}]`.
-    """
+    """Reads the event of an error, the errors of other servers, and pydantic-ai's list of refused fields,
+    `[{"type", "loc", "msg", ...}]`."""
     if isinstance(document, list) and document and all(isinstance(one, dict) and "msg" in one for one in document):
         return read_error_body({"detail": document[:_MOST_REFUSED]})
     read = read_error_body(document)
     if isinstance(document, dict) and document.get("type") == RUN_ERROR:
-        # The type is that of the event, and no code of the agent's.
+        # The type is that of the event, not a code of the agent.
         return read._replace(code=identifier(document, "code"), type=None)
     return read
 
@@ -41,15 +42,11 @@ ERRORS: Final = Errors(read_body=_read_body)
 
 
 def failure_of(event: Wire) -> UpstreamFailureError:
-    """The failure that ends a run; its code is of nobody's list."""
+    """The failure that ends a run; its code is the agent's own."""
     return ERRORS.failure(identifier(event, "message") or NO_REASON, identifier(event, "code"))
 
 
-# ---- usage ----
-# Tokens as AG-UI counts them: one entry a model, each count a whole or a named part of one.
-#
-# Source: `TokenUsage` of ag-ui-protocol 1.0: `inputTokens` and `outputTokens` are the wholes, `cachedInputTokens`,
-# `cacheWriteInputTokens` and `reasoningTokens` are parts of them.
+# ---- Usage ----
 
 _FIELDS: Final[Mapping[str, str]] = {
     "inputTokens": "input_tokens",
@@ -63,10 +60,10 @@ _FIELDS: Final[Mapping[str, str]] = {
 
 
 def read_usage(value: object, requests: int) -> Usage | None:
-    """The tokens of a run; None where it reports none.
+    """The usage of a run; None where it reports none.
 
-    The entries cover all requests of the run. What fills the window of the model is the prompt of the last one, which
-    nobody tells: it is no smaller than the mean of all.
+    The entries cover all requests of the run. The prompt of the last one fills the window of the model; no field states
+    it, and it is no smaller than the mean of all.
 
     Args:
         requests: How many requests the run made of its model.
@@ -105,15 +102,14 @@ def _entries(value: object) -> list[dict[str, Any]]:
     return [one for one in listed if isinstance(one, dict)]
 
 
-# ---- ending ----
-# How a run ends, and what is known of it as a whole.
+# ---- The end of a run ----
 
 SUCCESS: Final = "success"
 INTERRUPT: Final = "interrupt"
 CANCELLED: Final = "cancelled"
 
 OURS: Final = "partstream"
-"""The key of the metadata of a last event in which we say what no field of the wire says."""
+"""The key in the metadata of a last event for facts without a field on the wire."""
 FINISH_REASON: Final = "finishReason"
 MODEL: Final = "model"
 IS_CUT: Final = "isCut"
@@ -121,10 +117,10 @@ IS_CUT: Final = "isCut"
 
 
 class Ending:
-    """What one run says of itself.
+    """The ids, the usage and the outcome of one run.
 
     Attributes:
-        word: How the run ended in the wire's word; None before its end, and where it does not say.
+        word: The outcome in the wire's word; None before the end, and where the run states none.
     """
 
     __slots__ = ("_is_cut", "_reason", "model", "run_id", "thread_id", "usage", "word")

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOptions, StreamOutput
 
 
-# ---- carried items ----
-
 ITEM_TYPE: Final = "ag-ui"
 MESSAGE: Final = "message"
 CALL: Final = "call"
@@ -70,12 +68,8 @@ def item_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": ITEM_TYPE, **{name: value for name, value in fields.items() if value is not None}}
 
 
-# ---- carrying ----
-# Collects what goes back of one run, and hands it out at its place in the answer.
-
-
 class Carrying:
-    """The items of one run. An item goes out before the text behind it: its place is where it goes out."""
+    """The items of one run. An item goes out before the text after it: its place is where it goes out."""
 
     __slots__ = ("_given", "_items", "_wanted", "budget")
 
@@ -97,11 +91,9 @@ class Carrying:
             outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
 
 
-# ---- message ids ----
-# Gives messages their ids: those that the agent gave, else ids made of all that is said until there.
-#
-# A message has the same id in every request that brings the same conversation, so that agents which keep messages by
-# their ids know those they have seen.
+# ---- Ids of messages: the agent's own, else a digest of the conversation up to the message ----
+# A message has the same id in every request with the same conversation, so that agents which keep messages by their
+# ids know those that they have.
 
 _SIZE: Final = 12
 
@@ -112,14 +104,11 @@ def with_ids(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     named = []
     for message in messages:
         digest.update(canonical_json(message))
-        named.append({"id": message.get("id") or f"msg_{digest.copy().hexdigest()}", **_without_id(message)})
+        fields = {name: value for name, value in message.items() if name != "id"}
+        named.append({"id": message.get("id") or f"msg_{digest.copy().hexdigest()}", **fields})
     return named
 
 
 def digest_of(*values: object) -> str:
     """A text that is the same for the same values."""
     return blake2b(canonical_json({"values": list(values)}), digest_size=_SIZE).hexdigest()
-
-
-def _without_id(message: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in message.items() if name != "id"}

@@ -1,10 +1,14 @@
-"""AG-UI: events of a run in, VS Code's parts out.
+"""Reads the events of an AG-UI run as VS Code's parts.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at
-the state. Rule 2: EVENTS says what an event is for that table, and which handler it has. Rule 3: nothing is checked
-against a schema. What is missing, null or of another type says nothing; what has no part is counted as
-:class:`Unmapped`. Rule 4: a whole answer has RUN_FINISHED, which alone tells VS Code's calls
+:data:`EVENTS` maps each event to its lifecycle event and its handler; the order of a response is in
+:mod:`partstream.protocols.read_response`, and no handler looks at the state. Nothing is checked against a schema: a
+missing field, null and a value of another type mean nothing, and an event without a part is counted as
+:class:`Unmapped`. A whole response has RUN_FINISHED, which alone tells which calls VS Code has to run
 (docs/wires/ai-sdk.md#ag-ui-calls).
+
+Messages of the agent are its answer, messages of sub-agents are progress. A blank line separates two messages of the
+agent where something of its own work came between them: each is a whole text
+(docs/wires/ai-sdk.md#activity-of-agents).
 
 Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; docs/wires/ai-sdk.md#ag-ui-runs.
 """
@@ -50,11 +54,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, Usage
 
 
-# ---- texts ----
-# Reads the messages of a run: those of the agent are its answer, those of sub-agents are progress.
-#
-# Between two messages of the agent stands a blank line where something of its own work stood between them, or
-# nothing: each is a whole text (docs/wires/ai-sdk.md#activity-of-agents).
+# ---- The messages of a run ----
 
 SUBAGENT: Final = "subagentRunId"
 _ASSISTANT: Final = "assistant"
@@ -139,7 +139,7 @@ class Texts:
         outputs.append(text_part(piece))
 
     def interrupt(self) -> None:
-        """Tells that something else than a text came."""
+        """Notes that something other than a text came."""
         self._closed = False
 
     @property
@@ -148,7 +148,7 @@ class Texts:
         return "".join(self._said_by_sub_agent[1])
 
 
-# ---- read response ----
+# ---- The response ----
 
 _Outputs: TypeAlias = list[StreamOutput]
 _NAMELESS: Final = "a sub-agent"
@@ -225,7 +225,7 @@ class AGUIStream(Adapter):
         self._state = LifecycleState.FINISHED
 
     def _unknown(self, event: Wire, outputs: _Outputs) -> None:
-        """Counts an event of a kind that nobody knows yet; what is no event at all ends the response."""
+        """Counts an event of an unknown kind; a value that is no event ends the response."""
         if self.finished:
             return
         kind = event.get("type")
@@ -246,7 +246,7 @@ class AGUIStream(Adapter):
         interrupts = objects(outcome, "interrupts") if self._ending.word == INTERRUPT else self._custom_interrupts
         self._thinking.settle()
         if interrupts:
-            # Shows what the run waits for; the next message of the person answers it
+            # The run waits for the person, whose next message is the answer.
             said = question(interrupts, self._calls)
             self._calls.keep(outputs)
             self._carrying.add({TOOL_CALL_ID: "", INTERRUPTED: interrupted_fields(interrupts, self._ending.thread_id)})
@@ -270,15 +270,6 @@ class AGUIStream(Adapter):
         outputs += self.fail(failure_of(event))
 
     # What it says
-
-    def _text_start(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.start(event, outputs)
-
-    def _text(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.content(event, outputs)
-
-    def _text_chunk(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.chunk(event, outputs)
 
     def _thought_start(self, event: Wire, outputs: _Outputs) -> None:
         self._texts.interrupt()
@@ -326,7 +317,7 @@ class AGUIStream(Adapter):
         self._calls.read_snapshot(event)
 
     def _count(self, event: Wire, outputs: _Outputs) -> None:
-        """Counts what has no part, once for each name: an agent may say its state after every token."""
+        """Counts an event without a part, once for each name: an agent may send its state after every token."""
         said = next((identifier(event, name) for name in ("name", "activityType", "source") if event.get(name)), None)
         name = " ".join(filter(None, (event["type"], said and said[:80])))
         if name not in self._counted:
@@ -357,12 +348,17 @@ class Row(NamedTuple):
 
 _CONTENT, _LIFECYCLE, _REPORT = LifecycleEvent.CONTENT, LifecycleEvent.LIFECYCLE, LifecycleEvent.REPORT
 
+
+def _of_texts(read: Callable[[Texts, Wire, _Outputs], None], *, is_said: bool = False) -> Row:
+    return Row(_CONTENT, lambda stream, event, outputs: read(stream._texts, event, outputs), is_said)
+
+
 EVENTS: Final[dict[str, Row]] = {
     "RUN_STARTED": Row(_LIFECYCLE, lambda stream, event, _outputs: stream._ending.begin(event)),
-    "TEXT_MESSAGE_START": Row(_CONTENT, AGUIStream._text_start, is_said=True),
-    "TEXT_MESSAGE_CONTENT": Row(_CONTENT, AGUIStream._text, is_said=True),
-    "TEXT_MESSAGE_CHUNK": Row(_CONTENT, AGUIStream._text_chunk, is_said=True),
-    "TEXT_MESSAGE_END": Row(_CONTENT, lambda stream, event, outputs: stream._texts.end(event, outputs)),
+    "TEXT_MESSAGE_START": _of_texts(Texts.start, is_said=True),
+    "TEXT_MESSAGE_CONTENT": _of_texts(Texts.content, is_said=True),
+    "TEXT_MESSAGE_CHUNK": _of_texts(Texts.chunk, is_said=True),
+    "TEXT_MESSAGE_END": _of_texts(Texts.end),
     "REASONING_START": Row(_CONTENT, AGUIStream._nothing),
     "REASONING_MESSAGE_START": Row(_CONTENT, AGUIStream._thought_start, is_said=True),
     "REASONING_MESSAGE_CONTENT": Row(_CONTENT, AGUIStream._thought, is_said=True),
@@ -405,7 +401,7 @@ def claims(kind: str | None, _event: Wire) -> MatchConfidence:
 
 
 def events_of(document: Wire) -> Sequence[Wire]:
-    """The events that a document stands for: those it lists, or itself, as an error does."""
+    """The events of a document: its list, or the document itself, as for an error."""
     return objects(document, "events") or (document,)
 
 

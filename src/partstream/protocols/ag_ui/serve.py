@@ -1,10 +1,15 @@
-"""Reads `RunAgentInput`, as an agent does.
+"""Reads `RunAgentInput` and writes the events of a run, as an agent does.
 
 A frontend knows an agent by its address alone: so the path names the model, `/ag-ui/MODEL`, or `forwardedProps` does.
-What an answer depends on is read with care. What a frontend wants of an agent that keeps a state is counted in
-:attr:`partstream.lm.outputs.Asked.unmapped`, and fails no request.
+Fields that the answer depends on are checked. Fields for an agent that keeps a state, and the activity messages of an
+application, are counted in :attr:`partstream.lm.outputs.InboundRequest.unmapped`, and fail no request. The context of a
+request is a system message.
 
-Source: `RunAgentInput` of ag-ui-protocol 1.0; older ones lack `protocolVersion` and `resume`.
+Texts and thoughts are messages that stream. A call is whole in three events, without a result, because the frontend
+runs it. The last event tells the outcome of the run, and in its metadata the facts without a field on the wire.
+`verifyEvents` of @ag-ui/client refuses events out of order.
+
+Source: `RunAgentInput` and `ag_ui.core.events` of ag-ui-protocol 1.0.0; older ones lack `protocolVersion` and `resume`.
 """
 
 from __future__ import annotations
@@ -56,8 +61,7 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import WireRequest
 
 
-# ---- asked content ----
-# Reads the content of messages: a string, or parts; media come as bytes, as an address, or in the form before 1.0.
+# ---- The request ----
 
 
 def read_content(value: object, where: str, counts: Counts) -> tuple[TextPart | DataPart, ...]:
@@ -99,12 +103,6 @@ _ASKED_CONTENT_READERS: Final[Mapping[str, Callable[[Mapping[str, Any], str, Cou
     "binary": _binary,
 }
 
-
-# ---- asked messages ----
-# Reads the messages of a request: a conversation as an application keeps it.
-#
-# What the application keeps for itself, its activity messages, is counted. The context of a request is what the agent
-# should know beside the conversation, so it is a system message.
 
 _FIELDS: Final = frozenset(
     {"id", "role", "content", "name", "toolCalls", "toolCallId", "error", "metadata", "encryptedValue", "subagentRunId"}
@@ -194,8 +192,6 @@ def _call(call: object, where: str) -> ToolCallPart:
     return ToolCallPart(call_id, name, object_in_text(function, "arguments", at))
 
 
-# ---- read request ----
-
 _OF_MODEL: Final = "/{model}"
 _MODEL: Final = "model"
 _JSON: Final = "application/json"
@@ -203,12 +199,12 @@ _EVENTS: Final = "text/event-stream"
 
 
 def _read(request: WireRequest) -> InboundRequest:
-    """What a request asks.
+    """Reads a request.
 
     Raises:
         InvalidRequestError: A field that the answer depends on has the wrong type.
     """
-    body = request.body
+    body, accept = request.body, request.headers.get("accept", "")
     counts = Counts()
     forwarded = body.get("forwardedProps")
     fields: dict[str, Any] = dict(forwarded) if isinstance(forwarded, dict) else {}
@@ -228,16 +224,12 @@ def _read(request: WireRequest) -> InboundRequest:
             model_options={name: value for name, value in chosen.items() if value is not None},
             model_configuration={} if effort is None else {EFFORT: effort},
         ),
-        stream=_wants_stream(request.headers.get("accept", "")),
+        # All clients take events but one that accepts JSON alone.
+        stream=_JSON not in accept or _EVENTS in accept or "*/*" in accept,
         unmapped=unmapped,
         dialect=optional_text(body, "protocolVersion"),
         body=body,
     )
-
-
-def _wants_stream(accept: str) -> bool:
-    """Whether a client takes events: all of them do but one that asks for JSON alone."""
-    return _JSON not in accept or _EVENTS in accept or "*/*" in accept
 
 
 def _tools(body: Mapping[str, Any], counts: Counts) -> tuple[Tool, ...]:
@@ -254,7 +246,7 @@ def _tools(body: Mapping[str, Any], counts: Counts) -> tuple[Tool, ...]:
 
 
 _OF_A_STATE: Final[Mapping[str, Any]] = {"state": {}, "resume": [], "parentRunId": None}
-"""What a frontend wants of an agent that remembers, with the value that wants nothing."""
+"""The fields for an agent that keeps a state, with the value that means nothing."""
 
 _READ_FIELDS: Final = frozenset(
     {"threadId", "runId", "protocolVersion", "messages", "tools", "context", "forwardedProps", *_OF_A_STATE}
@@ -263,14 +255,7 @@ _READ_FIELDS: Final = frozenset(
 READ_REQUEST: Final = RequestReaderSpec(read=_read, paths=(_OF_MODEL, ""))
 
 
-# ---- write response ----
-# Writes an answer as the events of a run, part by part: what a frontend shows as one agent's answer.
-#
-# Texts and thoughts are messages that stream; a call is whole in three events, and stays without a result: it is the
-# frontend's to run. The last event says how the run went, and in its metadata what the wire has no field for.
-#
-# Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`); `verifyEvents` of @ag-ui/client, which refuses events out of
-# order.
+# ---- The response ----
 
 _Event = dict[str, Any]
 _TEXT: Final = "TEXT_MESSAGE"
@@ -292,7 +277,7 @@ class AGUIWriter:
         self._messages = 0
         self._open: tuple[type, str | None] | None = None  # the class and the id of the parts of the open message
         self._message_id = ""
-        self._text_id: str | None = None  # of the last message of text, which holds the calls behind it
+        self._text_id: str | None = None  # of the last message of text, which holds the calls after it
         self._calls: list[str] = []
         self._state = LifecycleState.IDLE
 
@@ -304,7 +289,10 @@ class AGUIWriter:
         """
         if self._state is LifecycleState.FINISHED:
             raise AdapterUsageError("written to after the Finish")
-        begun = self._begun()
+        begun: list[_Event] = []
+        if self._state is LifecycleState.IDLE:
+            begun.append({"type": "RUN_STARTED", **self._run, "protocolVersion": PROTOCOL_VERSION})
+            self._state = LifecycleState.OPEN
         events: list[_Event] = row_of_class(_WRITERS, output)(self, output)
         return [*begun, *events]
 
@@ -314,12 +302,6 @@ class AGUIWriter:
             return None
         kind, message_id = _TEXT if isinstance(part, TextPart) else _THOUGHT, self._message_id
         return Repeated(lambda text, _number: _content(kind, message_id, text))
-
-    def _begun(self) -> list[_Event]:
-        if self._state is not LifecycleState.IDLE:
-            return []
-        self._state = LifecycleState.OPEN
-        return [{"type": "RUN_STARTED", **self._run, "protocolVersion": PROTOCOL_VERSION}]
 
     def _text(self, part: TextPart) -> list[_Event]:
         if not part.value:
@@ -375,10 +357,6 @@ class AGUIWriter:
             {"type": "TOOL_CALL_END", **call},
         ]
 
-    def _nothing(self, _output: DataPart | Unmapped) -> list[_Event]:
-        """Writes nothing: an agent's message is text."""
-        return []
-
     def _finish(self, finish: Finish) -> list[_Event]:
         self._state = LifecycleState.FINISHED
         usage = written_usage(finish.usage, finish.model)
@@ -398,8 +376,7 @@ _WRITERS: Final[dict[type, Callable[..., list[_Event]]]] = {
     TextPart: AGUIWriter._text,
     ThinkingPart: AGUIWriter._thinking,
     ToolCallPart: AGUIWriter._call,
-    DataPart: AGUIWriter._nothing,
-    Unmapped: AGUIWriter._nothing,
+    **dict.fromkeys((DataPart, Unmapped), lambda _writer, _output: []),  # an agent's message is text
     Finish: AGUIWriter._finish,
 }
 
@@ -409,7 +386,7 @@ def _kind_of(part: TextPart | ThinkingPart) -> tuple[type, str | None]:
 
 
 def _besides(said: Mapping[str, Any], finish: Finish) -> _Event:
-    """The metadata of a last event: what no field of the wire says; the model, where no tokens name it."""
+    """The metadata of a last event: facts without a field on the wire; the model, where no usage names it."""
     named = {MODEL: finish.model} if finish.model and not written_usage(finish.usage, finish.model) else {}
     return {"metadata": {OURS: {**said, **named}}} if said or named else {}
 

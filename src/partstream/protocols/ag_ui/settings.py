@@ -1,4 +1,8 @@
-"""The settings of requests that only AG-UI has a place for."""
+"""AG-UI's own settings, and the options of a request as `forwardedProps`.
+
+`forwardedProps` holds the values that an application passes to its agent untouched. Agents take what they know of it
+and leave the rest; a model of `partstream serve` takes all of it.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,6 @@ if TYPE_CHECKING:
 
     from partstream.conversation.preparation import ChatRequest
 
-
-# ---- settings ----
 
 _PATH: Final = re.compile(r"(?:/(?:[\w.~!$&'()*+,;=:@%-]|\{model\})*)*", re.ASCII)
 
@@ -68,10 +70,7 @@ OWN_SETTINGS: Final = OwnSettings(
 )
 
 
-# ---- options ----
-# What a caller chose, as `forwardedProps`: the values that an application passes through to its agent untouched.
-#
-# Agents take what they know of it and leave the rest; a model behind `partstream serve` takes all of it.
+# ---- Options ----
 
 EFFORT: Final = "reasoningEffort"
 MOST: Final = "maxOutputTokens"

@@ -1,8 +1,22 @@
-"""Reads the calls of a run: one with a result was run by the agent, all others are VS Code's to run.
+"""Reads the calls, interrupts and thinking of a run, and its answer where it streamed none.
 
-Only the end of the run tells which is which (docs/wires/ai-sdk.md#ag-ui-calls), so calls without a result go out at the
-end, whole and in the model's order. A call with a result never becomes a tool call of the answer: it is shown as a line
-of thinking and as data (docs/wires/ai-sdk.md#activity-of-agents), and goes back to the agent with the next request.
+The agent ran a call that has a result; all others are for VS Code to run. Only the end of the run tells which is which
+(docs/wires/ai-sdk.md#ag-ui-calls), so calls without a result go out at the end, whole and in the model's order. A call
+with a result never becomes a tool call of the answer: it is shown as a line of thinking and as data
+(docs/wires/ai-sdk.md#activity-of-agents), and goes back to the agent with the next request.
+
+An interrupt is what a run waits for. A provider has no dialog: the question becomes text, and the person's next message
+answers it. A text that is no clear yes refuses, and is the reason (docs/wires/ai-sdk.md#approvals-and-interrupts;
+docs.ag-ui.com, concepts/interrupts). Servers without an outcome for interrupts send a custom event before the end of
+the run. LangGraph's server does so by default: `{"type": "CUSTOM", "name": "on_interrupt", "value": TEXT, "rawEvent":
+{"id"}}`, where the value is the graph's argument of `interrupt()` as JSON text. It takes the reply as an entry of
+`resume` all the same (ag-ui-langgraph 0.0.47). Its middleware for approvals gives `{"action_requests": [{"name",
+"args"}]}` and wants `{"decisions": [{"type": "approve" | "reject"}]}` (langchain 1.4.7).
+
+An answer without text and calls counts as none (docs/wires/ai-sdk.md#activity-of-agents), and not every agent streams:
+then its result, its snapshot of the conversation, its sub-agent's text or a tool's result is the answer; pydantic-ai
+gives an object as a call of `final_result`. Reasoning is messages with an id; packages before 1.0 send thinking without
+one (docs/wires/ai-sdk.md#ag-ui-reasoning).
 """
 
 from __future__ import annotations
@@ -25,10 +39,10 @@ if TYPE_CHECKING:
     from partstream.protocols.ag_ui.provider_state import Carrying
 
 
-# ---- tool calls ----
+# ---- Tool calls ----
 
 _MOST_NESTED: Final = 65_536
-"""The most characters of a result that are read as JSON, to count what is in it."""
+"""The most characters of a result that are read as JSON, to count its entries."""
 
 
 @dataclass(slots=True)
@@ -55,18 +69,8 @@ class ToolCalls:
         broken: Why the first call cannot go out that VS Code should run, or None.
     """
 
-    __slots__ = (
-        "_calls",
-        "_carrying",
-        "_last_id",
-        "_last_words",
-        "_over",
-        "_prefix",
-        "_steps",
-        "_thinking",
-        "any_went_out",
-        "broken",
-    )
+    __slots__ = ("_calls", "_carrying", "_last_id", "_last_words", "_over", "_prefix", "_steps", "_thinking",
+                 "any_went_out", "broken")  # fmt: skip
 
     def __init__(
         self, prefix: str, thinking: Thinking, carrying: Carrying, steps: Steps, last_words: LastWords
@@ -138,7 +142,7 @@ class ToolCalls:
         self._steps.ended()
 
     def read_snapshot(self, event: Wire) -> None:
-        """Takes the whole conversation as the agent sees it: the calls without a result in what it has said last.
+        """Takes the whole conversation as the agent sees it: the calls without a result after the last user message.
 
         LangGraph's server streams calls of models that stream, and loses arguments that come with the name of a call.
         The snapshot at the end of its run has all of them (ag-ui-langgraph 0.0.47).
@@ -152,17 +156,12 @@ class ToolCalls:
                 said.pop(identifier(message, TOOL_CALL_ID) or "", None)
             said |= {text(call, "id"): call | {PARENT: message.get("id")} for call in objects(message, "toolCalls")}
         for call_id, wire in said.items():
-            self._correct(call_id, wire)
-
-    def _correct(self, call_id: str, wire: Wire) -> None:
-        function = mapping(wire, "function")
-        if not call_id or call_id in self._over:
-            return
-        call = self._calls.setdefault(
-            call_id, _Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self._steps.number)
-        )
-        if read_arguments(call.arguments or None) is None:
-            call.pieces = [text(function, "arguments")]
+            function = mapping(wire, "function")
+            if call_id and call_id not in self._over:
+                new = _Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self._steps.number)
+                call = self._calls.setdefault(call_id, new)
+                if read_arguments(call.arguments or None) is None:
+                    call.pieces = [text(function, "arguments")]
 
     def encrypted(self, call_id: str, value: str) -> bool:
         """Takes the opaque value of a call; returns whether there is such a call."""
@@ -172,7 +171,7 @@ class ToolCalls:
         return call is not None
 
     def shown(self, call_id: str | None) -> InnerCall | None:
-        """A call without a result as people read it; None for one that there is not."""
+        """A call without a result as people read it; None for an unknown call."""
         call = self._calls.get(call_id or "")
         return None if call is None else InnerCall(call.call_id, call.name or "", _value(call.arguments), call.step)
 
@@ -181,7 +180,7 @@ class ToolCalls:
 
         Args:
             pending: Their ids, if the agent names them; all calls without a result if it names none.
-            outputs: Takes them.
+            outputs: Takes the calls.
         """
         calls, self._calls = self._calls, {}
         if pending and not calls.keys().isdisjoint(pending):
@@ -249,7 +248,7 @@ def _said(content: Any) -> str:
 
 
 def _value(said: str) -> Any:
-    """What a text says as JSON, if it says an object or a list; else the text."""
+    """The object or list that a text holds as JSON; else the text."""
     if said[:1] not in ("{", "[") or len(said) > _MOST_NESTED or nests_too_deeply(said):
         return said
     try:
@@ -265,28 +264,22 @@ def _json(value: Any) -> str:
         return str(type(value).__name__)
 
 
-# ---- custom interrupts ----
-# Interrupts as servers say them that have no outcome for them: as a custom event before the end of the run.
-#
-# LangGraph's server does so unless it is told otherwise: `{"type": "CUSTOM", "name": "on_interrupt", "value": TEXT,
-# "rawEvent": {"id"}}`, where the value is what the graph gave to `interrupt()`, as JSON text. It takes the reply as
-# an entry of `resume` all the same (ag-ui-langgraph 0.0.47). Its middleware for approvals gives `{"action_requests":
-# [{"name", "args"}]}` and wants `{"decisions": [{"type": "approve" | "reject"}]}` (langchain 1.4.7).
+# ---- Interrupts in custom events ----
 
 ON_INTERRUPT: Final = "on_interrupt"
-_CUSTOM_INTERRUPTS_REASON: Final = "langgraph:interrupt"
-_NAMELESS: Final = "interrupt"
 _MESSAGES: Final = ("message", "question", "prompt", "description")
-"""The fields in which graphs say what they ask, the first that is there."""
+"""The fields in which graphs put their question; the first that exists."""
 
 
 def interrupt_of(event: Wire) -> Wire:
-    """The interrupt that a custom event stands for, as an outcome would list it."""
-    value = _custom_interrupts_value(event.get("value"))
+    """The interrupt in a custom event, as an outcome would list it."""
+    value = event.get("value")
+    inner = _object_in(value) if isinstance(value, str) else None
+    value = inner if isinstance(inner, dict | list) else value
     given = value if isinstance(value, dict) else {}
     fields = {
-        "id": identifier(event.get("rawEvent"), "id") or _NAMELESS,
-        "reason": identifier(given, "reason") or _CUSTOM_INTERRUPTS_REASON,
+        "id": identifier(event.get("rawEvent"), "id") or "interrupt",
+        "reason": identifier(given, "reason") or "langgraph:interrupt",
         "message": value if isinstance(value, str) else None,
         "toolCallId": identifier(given, "toolCallId") or identifier(given, "tool_call_id"),
         "responseSchema": given.get("responseSchema") or given.get("response_schema"),
@@ -302,7 +295,7 @@ def actions_of(interrupt: Wire) -> list[InnerCall]:
 
 
 def message_of(interrupt: Wire) -> str | None:
-    """What a graph asks in a value of its own: a field that says it, else the whole value as JSON."""
+    """The question in a graph's own value: a field for it, else the whole value as JSON."""
     raw = _raw(interrupt)
     if not isinstance(raw, dict) or not raw or actions_of(interrupt):
         return None
@@ -316,7 +309,7 @@ def message_of(interrupt: Wire) -> str | None:
 
 
 def decisions(count: int, reply: str, *, is_yes: bool) -> Mapping[str, Any]:
-    """What a middleware for approvals wants: a decision for each of its calls."""
+    """The answer for a middleware for approvals: a decision for each of its calls."""
     one: dict[str, str] = {"type": "approve"} if is_yes else {"type": "reject", "message": reply}
     return {"decisions": [dict(one) for _ in range(count)]}
 
@@ -326,30 +319,14 @@ def _raw(interrupt: Wire) -> Any:
     return mapping(mapping(interrupt, "metadata"), "langgraph").get("raw")
 
 
-def _custom_interrupts_value(said: Any) -> Any:
-    if not isinstance(said, str) or nests_too_deeply(said):
-        return said
-    try:
-        value = loads(said)
-    except JSONDecodeError:
-        return said
-    return value if isinstance(value, dict | list) else said
-
-
-# ---- interrupts ----
-# What a run waits for, as a question to the person, and the person's reply as the answer that the agent wants.
-#
-# A provider has no dialog: the question becomes text, and the person's next message answers it. A text that is no
-# clear yes refuses, and is the reason (docs/wires/ai-sdk.md#approvals-and-interrupts).
-#
-# Source: docs.ag-ui.com, concepts/interrupts.
+# ---- The question to the person, and the reply as the answer that the agent wants ----
 
 _APPROVED: Final = "approved"
 _REASON: Final = "reason"
 _TOOL_CALL: Final = "tool_call"
 _CONFIRMATION: Final = "confirmation"
 _DECISIONS: Final = "decisions"
-"""How many calls a middleware for approvals asks about; beside the fields of the wire."""
+"""The number of calls that a middleware for approvals asks about; a field of ours."""
 _MOST_DECISIONS: Final = 100
 _MOST_SCHEMA: Final = 4_000
 _MOST_NAMES: Final = 10
@@ -362,7 +339,7 @@ _HOW_TO_ALLOW_ALL: Final = "Reply *yes* to allow all of it. Any other reply refu
 
 
 def question(interrupts: list[Wire], calls: ToolCalls) -> str:
-    """What a run asks, as Markdown."""
+    """The question of a run, as Markdown."""
     said = [_asked(one, calls) for one in interrupts]
     wants = [_wants_approval(one) for one in interrupts]
     if all(wants):
@@ -373,12 +350,25 @@ def question(interrupts: list[Wire], calls: ToolCalls) -> str:
 
 
 def interrupted_fields(interrupts: list[Wire], thread_id: str | None) -> dict[str, Any]:
-    """What the answer to a run has to know of it: its thread, and each interrupt with the form of its answer."""
-    return {"threadId": thread_id, "interrupts": [_kept(one) for one in interrupts]}
+    """The facts that an answer needs: the thread of the run, and each interrupt with the form of its answer."""
+    kept = []
+    for interrupt in interrupts:
+        schema = mapping(interrupt, "responseSchema")
+        if schema and len(dumps(schema)) > _MOST_SCHEMA:
+            schema = {"type": schema.get("type")}
+        fields = {
+            "id": identifier(interrupt, "id"),
+            "toolCallId": identifier(interrupt, "toolCallId"),
+            _REASON: identifier(interrupt, _REASON),
+            "responseSchema": schema or None,
+            _DECISIONS: len(actions_of(interrupt)) or None,
+        }
+        kept.append({name: value for name, value in fields.items() if value is not None})
+    return {"threadId": thread_id, "interrupts": kept}
 
 
 def resume_entries(interrupted: Mapping[str, Any], reply: str) -> list[dict[str, Any]]:
-    """The entries of `resume` that a reply of the person stands for: one an interrupt, as the contract demands."""
+    """The entries of `resume` for a reply of the person: one for each interrupt, as the contract demands."""
     said = reply.strip()
     word = said.strip(" .!\t\n").lower()
     entries = []
@@ -392,9 +382,6 @@ def resume_entries(interrupted: Mapping[str, Any], reply: str) -> list[dict[str,
     return entries
 
 
-# ---- the question ----
-
-
 def _asked(interrupt: Wire, calls: ToolCalls) -> str:
     call = calls.shown(identifier(interrupt, "toolCallId"))
     message = identifier(interrupt, "message") or message_of(interrupt)
@@ -406,7 +393,7 @@ def _asked(interrupt: Wire, calls: ToolCalls) -> str:
 
 
 def _how(interrupt: Wire) -> str:
-    """How to answer an interrupt: for one that wants more than words, what."""
+    """How to answer an interrupt: the form of an answer that is more than words."""
     if _wants_approval(interrupt):
         return _HOW_TO_ALLOW
     schema = mapping(interrupt, "responseSchema")
@@ -417,23 +404,6 @@ def _how(interrupt: Wire) -> str:
     if isinstance(choices, list) and choices:
         return f"Reply with one of {', '.join(f'`{one}`' for one in choices[:_MOST_NAMES])}."
     return f"Reply with {names[0]}." if names else ""
-
-
-def _kept(interrupt: Wire) -> dict[str, Any]:
-    schema = mapping(interrupt, "responseSchema")
-    if schema and len(dumps(schema)) > _MOST_SCHEMA:
-        schema = {"type": schema.get("type")}
-    fields = {
-        "id": identifier(interrupt, "id"),
-        "toolCallId": identifier(interrupt, "toolCallId"),
-        _REASON: identifier(interrupt, _REASON),
-        "responseSchema": schema or None,
-        _DECISIONS: len(actions_of(interrupt)) or None,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-# ---- the answer ----
 
 
 def _wants_approval(interrupt: Mapping[str, Any]) -> bool:
@@ -484,20 +454,14 @@ def _object_in(said: str) -> Any:
         return None
 
 
-# ---- last words ----
-# What an agent says that has streamed no text: its result, its snapshot of the conversation, or its sub-agent's
-# words.
-#
-# An answer without text and calls counts as none (docs/wires/ai-sdk.md#activity-of-agents), and not every agent
-# streams. Where a run ends with a tool's result, that is the answer; pydantic-ai gives an object as a call of
-# `final_result`.
+# ---- The answer of an agent that streamed no text, its steps and its thinking ----
 
 _OUTPUT_TOOL: Final = "final_result"
 """The beginning of the names of the tools by which a model of pydantic-ai gives an output that is an object."""
 
 
 class LastWords:
-    """What one run says beside its text."""
+    """The answer of a run beside its text."""
 
     __slots__ = ("_of_tool", "_snapshot", "result")
 
@@ -512,7 +476,7 @@ class LastWords:
         self._of_tool = call.arguments if call is not None and is_output else content
 
     def read_snapshot(self, event: Wire) -> None:
-        """Takes the whole conversation as the agent sees it: what it has said last is its answer."""
+        """Takes the whole conversation as the agent sees it: its last messages are its answer."""
         said: list[str] = []
         for message in objects(event, "messages"):
             role = identifier(message, "role")
@@ -530,7 +494,7 @@ class LastWords:
 
 
 def _words_of(value: Any) -> str:
-    """A text as it is, any other value as a block of JSON; empty for what says nothing."""
+    """A text as it is, any other value as a block of JSON; empty for an empty value."""
     if isinstance(value, str) or value in (None, {}, []):
         return value.strip() if isinstance(value, str) else ""
     try:
@@ -539,12 +503,8 @@ def _words_of(value: Any) -> str:
         return str(value)
 
 
-# ---- steps ----
-# Counts the requests that an agent has made of its model, as far as its events show them.
-
-
 class Steps:
-    """The steps of one run: whatever the model says behind results of tools is another request.
+    """The steps of one run, as far as its events show them: output of the model after results is another request.
 
     Attributes:
         number: The number of the request that speaks now, from 1.
@@ -563,14 +523,9 @@ class Steps:
             self.number += 1
 
     def ended(self) -> None:
-        """A tool has returned: what follows is said by another request."""
+        """A tool has returned: another request follows."""
         self._is_over = True
 
-
-# ---- thinking ----
-# Reads the reasoning of a run: messages with an id, and the older thinking without one.
-#
-# AG-UI 1.0 dropped the names in THINKING; older packages still send them (docs/wires/ai-sdk.md#ag-ui-reasoning).
 
 _OLDER: Final = "thinking"
 """The id of thinking that has none."""
@@ -601,7 +556,7 @@ class Thinking:
             self.show(piece, message_id, outputs)
 
     def show(self, value: str, message_id: str | None, outputs: list[StreamOutput]) -> None:
-        """Emits a thought, of the model or about what the agent does."""
+        """Emits a thought of the model, or a line about the agent's work."""
         if self._shows:
             outputs.append(thinking_part(value, message_id))
 
@@ -616,7 +571,7 @@ class Thinking:
         return False
 
     def settle(self) -> None:
-        """Text or a call follows: what was thought is over, but for opaque values that come late."""
+        """Text or a call follows: the thoughts are over, except for opaque values that come late."""
         for message_id in [*self._said]:
             self._close(message_id, None)
 

@@ -1,9 +1,14 @@
 """Writes a request as `RunAgentInput`; `partstream.conversation.turns` has prepared it.
 
 AG-UI has no fixed path: an agent is an address. So the base URL is the agent's own, and the model's id, which VS Code
-shows, stands in `forwardedProps`, unless the setting `agentPath` puts it into the path.
+shows, is in `forwardedProps`, unless the setting `agentPath` puts it into the path.
 
-Source: `RunAgentInput` of ag-ui-protocol 1.0.
+An agent has no other memory than the messages (docs/wires/ai-sdk.md#ag-ui-memory): its own calls and their results,
+which VS Code does not know, come back as items (:mod:`partstream.protocols.ag_ui.provider_state`) and go to their place
+in the step in which the model made the call. Where the items are lost, the messages hold what VS Code knows, which is a
+conversation too. Every call is followed by its result.
+
+Source: `RunAgentInput`, `ContentPart` and `PartSource` of ag-ui-protocol 1.0.
 """
 
 from __future__ import annotations
@@ -55,8 +60,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import Tool
 
 
-# ---- answers ----
-# One answer of an agent as messages: what VS Code knows of it, and what the agent did besides, in their order.
+# ---- One answer of an agent as messages ----
 
 NOT_RUN: Final = "The result of this call is not known. Call the tool again if it is needed."
 """The result of a call of the agent's own that has none in the conversation: servers refuse a call without a result."""
@@ -64,11 +68,11 @@ NOT_RUN: Final = "The result of this call is not known. Call the tool again if i
 
 @dataclass(slots=True)
 class _Step:
-    """What the agent's model says in one go, and the results of its calls.
+    """The response to one request of the agent to its model, and the results of its calls.
 
     Attributes:
         parent: The agent's id of the message, as far as a call names it.
-        texts: What it says, in runs that something stands between.
+        texts: Its texts, separated by other content.
     """
 
     parent: str | None = None
@@ -178,13 +182,14 @@ class Answer:
         self._steps.append(_Step())
         return self._steps[-1]
 
-    # What the agent did besides
-
     def _item(self, item: Mapping[str, Any]) -> None:
-        for name, read in _ITEMS.items():
-            if name in item:
-                read(self, item)
-                return
+        name = next((name for name in _ITEMS if name in item), None)
+        if name is not None:
+            _ITEMS[name](self, item)
+        elif INTERRUPTED in item:
+            self.asked = mapping(item, INTERRUPTED)
+        elif TOOL_CALL_ID in item:
+            self._of_calls[str(item[TOOL_CALL_ID])] = item
 
     def _carried_message(self, item: Mapping[str, Any]) -> None:
         message = mapping(item, MESSAGE)
@@ -217,19 +222,11 @@ class Answer:
                 if value is not None and message.get("id") == entity:
                     message[ENCRYPTED] = value
 
-    def _waits(self, item: Mapping[str, Any]) -> None:
-        self.asked = mapping(item, INTERRUPTED)
-
-    def _outer_call(self, item: Mapping[str, Any]) -> None:
-        self._of_calls[str(item[TOOL_CALL_ID])] = item
-
 
 _ITEMS: Final[dict[str, Callable[[Answer, Mapping[str, Any]], None]]] = {
     MESSAGE: Answer._carried_message,  # noqa: SLF001 - the table of the class
     CALL: Answer._inner_call,  # noqa: SLF001
     ENTITY: Answer._late_value,  # noqa: SLF001
-    INTERRUPTED: Answer._waits,  # noqa: SLF001
-    TOOL_CALL_ID: Answer._outer_call,  # noqa: SLF001
 }
 """The field that tells an item's form, in the order in which they are looked for."""
 
@@ -238,10 +235,7 @@ def _function(call_id: str, name: str, arguments: str) -> _Wire:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-# ---- content ----
-# Writes texts and files as the content of AG-UI's messages: a string, or parts with a source.
-#
-# Source: `ContentPart` and `PartSource` of ag-ui-protocol 1.0.
+# ---- Content: a string, or parts with a source ----
 
 _KINDS: Final[Mapping[str, str]] = {"image": "image", "audio": "audio", "video": "video"}
 """The type of a part by the first half of a media type; every other file is a document."""
@@ -271,13 +265,7 @@ def _part(piece: ResultContent) -> dict[str, Any]:
     return {"type": _KINDS.get(piece.media_type.partition("/")[0], "document"), "source": source}
 
 
-# ---- messages ----
-# Writes turns as the messages of AG-UI, with what the agent has done by itself at its place.
-#
-# An agent has no other memory than these messages (docs/wires/ai-sdk.md#ag-ui-memory): its own calls and their
-# results, which VS Code does not know, come back as items (:mod:`partstream.protocols.ag_ui.provider_state`). Where
-# they are lost, the messages hold what VS Code knows, which is a conversation too. Every call is followed by its
-# result.
+# ---- The messages of a conversation ----
 
 _Wire = dict[str, Any]
 
@@ -288,8 +276,8 @@ class Conversation:
 
     Attributes:
         messages: The messages, each with an id.
-        resume: The answers to what the last run waits for; empty where it waits for nothing.
-        thread_id: The thread of that run; None where it waits for nothing, or does not say.
+        resume: The answers to the interrupts of the last run; empty where it has none.
+        thread_id: The thread of that run; None where it waits for nothing, or names no thread.
     """
 
     messages: list[_Wire]
@@ -352,7 +340,7 @@ class _Writer:
             answer.give(result.call_id, _result(result))
         self.messages.append(answer)
         self._answers.append(answer)
-        # Takes the reply out to which the agent has an outcome now: it stands in the results of its calls
+        # A reply whose outcome the agent has now, in the results of its calls, goes out of the messages.
         if self._reply is not None:
             place, asked = self._reply
             self._reply = None
@@ -362,7 +350,7 @@ class _Writer:
         self._asked = answer.asked
 
     def _tool(self, turn: MergedTurn, _is_last: bool) -> None:
-        """Writes results whose calls stand nowhere: pairing leaves none."""
+        """Writes results without a call: pairing leaves none."""
         self.messages += [{"role": "tool", "toolCallId": one.call_id, **_result(one)} for one in turn.results]
 
 
@@ -393,7 +381,7 @@ def _result(result: Result) -> _Wire:
     return {"content": content or FAILED_SILENTLY, "error": said or FAILED_SILENTLY}
 
 
-# ---- write request ----
+# ---- The request ----
 
 PROTOCOL_VERSION: Final = "1.0"
 FORWARDED: Final = "forwardedProps"
@@ -436,7 +424,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 
 
 def _first_words(request: ChatRequest) -> str:
-    """What a conversation is known by: the host's id of it, else how it begins."""
+    """The key of a conversation: the host's id of it, else its beginning."""
     if request.cache_key is not None:
         return digest_of(request.cache_key)
     return digest_of([repr(turn.content) for turn in request.turns[:1]])
