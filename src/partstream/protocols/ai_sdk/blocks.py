@@ -1,7 +1,8 @@
-"""Text and reasoning, block by block, as they stream; knows no tool call and no end.
+"""Reads text, reasoning, files and sources of the AI SDK's chunks; knows no tool call and no end.
 
 Text is shown as it comes. Of reasoning the whole text is kept as well, because providers want it back with its
-signature, unchanged.
+signature, unchanged. Files come in every form in which the SDK and JSON write bytes; nothing is fetched. Sources are
+shown by :mod:`partstream.protocols.citations`, each once.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
     from partstream.protocols.citations import RecentText
 
 
-# ---- blocks ----
+# ---- Blocks of text and reasoning ----
 
 SIGNING_PROVIDER: Final = "anthropic"
-"""Version 4 does not say whose signatures it streams; only Anthropic's models have any."""
+"""Version 4 does not name the provider of the signatures that it streams; only Anthropic's models have any."""
 
 
 class _Reasoning:
@@ -90,7 +91,7 @@ class Blocks:
             self._hidden[block_id] = chunk, []
 
     def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> FastPath | None:
-        """Takes a delta; returns the short way for more of the same block."""
+        """Takes a delta; returns the fast path for more of the same block."""
         self.end_unnamed(outputs)
         block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
         hidden = self._hidden.get(block_id)
@@ -129,7 +130,7 @@ class Blocks:
         take_metadata(self._open(block_id).options, chunk)
 
     def push_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> FastPath | None:
-        """Takes a delta; returns the short way for more of the same block."""
+        """Takes a delta; returns the fast path for more of the same block."""
         block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
         block = self._reasoning.get(block_id) or self._open(block_id)
         if METADATA[0] in chunk:
@@ -161,7 +162,7 @@ class Blocks:
         self._end_reasoning(None, outputs)
 
     def redact(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
-        """`redacted-reasoning`: a block of its own in version 4, which nobody but its provider can read."""
+        """`redacted-reasoning`: a block of its own in version 4, which only its provider can read."""
         self._end_reasoning(None, outputs)
         self._open(None).options[SIGNING_PROVIDER] = {"redactedData": field(chunk, ("data",))}
         self._end_reasoning(None, outputs)
@@ -172,7 +173,7 @@ class Blocks:
             self._end_reasoning(None, outputs)
 
     def end_all(self, outputs: list[StreamOutput]) -> None:
-        """Closes what nobody has closed."""
+        """Closes all open blocks."""
         for block_id in [*self._reasoning]:
             self._end_reasoning(block_id, outputs)
         for block_id in [*self._hidden]:
@@ -194,7 +195,7 @@ def _make_sink(
     fold: Callable[[], None] | None,
     make: Callable[[str], TextPart | ThinkingPart] | None,
 ) -> FastPath:
-    """The short way: nearly all chunks of a response are deltas for the block that the one before went to.
+    """The fast path: nearly all chunks of a response are deltas for the block of the chunk before.
 
     Everything is a local name here, because this function costs more than all others together.
     """
@@ -218,8 +219,7 @@ def _make_sink(
     return sink
 
 
-# ---- files ----
-# Makes data parts of a model's files, from every form in which the SDK and JSON write bytes; fetches nothing.
+# ---- Files ----
 
 _BYTES: Final = ("uint8Array", "uint8ArrayData", "base64", "base64Data", "data", "url")
 _WRAPPINGS: Final = 2
@@ -227,7 +227,7 @@ _UNKNOWN: Final = "application/octet-stream"
 _MEDIA_TYPE: Final = "application/vnd.vercel.{}+json"
 _DATA: Final = "data-"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*")
-"""What may stand in a media type: RFC 6838, 4.2."""
+"""A name that a media type may hold: RFC 6838, 4.2."""
 
 
 def file_part(chunk: Chunk, mode: FileMode) -> StreamOutput:
@@ -235,7 +235,12 @@ def file_part(chunk: Chunk, mode: FileMode) -> StreamOutput:
     file = mapping(chunk, ("file",)) or chunk
     media_type = identifier(file, MEDIA_TYPE)
     for name in _BYTES:
-        value = _untagged(field(file, (name,)))
+        value = field(file, (name,))
+        # V4 of the provider's interface wraps: `{"type": "data", "data": …}` and `{"type": "url", "url": …}`; tagged
+        # recordings do so too, also inside of that.
+        for _ in range(_WRAPPINGS):
+            inner = field(value, ("$uint8array", "$url", "data", "url")) if isinstance(value, dict) else None
+            value = value if inner is None else inner
         if value is None:
             continue
         address = value if isinstance(value, str) and value.startswith(("data:", "http://", "https://")) else None
@@ -243,7 +248,10 @@ def file_part(chunk: Chunk, mode: FileMode) -> StreamOutput:
             return linked_file(address, mode) or Unmapped(f"{chunk['type']} (not readable)", chunk)
         data = _from_data_url(address) if address is not None else _bytes(value)
         if data is not None:
-            return unchecked_part(DataPart, data, _media_type(media_type, address, data))
+            # The stated media type; if it is missing or partial (`image/*`), the type that the first bytes show.
+            named = media_type or (address or "").removeprefix("data:").partition(",")[0].partition(";")[0]
+            is_whole = "/" in named and not named.endswith("/*")
+            return unchecked_part(DataPart, data, named if is_whole else sniff(data) or _UNKNOWN)
     return Unmapped(f"{chunk['type']} (not readable)", chunk)
 
 
@@ -267,17 +275,6 @@ def data_chunk(part: DataPart) -> Chunk | None:
     except (JSONDecodeError, TypeError):  # TypeError: a number such as 1e999, which reads as infinite
         return None
     return {"type": _DATA + name, "data": value} if is_whole else None
-
-
-def _untagged(value: Any) -> Any:
-    """What V4 of the provider's interface wraps: `{"type": "data", "data": …}` and `{"type": "url", "url": …}`; and
-    what tagged recordings do, also inside of that."""
-    for _ in range(_WRAPPINGS):
-        inner = field(value, ("$uint8array", "$url", "data", "url")) if isinstance(value, dict) else None
-        if inner is None:
-            break
-        value = inner
-    return value
 
 
 def _bytes(value: Any) -> bytes | None:
@@ -310,16 +307,7 @@ def _from_data_url(url: str) -> bytes | None:
     return unquote_to_bytes(body.encode(errors="replace"))
 
 
-def _media_type(said: str | None, url: str | None, data: bytes) -> str:
-    """The stated media type; if it is missing or partial (`image/*`), the type that the first bytes show."""
-    named = said or (url or "").removeprefix("data:").partition(",")[0].partition(";")[0]
-    if "/" in named and not named.endswith("/*"):
-        return named
-    return sniff(data) or _UNKNOWN
-
-
-# ---- sources ----
-# Reads the sources that an answer names; how they are shown is in :mod:`partstream.protocols.citations`.
+# ---- Sources ----
 
 
 class Sources:
@@ -331,7 +319,7 @@ class Sources:
 
     def source(self, chunk: Chunk) -> list[StreamOutput]:
         """The outputs of a source chunk at its place."""
-        # No version has a place for the span on the source itself; our own servers say it as a word of theirs.
+        # No version has a place for the span on the source itself; our own servers put it into their metadata.
         source = mapping(chunk, ("source",)) or chunk
         return self._cite(source, mapping(metadata(source), (PROVIDER,)), chunk["type"])
 
@@ -350,7 +338,9 @@ class Sources:
         return self._citations.at_end()
 
     def _cite(self, source: Chunk, place: Chunk, kind: str) -> list[StreamOutput]:
-        url, source_id = _address(source), identifier(source, SOURCE_ID)
+        # Tagged recordings write a JavaScript URL as `{"$url": …}`.
+        tagged = mapping(source, ("url",))
+        url, source_id = identifier(source, ("url",)) or identifier(tagged, ("$url",)), identifier(source, SOURCE_ID)
         start, end = count(place, ("startIndex",)), count(place, ("endIndex",))
         # As data every place is a citation of its own; as a link one is enough for all of them.
         positions = (start, end) if self._citations.mode is CitationMode.DATA else ()
@@ -370,9 +360,3 @@ class Sources:
         if citation.payload is None:
             return [Unmapped(kind, source)]
         return self._citations.render(citation, self._said, (url or source_id, *positions))
-
-
-def _address(source: Chunk) -> str | None:
-    """The URL; tagged recordings write a JavaScript URL as `{"$url": …}`."""
-    value = field(source, ("url",))
-    return identifier(value, ("$url",)) if isinstance(value, dict) else identifier(source, ("url",))

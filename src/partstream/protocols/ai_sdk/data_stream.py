@@ -1,4 +1,8 @@
-"""The data stream of version 4 of the AI SDK: lines of a code and a JSON value."""
+"""The data stream of version 4 of the AI SDK: lines of `<code>:<JSON>`, each read as its chunk.
+
+The codes are a short form of the chunks of that version; only this module knows them. Source: data stream protocol v1;
+recordings of 4.3.19.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,6 @@ if TYPE_CHECKING:
     from partstream.codec.sse import ServerSentEvent
     from partstream.errors import EventTooLargeError
     from partstream.protocols.ai_sdk.errors import Chunk
-
-
-# ---- data stream ----
 
 
 _LINES: Final = Framing(
@@ -35,12 +36,6 @@ PROTOCOL: Final = Protocol(
     has_chunks=True,
 )
 
-
-# ---- data lines ----
-# The framing of version 4's data stream: lines of `<code>:<JSON>`, each returned as its chunk.
-#
-# The codes are a short form of the chunks of that version, so this is all that knows them. Source: data stream
-# protocol v1; recordings of 4.3.19.
 
 # A code, the type of its chunk, and the field that its value is; None where the value holds the chunk's fields.
 _ROWS: Final = (

@@ -1,9 +1,13 @@
-"""Makes one typed error from every shape that an error has in a stream; its HTTP status decides first.
+"""Reads fields and errors of the AI SDK's chunks, and writes errors.
 
-An error may be a string, an object of the provider, an Error of JavaScript, the same after JSON has lost its message,
-or several of these inside each other (`cause`, `data`, `responseBody`, `lastError`). Class names decide nothing: they
-differ between versions. A program in Python that makes chunks puts its own values there: an exception, an object with
-a `message`, bytes, a number.
+Fields are read under all their names in all versions; the first one that exists wins. An empty string and 0 are values.
+Source of the names: `ai` 4.3.19, 5.0.277, 6.0.50, 7.0.173 and the pre-releases of 5.
+
+One typed error is made from every shape that an error has in a stream; its HTTP status decides first. An error may be a
+string, an object of the provider, an Error of JavaScript, the same after JSON has lost its message, or several of these
+inside each other (`cause`, `data`, `responseBody`, `lastError`). Class names decide nothing: they differ between
+versions. A program in Python that makes chunks puts its own values there: an exception, an object with a `message`,
+bytes, a number.
 """
 
 from __future__ import annotations
@@ -33,11 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# ---- fields ----
-# Reads fields of chunks under all their names in all versions; the first one that exists wins.
-#
-# Being there is not being true: `""` and 0 are values. Source of the names: `ai` 4.3.19, 5.0.277, 6.0.50, 7.0.173 and
-# the pre-releases of 5.
+# ---- Fields ----
 
 Chunk: TypeAlias = dict[str, Any]
 """A chunk as it came. Versions differ and JSON has lost some of it, so nothing about it is certain."""
@@ -149,17 +149,17 @@ def count(chunk: Chunk, names: Names) -> int | None:
     return as_count(field(chunk, names))
 
 
-# ---- errors ----
+# ---- Errors ----
 
 _DEPTH: Final = 6
 _MAX_LAYERS: Final = 50
 NO_REASON: Final = "it gave no reason"
 _BODY: Final = "responseBody"
 _MAX_LINE: Final = 300
-"""Characters of a body that is no JSON: proxies answer with text, and with pages that say nothing to a person."""
+"""Characters of a body that is no JSON: proxies answer with text, and with pages that mean nothing to a person."""
 
 _INNER: Final = ("lastError", "errors", "data", "error", _BODY, "cause")
-"""Where an error holds another one, the one that says most first."""
+"""Where an error holds another one, the most specific first."""
 
 _NO_CODES: Final = frozenset({"error", "Error", "Exception"})
 
@@ -177,16 +177,18 @@ def failure(value: Any) -> LanguageModelError:
         return value
     layers = _all_layers(value)
     message = _first(layers, "message") or _first(layers, "detail") or _first_text(value)
-    code = next((said for said in (_code(layer) for layer in layers) if said is not None), None)
-    code = code or next((name for name in (identifier(layer, ("name",)) for layer in layers) if name), None)
+    said = (field(layer, (name,)) for layer in layers for name in ("code", "type"))
+    codes = (str(one) for one in said if isinstance(one, str | int) and not isinstance(one, bool) and one != "")
+    code = next((one for one in codes if one not in _NO_CODES), None) or _first(layers, "name")
     code = None if code in _NO_CODES else code
-    status = next((said for said in (_status(layer) for layer in layers) if said is not None), None)
+    stated = (field(layer, (name,)) for layer in layers for name in ("statusCode", "status"))
+    status = next((one for one in stated if type(one) is int and 400 <= one < 600), None)
     if status is None:
         return COMMON_ERRORS.failure(message or code or NO_REASON, code)
     generation = _first(layers, "generationId")
     return UpstreamHTTPError(
         status,
-        # The gateway's own errors repeat the id behind their message.
+        # The gateway's own errors repeat the id after their message.
         provider_message=None if message is None else message.removesuffix(f" [{generation}]"),
         generation_id=generation,
         provider_code=code,
@@ -323,7 +325,7 @@ def _first(layers: list[Chunk], name: str) -> str | None:
 
 
 def _first_text(value: Any, depth: int = _DEPTH) -> str | None:
-    """The first plain string where an error should stand: `"…"`, `{"error": "…"}`, `{"cause": "…"}`; of a list, all."""
+    """The first plain string in the place of an error: `"…"`, `{"error": "…"}`, `{"cause": "…"}`; of a list, all."""
     value = _as_json(value)
     if isinstance(value, str):
         return value.strip() or None
@@ -341,36 +343,20 @@ def _first_text(value: Any, depth: int = _DEPTH) -> str | None:
     return None
 
 
-def _code(layer: Chunk) -> str | None:
-    for name in ("code", "type"):
-        said = field(layer, (name,))
-        if isinstance(said, str | int) and not isinstance(said, bool) and said != "" and said not in _NO_CODES:
-            return str(said)
-    return None
-
-
-def _status(layer: Chunk) -> int | None:
-    for name in ("statusCode", "status"):
-        said = field(layer, (name,))
-        if type(said) is int and 400 <= said < 600:
-            return said
-    return None
-
-
 def _retry_after(layer: Chunk) -> float | None:
     """Seconds. The form with a date needs a clock, which the core does not have."""
     said = identifier(mapping(layer, ("responseHeaders",)), ("retry-after",))
     return float(said) if said is not None and said.isascii() and said.isdigit() and len(said) < 10 else None
 
 
-# ---- the other way ----
+# ---- Writing ----
 
 _TYPE_OF_CODE: Final[dict[LanguageModelErrorCode, str]] = {
     LanguageModelErrorCode.NO_PERMISSIONS: "forbidden",
     LanguageModelErrorCode.NOT_FOUND: "model_not_found",
     LanguageModelErrorCode.BLOCKED: "rate_limit_exceeded",
 }
-"""What an error is called that no upstream has given a status or a code."""
+"""The type of an error without a status or a code of an upstream."""
 
 
 def error_text(error: LanguageModelError) -> str:

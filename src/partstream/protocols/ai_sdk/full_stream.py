@@ -6,9 +6,6 @@ from typing import Final
 
 from partstream.protocols.protocol import JSON_LINES, SSE, Protocol, loaded
 
-__all__ = ["PROTOCOL"]
-
-
 PROTOCOL: Final = Protocol(
     name="ai-sdk",
     read_response=loaded("partstream.protocols.ai_sdk.read_response", "FULL_STREAM"),

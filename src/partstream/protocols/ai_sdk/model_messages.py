@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 
     from partstream.lm.messages import ChatMessage
 
-__all__ = ["VERSIONS", "ModelMessages", "to_model_messages"]
-
 VERSIONS: Final = tuple(MESSAGE_FORMS)
 """The major versions of the package `ai` that there are forms for."""
-
-_NOBODY: Final = Origin("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +44,10 @@ def to_model_messages(
 ) -> ModelMessages:
     """Converts a conversation.
 
-    What the assistant says without a break is one message, results stand right behind their calls, and every call has
-    one: where it is missing, one that says so. Thinking becomes reasoning parts, with the provider options that its
+    Neighbouring texts of the assistant are one message, results follow their calls at once, and every call has one:
+    where it is missing, one that says so. Thinking becomes reasoning parts, with the provider options that its
     metadata lists; thinking that nothing follows is left out, as are the marks of the host (`cache_control`,
-    `stateful_marker`, usage). Bytes are base64, images and files are what their first bytes say.
+    `stateful_marker`, usage). Bytes are base64; the first bytes of images and files tell their type.
 
     Args:
         messages: The conversation.
@@ -65,7 +61,7 @@ def to_model_messages(
     """
     if version not in MESSAGE_FORMS:
         raise CallerError(f"version: got {version!r}, expected one of {', '.join(map(str, VERSIONS))}")
-    prepared = prepare(_NOBODY, messages, RequestOptions(), RequestSettings(), call_id_prefix, RULES)
+    prepared = prepare(Origin("", ""), messages, RequestOptions(), RequestSettings(), call_id_prefix, RULES)
     reasoning = {
         number: items
         for number, message in enumerate(messages)

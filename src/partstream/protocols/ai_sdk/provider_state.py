@@ -1,7 +1,15 @@
 """The state that a provider wants back in the next request: signed reasoning, and marks on tool calls.
 
 It is kept in the conversation alone, in the metadata of thinking parts. Copilot keeps only the last metadata of a model
-call, so each lists all items before it as well.
+call, so each lists all items before it as well, as `reasoning_items`: `{"type": "reasoning", "text",
+"providerOptions"}` for a whole block of reasoning, the same with the type `text` for the summary of a compacted
+conversation, which its provider knows by the options, and `{"type": "tool-call", "toolCallId", "providerOptions"}` for
+a call with a signature of its own (Gemini). In the next request they are reasoning parts and options of tool calls.
+
+A client of the SDK gives back the metadata beside a response (`providerMetadata`) as `providerOptions` of the next
+request: metadata of the SDK's own providers under their names. State of other protocols is wrapped, as the options of a
+provider named `partstream`: an item of another protocol as `item`, the fields beside the items as `metadata`, the id of
+a thought that has no other place as `id`.
 """
 
 from __future__ import annotations
@@ -24,10 +32,8 @@ if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.errors import Chunk
 
 
-# ---- carried ----
-
 _OF_THE_GATEWAY: Final = "gateway"
-"""Says how a response came about (its generation id and the like): the next request has no use for it."""
+"""The origin of a response (its generation id and the like): the next request does not need it."""
 
 
 class CarriedItems:
@@ -78,20 +84,14 @@ class CarriedItems:
         return [ThinkingPart("", part_id, {ITEMS: list(self._items)})]
 
 
-# ---- replay ----
-# Sends provider metadata of an answer back: as reasoning parts and as options of tool calls.
-#
-# The readers of this folder list it as `reasoning_items` in the metadata of thinking parts: `{"type": "reasoning",
-# "text", "providerOptions"}` for a block of reasoning, whole, the same with the type `text` for the summary of a
-# compacted conversation, which its provider knows by the options, and `{"type": "tool-call", "toolCallId",
-# "providerOptions"}` for a call that carries a signature of its own (Gemini).
+# ---- Sending state back ----
 
 REASONING: Final = "reasoning"
 SUMMARY: Final = "text"
 TOOL_CALL: Final = "tool-call"
 
 
-# Reasoning and the marks of a call lead to what follows; a summary stands for itself
+# Reasoning and the marks of a call belong to later content; a summary may be the last item.
 RULES: Final = ConversationRules(may_end=lambda item: item.get("type", REASONING) not in {REASONING, TOOL_CALL})
 
 
@@ -104,7 +104,7 @@ def options_by_call(content: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
     """The provider options of the calls of a message, by the id that is sent.
 
     The id of an item is that of the upstream. One that had to be changed on the way (too long, used twice) names no
-    call any more: then the next call behind the item is meant, which is where it stood in the answer.
+    call any more: then the next call after the item is meant, which had this place in the answer.
     """
     ids = {piece.call_id for piece in content if isinstance(piece, Call)}
     found: dict[str, Mapping[str, Any]] = {}
@@ -122,13 +122,7 @@ def options_by_call(content: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-# ---- wrapping ----
-# Carries the state of other protocols through the AI SDK, as the options of a provider named `partstream`.
-#
-# A client of the SDK gives back what a provider said beside an answer (`providerMetadata`) as `providerOptions` of
-# the next request. What one of the SDK's own providers said goes under that provider's name. Everything else that a
-# thinking part carries is wrapped: an item of another protocol as `item`, the fields beside the items as `metadata`,
-# the id of a thought that has no other place as `id`.
+# ---- State of other protocols ----
 
 PROVIDER: Final = "partstream"
 
@@ -161,7 +155,7 @@ def wrap(
 
 
 def unwrap(options: Mapping[str, Any]) -> Unwrapped:
-    """What was wrapped into options, and the others; what has another form was said by somebody else and stays."""
+    """The wrapped state in options, and the other options; a value of another form is not ours and stays."""
     wrapped = options.get(PROVIDER)
     if not isinstance(wrapped, Mapping) or not wrapped.keys() <= {"item", "metadata", "id"}:
         return Unwrapped(dict(options), None, {}, None)

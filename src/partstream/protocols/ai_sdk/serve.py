@@ -1,7 +1,15 @@
-"""Writes an answer as chunks, part by part, in the order that all streams of the SDK and its providers share.
+"""Writes a response as chunks, part by part, in the order that all streams of the SDK and its providers share.
 
-What a chunk looks like is the matter of :class:`ChunkForms`, one value for each stream and version. Text and reasoning
-are blocks with a beginning and an end; a block is open until something else comes. Sources stand inside of blocks.
+The form of the chunks is in :class:`ChunkForms`, one value for each stream and version. Text and reasoning are blocks
+with a beginning and an end; a block is open until something else comes. Sources are inside of blocks. Metadata of
+thinking parts lists all items of the response so far; the new ones become provider metadata of reasoning blocks and
+calls, the opposite of :mod:`partstream.protocols.ai_sdk.provider_state`.
+
+- The data stream of version 4 is lines of a code and a JSON value. It names and closes no block, and of provider
+  metadata it has a place only for the signatures of Anthropic's models.
+- `fullStream` of `streamText` is written as version 6 has it, as lines of JSON.
+- The UI message stream of versions 5 to 7 is server-sent events. Version 6.0.50 refuses fields that it does not know,
+  so only documented ones are written. Usage is in `messageMetadata`, the one place for facts of an application.
 """
 
 from __future__ import annotations
@@ -28,14 +36,9 @@ from partstream.protocols.serve import ResponseWriterSpec
 
 if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.errors import Chunk
-    from partstream.protocols.citations import Citation
 
 
-# ---- written items ----
-# Turns the metadata of thinking parts into provider metadata of reasoning blocks and calls.
-#
-# The opposite of :mod:`partstream.protocols.ai_sdk.provider_state`. Metadata lists all items of the answer so far, so
-# the new ones are those that were not listed before.
+# ---- Items ----
 
 _OPTIONS: Final = "providerOptions"
 _FIELDS: Final = {
@@ -44,19 +47,19 @@ _FIELDS: Final = {
     TOOL_CALL: {"type", "toolCallId", _OPTIONS},
 }
 _UNSAYABLE: Final = "gateway"
-"""What the readers of answers take for a word on the whole answer, wherever it stands."""
+"""The readers of responses take this key as metadata of the whole response, wherever it is."""
 
 
 class Brought(NamedTuple):
-    """Something to say beside the answer.
+    """Metadata to write beside the response.
 
     Attributes:
-        kind: `reasoning`: beside the block that is open, else beside an empty one; `text`: the summary of a compacted
+        kind: `reasoning`: beside the open block, else beside an empty one; `text`: the summary of a compacted
             conversation; `tool-call`: beside the next call.
-        said: What is said, by provider.
-        text: The text of the block that it belongs to, or of the summary.
-        call_id: The call that it belongs to, as its upstream names it.
-        wrapped: What is said instead where the block has another text.
+        said: The metadata, by provider.
+        text: The text of its block, or of the summary.
+        call_id: Its call, as the upstream names it.
+        wrapped: The metadata where the block has another text.
         item: The item; None where there is none.
     """
 
@@ -127,8 +130,7 @@ def _is_own(options: Any) -> TypeGuard[Mapping[str, Any]]:
     )
 
 
-# ---- written sources ----
-# The sources of an answer as source chunks, whichever protocol named them.
+# ---- Sources, from every protocol ----
 
 _UNKNOWN: Final = "application/octet-stream"
 
@@ -137,7 +139,7 @@ def source_chunk(part: DataPart) -> Chunk | None:
     """The chunk that names a source, or None for a part that names none.
 
     A document must have a title and a media type. No version has a place for the span on the source itself, so it
-    travels as a word of the provider `partstream`.
+    is metadata of the provider `partstream`.
     """
     citation = read_citation(part)
     if citation is None:
@@ -148,7 +150,9 @@ def source_chunk(part: DataPart) -> Chunk | None:
         filename = citation.filename
         known |= {"sourceType": "document", "title": title or filename or source_id, "filename": filename}
         known["mediaType"] = citation.media_type or _UNKNOWN
-    known["providerMetadata"] = _span(citation)
+    said = {"startIndex": citation.start, "endIndex": citation.end, "citedText": citation.cited_text}
+    span = {name: value for name, value in said.items() if value is not None}
+    known["providerMetadata"] = {PROVIDER: span} if span else None
     return {name: value for name, value in known.items() if value is not None}
 
 
@@ -160,16 +164,10 @@ def cited_span(source: Chunk) -> Chunk | None:
     return {"source": {name: value for name, value in source.items() if name != "providerMetadata"}, **span}
 
 
-def _span(citation: Citation) -> Chunk | None:
-    said = {"startIndex": citation.start, "endIndex": citation.end, "citedText": citation.cited_text}
-    span: Chunk = {name: value for name, value in said.items() if value is not None}
-    return {PROVIDER: span} if span else None
-
-
-# ---- write response ----
+# ---- The response ----
 
 Metadata: TypeAlias = Mapping[str, Any]
-"""What providers say beside a chunk, by their names; empty for nothing."""
+"""Provider metadata of a chunk, by the provider's name; empty for none."""
 
 TEXT: Final = "text"
 
@@ -179,15 +177,15 @@ UNNAMED: Final = "reasoning"
 
 @dataclass(frozen=True, slots=True)
 class ChunkForms:
-    """How one stream of one version writes an answer; every function gives the chunks of one step.
+    """The chunks of one stream in one version; every function gives the chunks of one step.
 
     Attributes:
         open: A block opens: its kind (`text`, `reasoning`) and its id.
         delta: A piece of a block: its kind, its id and the piece.
-        close: A block ends: its kind, its id, what providers say beside it, and which spans of it its sources stand
-            for, as version 4 of the provider's interface says it.
-        summary: The summary of a compacted conversation: its id, its text and what its provider knows it by.
-        call: A tool call: the part, its arguments as JSON text in pieces, and what providers say beside it.
+        close: A block ends: its kind, its id, its metadata, and the spans of its sources, as version 4 of the
+            provider's interface has them.
+        summary: The summary of a compacted conversation: its id, its text and its metadata.
+        call: A tool call: the part, its arguments as JSON text in pieces, and its metadata.
         source: A source, given as the chunk of a provider's stream.
     """
 
@@ -239,7 +237,7 @@ class ChunkWriter:
             self._say(part.value, chunks)
 
     def _thinking(self, part: ThinkingPart, chunks: list[Chunk]) -> None:
-        # What only carries metadata and has no id belongs to the thought before it.
+        # A part with metadata alone and without an id belongs to the thought before it.
         block_id = part.id or (None if part.value else self._thought) or UNNAMED
         if part.value:
             self._enter(REASONING, block_id, chunks)
@@ -290,9 +288,6 @@ class ChunkWriter:
             self._leave(chunks)
             chunks += self._forms.file(part)
 
-    def _nothing(self, _output: Unmapped, _chunks: list[Chunk]) -> None:
-        """Writes nothing: what no part holds has no place here either."""
-
     def _finish(self, finish: Finish, chunks: list[Chunk]) -> None:
         self._leave(chunks)
         chunks += self._forms.end(finish)
@@ -322,17 +317,16 @@ _WRITERS: Final[dict[type[Any], Callable[[ChunkWriter, Any, list[Chunk]], None]]
     ThinkingPart: ChunkWriter._thinking,
     ToolCallPart: ChunkWriter._call,
     DataPart: ChunkWriter._data,
-    Unmapped: ChunkWriter._nothing,
+    Unmapped: lambda _writer, _output, _chunks: None,
     Finish: ChunkWriter._finish,
 }
-"""What each output becomes."""
+"""The writer of each output; an event without a part has no place here either."""
 
 
-# ---- chunks ----
-# Chunks that several streams write in the same form.
+# ---- Chunks of several streams ----
 
 _OF_EVERY_CLIENT: Final = frozenset({"headers"})
-"""What no person has asked for: the client of version 5 sends its own headers in every body."""
+"""Fields that no person has set: the client of version 5 sends its own headers in every body."""
 
 
 def start_block(kind: str, block_id: str) -> list[Chunk]:
@@ -346,13 +340,13 @@ def delta(name: str, kind: str, block_id: str, piece: str) -> list[Chunk]:
 
 
 def whole_text(name: str, block_id: str, text: str, said: Metadata) -> list[Chunk]:
-    """A text at once, with what providers say beside it from the beginning."""
+    """A text at once, with its metadata at the beginning."""
     start = {"type": "text-start", "id": block_id, **beside(said)}
     return [start, *delta(name, "text", block_id, text), {"type": "text-end", "id": block_id}]
 
 
 def end_block(kind: str, block_id: str, said: Metadata, _cited: Sequence[Chunk] = ()) -> list[Chunk]:
-    """A block ends, with what providers say beside it."""
+    """A block ends, with its metadata."""
     return [{"type": f"{kind}-end", "id": block_id, **beside(said)}]
 
 
@@ -366,7 +360,7 @@ def streamed_input(part: ToolCallPart, pieces: Sequence[str]) -> list[Chunk]:
 
 
 def beside(said: Metadata) -> Chunk:
-    """The field for what providers say; none where they say nothing."""
+    """The field for provider metadata; none without metadata."""
     return {"providerMetadata": dict(said)} if said else {}
 
 
@@ -390,12 +384,8 @@ def no_document(_chunks: Sequence[Chunk]) -> NoReturn:
     raise AdapterUsageError("a stream of the AI SDK has no document in its place")
 
 
-# ---- written usage ----
-# Writes usage in the form of `streamText` since version 6, with the field names of version 5 beside it.
-
-
 def written_usage(usage: Usage) -> Chunk:
-    """The tokens as an object; unknown numbers are left out."""
+    """Usage in the form of `streamText` since version 6, with the names of version 5; unknown numbers are left out."""
     cached, written, reasoned = usage.cached_tokens, usage.cache_write_tokens, usage.reasoning_tokens
     return known(
         inputTokens=usage.input_tokens,
@@ -423,15 +413,7 @@ def known(**fields: object) -> Chunk:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-# ---- write data stream ----
-# Writes the data stream of version 4: lines of a code and a JSON value.
-#
-# It names and closes no block, and of what providers say it has a place for the signatures of Anthropic's models
-# alone.
-
-
-def _delta(kind: str, _block_id: str, piece: str) -> list[Chunk]:
-    return [{"type": REASONING if kind == REASONING else "text-delta", "textDelta": piece}]
+# ---- The data stream ----
 
 
 def _close(_kind: str, _block_id: str, said: Metadata, _cited: Sequence[Chunk]) -> list[Chunk]:
@@ -451,10 +433,6 @@ def _call(part: ToolCallPart, pieces: Sequence[str], _said: Metadata) -> list[Ch
     ]
 
 
-def _source(source: Chunk) -> list[Chunk]:
-    return [{"type": "source", "source": {name: value for name, value in source.items() if name != "type"}}]
-
-
 def _end(finish: Finish) -> list[Chunk]:
     usage = finish.usage or Usage()
     end = {
@@ -465,20 +443,20 @@ def _end(finish: Finish) -> list[Chunk]:
     return [*failed, {"type": "step-finish", **end, "isContinued": False}, {"type": "finish", **end}]
 
 
-_FORMS: Final = ChunkForms(
+_DATA_STREAM_FORMS: Final = ChunkForms(
     start=lambda _asked, reply: [{"type": "step-start", "messageId": f"msg-{reply.identity}"}],
     open=lambda _kind, _block_id: [],
-    delta=_delta,
+    delta=lambda kind, _id, piece: [{"type": kind if kind == REASONING else "text-delta", "textDelta": piece}],
     close=_close,
     summary=lambda _block_id, _text, _said: [],
     call=_call,
-    source=_source,
+    source=lambda source: [{"type": "source", "source": {name: source[name] for name in source if name != "type"}}],
     file=lambda part: [{"type": "file", "data": b64encode(part.data).decode(), "mimeType": part.mime_type}],
     end=_end,
 )
 
 WRITE_DATA_STREAM: Final = ResponseWriterSpec(
-    open=partial(ChunkWriter, _FORMS),
+    open=partial(ChunkWriter, _DATA_STREAM_FORMS),
     frame=write_line,
     document=no_document,
     error=error_body,
@@ -486,20 +464,19 @@ WRITE_DATA_STREAM: Final = ResponseWriterSpec(
 )
 
 
-# ---- write full stream ----
-# Writes `fullStream` of `streamText` as version 6 has it: chunks as objects, on a wire as lines of JSON.
+# ---- `fullStream` ----
 
 
-def _write_full_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
+def _full_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
     call = {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "input": part.input}
     return [*streamed_input(part, pieces), {**call, **beside(said)}]
 
 
-def _write_full_stream_file(part: DataPart) -> list[Chunk]:
+def _full_stream_file(part: DataPart) -> list[Chunk]:
     return [{"type": "file", "file": {"base64": b64encode(part.data).decode(), "mediaType": part.mime_type}}]
 
 
-def _write_full_stream_end(finish: Finish) -> list[Chunk]:
+def _full_stream_end(finish: Finish) -> list[Chunk]:
     reason = finish.reason
     reasons = known(finishReason=reason and reason.unified.value, rawFinishReason=reason and reason.raw)
     usage = written_usage(finish.usage or Usage())
@@ -513,20 +490,20 @@ def _write_full_stream_end(finish: Finish) -> list[Chunk]:
     ]
 
 
-_WRITE_FULL_STREAM_FORMS: Final = ChunkForms(
+_FULL_STREAM_FORMS: Final = ChunkForms(
     start=lambda asked, _reply: [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": warnings(asked)}],
     open=start_block,
     delta=partial(delta, "text"),
     close=end_block,
     summary=partial(whole_text, "text"),
-    call=_write_full_stream_call,
+    call=_full_stream_call,
     source=lambda source: [source],
-    file=_write_full_stream_file,
-    end=_write_full_stream_end,
+    file=_full_stream_file,
+    end=_full_stream_end,
 )
 
 WRITE_FULL_STREAM: Final = ResponseWriterSpec(
-    open=partial(ChunkWriter, _WRITE_FULL_STREAM_FORMS),
+    open=partial(ChunkWriter, _FULL_STREAM_FORMS),
     frame=lambda chunk: dumps(chunk) + b"\n",
     document=no_document,
     error=error_body,
@@ -534,16 +511,12 @@ WRITE_FULL_STREAM: Final = ResponseWriterSpec(
 )
 
 
-# ---- write ui stream ----
-# Writes the UI message stream of versions 5 to 7: server-sent events for browsers.
-#
-# Version 6.0.50 refuses fields that it does not know, so only documented ones are written. The protocol has one place
-# for what an application says of the whole message, `messageMetadata`; the tokens stand there.
+# ---- The UI message stream ----
 
 _ADDRESS: Final = re.compile(rb"https?://[\x21-\x7e]+")
 
 
-def _write_ui_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
+def _ui_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
     call = {"toolCallId": part.call_id, "toolName": part.name}
     return [
         {"type": "tool-input-start", **call},
@@ -552,13 +525,13 @@ def _write_ui_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metad
     ]
 
 
-def _write_ui_stream_source(source: Chunk) -> list[Chunk]:
+def _ui_stream_source(source: Chunk) -> list[Chunk]:
     kind = {"url": "source-url", "document": "source-document"}[source["sourceType"]]
     others = {name: value for name, value in source.items() if name not in {"type", "sourceType", "id"}}
     return [{"type": kind, "sourceId": source["id"], **others}]
 
 
-def _write_ui_stream_file(part: DataPart) -> list[Chunk]:
+def _ui_stream_file(part: DataPart) -> list[Chunk]:
     """A file, or the `data-NAME` chunk that a part of that media type came from."""
     if (data := data_chunk(part)) is not None:
         return [data]
@@ -568,27 +541,27 @@ def _write_ui_stream_file(part: DataPart) -> list[Chunk]:
     return [{"type": "file", "url": data_url(part.data, media_type), "mediaType": part.mime_type}]
 
 
-def _write_ui_stream_end(finish: Finish) -> list[Chunk]:
+def _ui_stream_end(finish: Finish) -> list[Chunk]:
     failed = [] if finish.error is None else [{"type": "error", "errorText": error_text(finish.error)}]
     usage = None if finish.usage is None else {"totalUsage": written_usage(finish.usage)}
     said = known(finishReason=finish.reason and finish.reason.unified.value, messageMetadata=usage)
     return [*failed, {"type": "finish-step"}, {"type": "finish", **said}]
 
 
-_WRITE_UI_STREAM_FORMS: Final = ChunkForms(
+_UI_STREAM_FORMS: Final = ChunkForms(
     start=lambda _asked, _reply: [{"type": "start"}, {"type": "start-step"}],
     open=start_block,
     delta=partial(delta, "delta"),
     close=end_block,
     summary=partial(whole_text, "delta"),
-    call=_write_ui_stream_call,
-    source=_write_ui_stream_source,
-    file=_write_ui_stream_file,
-    end=_write_ui_stream_end,
+    call=_ui_stream_call,
+    source=_ui_stream_source,
+    file=_ui_stream_file,
+    end=_ui_stream_end,
 )
 
 WRITE_UI_STREAM: Final = ResponseWriterSpec(
-    open=partial(ChunkWriter, _WRITE_UI_STREAM_FORMS),
+    open=partial(ChunkWriter, _UI_STREAM_FORMS),
     frame=lambda chunk: b"data: " + dumps(chunk) + b"\n\n",
     document=no_document,
     error=error_body,

@@ -1,8 +1,9 @@
-"""The tool calls of one response: hands each out once, whole, in its place, and only if the consumer has to run it.
+"""Reads the tool calls of one response: emits each once, whole, in its place, and only if the consumer has to run it.
 
 Where the AI SDK runs tools itself, a call may be over before the stream is: such calls wait for the end of their step,
-and those with an outcome are not handed out. What follows a call that waits, waits behind it: parts keep the order in
-which the model generated them.
+and those with an outcome are not emitted. Content after a call that waits, waits too: parts keep the order in which the
+model generated them. A whole call wins over its streamed input. Version 4 reports a failed tool only by an error, which
+sometimes names the tool and no call: then its first open call is meant.
 """
 
 from __future__ import annotations
@@ -29,10 +30,6 @@ from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.provider_state import CarriedItems
-
-
-# ---- named calls ----
-# Finds the first open call of a tool by the tool's name, without a look at every call.
 
 
 class NamedCalls:
@@ -66,10 +63,8 @@ class NamedCalls:
         return None
 
 
-# ---- tool calls ----
-
 _Later: TypeAlias = Callable[[list[StreamOutput]], None]
-"""What is done when nothing waits in front of it any more; it appends its outputs."""
+"""An action for the time when nothing waits before it; it appends its outputs."""
 
 
 class _Call(NamedTuple):
@@ -108,7 +103,7 @@ class ToolCalls:
         wait: Whether complete calls wait for :meth:`release`.
 
     Attributes:
-        broken: Why the first call cannot be handed out that nobody but the consumer would have run, or None.
+        broken: The error of the first call for the consumer that cannot go out, or None.
     """
 
     def __init__(self, prefix: str, *, wait: bool, carried: CarriedItems) -> None:
@@ -215,8 +210,8 @@ class ToolCalls:
         outputs.append(Unmapped(chunk["type"], chunk))
 
     def answered(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
-        """Takes the answer to a question for approval. What was refused is over; who runs what was allowed, an outcome
-        tells, or that there is none."""
+        """Takes the answer to a question for approval. A refused call is over; the SDK ran an allowed call if an
+        outcome comes, else it is for the consumer."""
         allowed = chunk.get("approved") is True
         outputs.append(_unmapped(chunk, "allowed" if allowed else "refused"))
         if not allowed:
@@ -235,14 +230,14 @@ class ToolCalls:
         return bool(self._line)
 
     def add_behind(self, act: _Later, outputs: list[StreamOutput]) -> None:
-        """Runs an action behind the waiting calls; at once if none waits."""
+        """Runs an action after the waiting calls; at once if none waits."""
         if self._line:
             self._line.append(act)
         else:
             act(outputs)
 
     def release(self, outputs: list[StreamOutput]) -> None:
-        """Hands out the waiting calls and everything behind them, in order.
+        """Emits the waiting calls and everything after them, in order.
 
         Raises:
             UpstreamProtocolError: A chunk that waited makes no sense; nothing waits any more.
@@ -250,7 +245,7 @@ class ToolCalls:
         self._advance(outputs, release=True)
 
     def flush(self, outputs: list[StreamOutput], *, usable: bool) -> None:
-        """Ends all inputs that streamed and were never said whole; hands out those that are, if they are `usable`."""
+        """Ends all streamed inputs without a whole call; emits those that are whole, if they are `usable`."""
         for call_id, streamed in [*self._streamed.items()]:
             joined = "".join(streamed.pieces)
             value = None if streamed.is_text else read_arguments(joined)
@@ -275,7 +270,7 @@ class ToolCalls:
         self._streamed.clear()
 
     def _advance(self, outputs: list[StreamOutput], *, release: bool = False) -> None:
-        """Hands out what waits behind no call."""
+        """Emits all that no longer waits for a call."""
         line = self._line
         while line:
             entry = line[0]
@@ -297,7 +292,7 @@ class ToolCalls:
             try:
                 entry(outputs)
             except UpstreamProtocolError:
-                # As if it had not waited: nothing behind a chunk that makes no sense belongs to the answer.
+                # As if it had not waited: nothing after a chunk that makes no sense belongs to the answer.
                 line.clear()
                 self._waiting.clear()
                 raise

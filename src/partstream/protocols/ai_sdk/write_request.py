@@ -1,7 +1,11 @@
 """Writes turns as messages of the AI SDK, in the form that ModelMessages and the wire protocol share.
 
-Where they differ is the form of images and files (:mod:`partstream.protocols.ai_sdk.write_request`). Source: `ai`
-5.0.277, 6.0.322 and 7.0.173, `modelMessageSchema` and `LanguageModelV2Prompt` to `V4`.
+They differ in the form of images and files: a row of :class:`MediaForms` for each version. Thinking comes in two forms.
+A response as it streamed has many parts, and the metadata of the last of a block lists all items so far. Hosts keep one
+part, with the text joined and the last metadata, whose items hold their places.
+
+Source: `ai` 5.0.277, 6.0.322 and 7.0.173, `modelMessageSchema`; `ModelMessage` of `@ai-sdk/provider-utils` 3.0.41,
+4.0.64 and 5.0.81; `LanguageModelV2Prompt`, `V3` and `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart
 
 
-# ---- prompt messages ----
+# ---- Messages ----
 
 
 def prompt_messages(turns: Iterable[Turn], forms: MediaForms) -> list[Wire]:
@@ -82,7 +86,7 @@ _WRITERS: Final[dict[TurnRole, Callable[[Sequence[Piece], MediaForms], Wire]]] =
     TurnRole.USER: _user,
     TurnRole.ASSISTANT: _assistant,
 }
-"""Who speaks; results of tools are written behind the assistant's message that called them."""
+"""The writer of each role; results of tools follow the assistant's message that called them."""
 
 
 def _shown(piece: Text | Attachment, attached: Callable[[Attachment], Wire]) -> Wire:
@@ -126,11 +130,7 @@ def _json(text: str) -> Any:
     return value if is_json(value) else None
 
 
-# ---- media forms ----
-# How each version of the AI SDK writes images and files: one row for each version.
-#
-# Source: the types of the published packages: `ModelMessage` of `@ai-sdk/provider-utils` 3.0.41, 4.0.64 and 5.0.81,
-# `LanguageModelV2Prompt`, `V3` and `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38.
+# ---- Images and files ----
 
 Wire: TypeAlias = dict[str, Any]
 
@@ -209,11 +209,7 @@ MESSAGE_FORMS: Final[Mapping[int, MediaForms]] = {
 and 7 have no `media`, which 7 would pass on as it is."""
 
 
-# ---- thinking items ----
-# Reads the thinking of a message as reasoning items: the shown text and the provider metadata.
-#
-# Thinking comes in two forms. An answer as it streamed has many parts, and the metadata of the last of a block lists
-# all items so far. Hosts keep one part, with the text joined and the last metadata, whose items say where they stood.
+# ---- Thinking as reasoning items: the shown text and the provider metadata ----
 
 _OPTIONS: Final = "providerOptions"
 
@@ -259,7 +255,7 @@ class _Reader:
             self._place.add_call()
 
     def close(self) -> None:
-        """Ends what is open: what was shown of it and no item says is reasoning without options."""
+        """Ends the open blocks: shown text without an item is reasoning without options."""
         for block, shown in self._shown.items():
             self.items += self._taken.get(block, ())
             if text := well_formed(shown):
