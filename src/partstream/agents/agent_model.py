@@ -174,7 +174,7 @@ def as_model(
             :class:`partstream.agents.openai_agents.OpenAIAgents`.
         name: The name in the model picker; by default, the agent's own name.
         tools: How the calls of the agent's own tools are shown: `thinking`, `text` or `off`.
-        approve: Who decides about calls that want to be allowed: `ask` asks the person in the chat, `never` refuses,
+        approve: Who decides about calls that need an approval: `ask` asks the person in the chat, `never` refuses,
             a function decides.
         host_tools: Which of the host's tools the agent gets, such as those of VS Code: `auto` for all, False for none,
             names, or a function that says it of one.

@@ -89,7 +89,7 @@ class AgentOptions:
 
     Attributes:
         tools: How the calls of the agent's own tools are shown.
-        approve: Who decides about calls that want to be allowed.
+        approve: Who decides about calls that need an approval.
         host_tools: Which of the host's tools the agent gets.
     """
 
@@ -284,7 +284,7 @@ class ExternalTools:
 
 
 class HandedOut:
-    """The calls of the host's tools that one answer hands out: each id once, no name but the host's.
+    """The calls of the host's tools in one answer: each id once, no name but the host's.
 
     Attributes:
         calls: The calls with the host's names, in the model's order.

@@ -105,9 +105,9 @@ def run_arguments(request: AgentRequest) -> list[dict[str, Any]]:
         RequestNotExpressibleError: A part is larger than the API allows, or holds what JSON has no form for.
     """
     system = [{"role": "system", "content": request.instructions}] if request.instructions else []
-    # Turns as input items. Images that a tool returned stand in a message of the user behind the results, because
-    # the SDK leaves them out of results for models of the Chat Completions API
-    return [*system, *[message_as_text(item) for item in input_items(request.turns, RequestSettings())]]
+    # Images that a tool returned are in a message of the user after the results, because the SDK leaves them out of
+    # results for models of the Chat Completions API.
+    return [*system, *map(message_as_text, input_items(request.turns, RequestSettings()))]
 
 
 def chosen_settings(request: AgentRequest) -> dict[str, Any]:
@@ -334,7 +334,7 @@ class InnerTools:
 
     Args:
         external: The names of the host's tools: their calls are not the agent's own.
-        asking: The names of tools that may want to be allowed: nobody knows that they run until they have.
+        asking: The names of tools that may need an approval: a call of one is shown once it ran.
     """
 
     def __init__(self, external: Collection[str], asking: Collection[str]) -> None:
@@ -362,7 +362,7 @@ class InnerTools:
         return [call, *_hosted_result(raw, call)]
 
     def answered(self, item: Any, step: int) -> list[AgentOutput]:
-        """A tool has returned; what the host returned stands in the conversation already."""
+        """A tool has returned; results of the host are in the conversation already."""
         raw = field_of(item, "raw_item")
         call_id = call_id_of(raw)
         if call_id in self._external_ids:
@@ -385,7 +385,7 @@ class InnerTools:
             self._waiting.add(call_id)
 
     def place(self, call_id: str) -> int:
-        """Where the model said a call, among the calls of the run; behind them for one that it did not say."""
+        """The place of a call among the calls of the run; after them for a call that no item had."""
         return self._order.get(call_id, len(self._order))
 
 
@@ -441,7 +441,7 @@ class RunEvents:
         self._agent: str | None = None
 
     def read(self, event: Any) -> list[AgentOutput]:
-        """Takes the next event of the SDK; one that nobody knows comes out as it is."""
+        """Takes the next event of the SDK; an unknown one comes out as it is."""
         kind = field_of(event, "type")
         handler = _EVENTS.get(kind)
         return [Unmapped(str(kind), {"type": kind})] if handler is None else handler(self, event)
@@ -657,7 +657,7 @@ def own_tools(agent: Agent[Any]) -> frozenset[str]:
 
 
 def asking_tools(agent: Agent[Any]) -> frozenset[str]:
-    """The names of the agents' own tools that may want to be allowed."""
+    """The names of the agents' own tools that may need an approval."""
     tools = (tool for one in agents_below(agent) for tool in one.tools)
     return frozenset(tool.name for tool in tools if getattr(tool, "needs_approval", False))
 
@@ -857,8 +857,6 @@ def _usage(entry: Any) -> Usage:
         reasoning_tokens=entry.output_tokens_details.reasoning_tokens,
     )
 
-
-# ---- openai agents ----
 
 ADAPTER: Final = OpenAIAgents()
 """Runs agents with the SDK's defaults."""

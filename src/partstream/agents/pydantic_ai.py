@@ -168,7 +168,7 @@ def history_of(turns: Iterable[Turn], messages: Sequence[ChatMessage] = ()) -> l
     """Turns as messages of the framework.
 
     Args:
-        turns: The turns, every call with a result behind it.
+        turns: The turns, every call with a result after it.
         messages: The messages of the host, whose thinking holds the signatures that some servers want back.
     """
     from pydantic_ai.messages import (  # noqa: PLC0415 - as above
@@ -265,7 +265,7 @@ class InnerTools:
         self._held: dict[str, InnerCall] = {}
 
     def called(self, part: Any, step: int) -> Iterator[InnerCall]:
-        """What to show of a call that the framework is about to run, or to hand out."""
+        """The activity of a call that the framework is about to run, or to leave to the host."""
         if self._is_hidden(part):
             return
         call = InnerCall(part.tool_call_id, part.tool_name, arguments_of(part), step)
@@ -275,7 +275,7 @@ class InnerTools:
             yield call
 
     def returned(self, part: Any, step: int) -> Iterator[InnerCall | InnerResult]:
-        """What to show of a result."""
+        """The activity of a result."""
         if self._is_hidden(part):
             return
         if (held := self._held.pop(part.tool_call_id, None)) is not None:
@@ -552,13 +552,13 @@ _EVENTS: Final[Mapping[str, Callable[[EventReader, Any], list[AgentOutput]]]] = 
     "agent_run_result": EventReader._run_ended,
     # Is neither the end nor a sign of the last text: calls of tools may follow it.
     "final_result": EventReader._nothing,
-    # What the model says to hand out the agent's result; the result has it.
+    # The model's call for the agent's result; the result has it.
     "output_tool_call": EventReader._nothing,
     "output_tool_result": EventReader._nothing,
     # They also hold what a handler of the agent decides by itself; the result says what is left.
     "deferred_tool_requests": EventReader._nothing,
     "deferred_tool_results": EventReader._nothing,
-    # Changes of the next request to the model, which nobody has to see.
+    # Changes of the next request to the model, which are not shown.
     "tool_availability_delta": EventReader._nothing,
     "capability_load_delta": EventReader._nothing,
     "model_settings_delta": EventReader._nothing,
@@ -743,7 +743,7 @@ class PausedRun:
         return tuple(call for call in self.calls if call.kind is kind)
 
     def outputs(self) -> list[AgentOutput]:
-        """What the run hands out and asks for, and its state.
+        """The calls and questions of the run, and its state.
 
         Raises:
             ToolArgumentsError: The arguments of a call of the host's tools are no JSON object.
@@ -765,7 +765,7 @@ class PausedRun:
         return [*outputs, KeptState(state)]
 
     def answered(self, request: AgentRequest) -> PausedRun:
-        """The run with what a request says of the calls."""
+        """The run with the results in a request."""
         results = {call_id: _kept(result) for call_id, result in request.results.items()}
         return replace(self, results={**self.results, **results})
 

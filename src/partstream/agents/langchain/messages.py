@@ -123,7 +123,7 @@ class MessageContent:
 
 
 _HANDLERS: Final[Mapping[Any, Callable[[MessageContent, Mapping[str, Any], Any, int], _Outputs]]] = {
-    "text": MessageContent._text,  # noqa: SLF001 - the table of handlers stands beside the class
+    "text": MessageContent._text,  # noqa: SLF001 - the table of the class
     "refusal": MessageContent._refusal,  # noqa: SLF001
     "reasoning": MessageContent._reasoning,  # noqa: SLF001
     "image": MessageContent._file,  # noqa: SLF001
@@ -274,7 +274,7 @@ class LastFinish:
         """Takes a message or a chunk of one.
 
         Args:
-            provider: Whose model said it, in LangChain's name; None where nobody knows.
+            provider: Whose model said it, in LangChain's name; None where it is unknown.
         """
         metadata = message.response_metadata
         if message.type == "AIMessageChunk" and provider in _SAY_THEIR_END:

@@ -35,7 +35,7 @@ class AGUISettings:
     """The request settings of AG-UI alone.
 
     Attributes:
-        agent_path: Where the agent is below the base URL; `{model}` stands for the model's id. Empty where the base URL
+        agent_path: Where the agent is below the base URL; `{model}` is the model's id. Empty where the base URL
             is the agent's own.
         thread: What the agent takes for one conversation.
     """

@@ -100,7 +100,7 @@ class Answer:
         self.asked: Mapping[str, Any] | None = None
         self._before = before
         self._steps = [_Step()]
-        self._of_calls: dict[str, Mapping[str, Any]] = {}  # what items say of calls that VS Code knows
+        self._of_calls: dict[str, Mapping[str, Any]] = {}  # items of calls that VS Code knows
         self._goes_on = False  # whether the next text continues the last one
 
     def add(self, piece: Text | Call | Reasoning) -> None:
@@ -195,7 +195,7 @@ class Answer:
         message = mapping(item, MESSAGE)
         if message.get("role") == "reasoning":
             step = self._steps[-1]
-            # What is thought between two calls of a batch stands before it: nothing parts a call from its result.
+            # A thought between two calls of a batch goes before it: nothing separates a call from its result.
             if step.is_begun and not (step.calls and not step.results):
                 step = self._next()
             step.thoughts.append(dict(message))
@@ -304,7 +304,7 @@ class _Writer:
         self.messages: list[_Wire | Answer] = []
         self._answers: list[Answer] = []
         self._asked: Mapping[str, Any] | None = None  # what the run before waits for
-        self._reply: tuple[int, Mapping[str, Any]] | None = None  # where a reply stands, and to what
+        self._reply: tuple[int, Mapping[str, Any]] | None = None  # the place of a reply, and its interrupts
         self._resume: list[_Wire] = []
         self._thread_id: str | None = None
 

@@ -4,6 +4,11 @@ Each version of the language model specification has a path and a header in the 
 (`@ai-sdk/gateway` 2), `/v3/ai` with 3, `/v4/ai` with 4. Which of the two the server reads is not documented, so both
 state the same version here: that of the setting, else that of the base URL.
 
+Only the headers name the model (`gateway-stream-request.json` of the recordings, `@ai-sdk/gateway` 4.0.146). Facts and
+limits of models are in the public `/v1/models` of the host, which needs no key, and in the endpoints of each model
+below it. `{base}/config` is the list of the SDK's own client (`gateway-config.json` of the recordings), with names and
+prices and without limits; it is used where there is no other.
+
 Anthropic's models can take old content out of conversations that grow long. Servers drop edits that they do not know,
 or refuse the request in words of their own, so every edit is checked before it is sent. Sources: Anthropic's reference
 of context editing (betas `context-management-2025-06-27` and `compact-2026-01-12`) and
@@ -318,21 +323,12 @@ def specification_version(settings: RequestSettings) -> int:
 def complete_settings(
     settings: RequestSettings, base_url: str, model: LanguageModelChatInformation, _server: KnownServer | None = None
 ) -> RequestSettings:
-    """The settings with the version that the base URL names, where they name none, and with the edits of the context
-    that are asked of the model."""
+    """The settings with the version of the base URL, where they have none, and with the context edits of the model."""
     own = settings.own_settings(AIGatewaySettings).for_model(model.id, model.max_input_tokens)
-    return replace(settings, own=replace(own, specification_version=own.specification_version or _of_url(base_url)))
-
-
-def _of_url(base_url: str) -> int:
     path = _PATH.search(urlsplit(base_url).path)
-    return LATEST if path is None else _BY_PATH[path[1]]
+    version = own.specification_version or (LATEST if path is None else _BY_PATH[path[1]])
+    return replace(settings, own=replace(own, specification_version=version))
 
-
-# ---- headers ----
-# The headers of a request to the AI Gateway: it names the model there and nowhere else.
-#
-# Source: `gateway-stream-request.json` and `gateway-config.json` of the recordings, `@ai-sdk/gateway` 4.0.146.
 
 PROTOCOL_VERSION: Final = "0.0.1"
 
@@ -370,18 +366,11 @@ def authorize(key: str, kind: KeyKind) -> dict[str, str]:
     return {**bearer(key, kind), "ai-gateway-auth-method": kind.value}
 
 
-# ---- model lists ----
-# Where the models of the AI Gateway are listed, beside the endpoint that answers.
-#
-# Facts and limits are in the public `/v1/models` of the host, which needs no key, and in the endpoints of each model
-# below it. `{base}/config` is the list of the SDK's own client (`gateway-config.json` of the recordings): names and
-# prices, no limits; it stands in where there is no other.
-
 _MODEL_LISTS_PATH: Final = re.compile(r"/v\d+/ai$")
 
 
 def model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:
-    """The path that `/models` stands below, and the paths of further lists.
+    """The path above `/models`, and the paths of further lists.
 
     Args:
         base_path: The path of the base URL, such as `/v3/ai`.

@@ -1,4 +1,9 @@
-"""Reads an answer of the gateway: the stream of a provider, or the document of a client that wants no stream."""
+"""Reads a response of the gateway: the stream of a provider, or a document for a client that wants no stream.
+
+The gateway passes on the messages of its providers and has no codes of its own for them, so a refusal of reasoning is
+found by words. Source: `create-gateway-error.ts` of `@ai-sdk/gateway` 4.0.146, which knows the types of errors below,
+and the result of `doGenerate` in `LanguageModelV2` to `V4`.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +26,7 @@ if TYPE_CHECKING:
     from partstream.protocols.failures import FailedReply, ServedFailure
 
 
-# ---- errors ----
-# Errors as the gateway says them: the object in a stream, the JSON of an HTTP error, and what a refusal is about.
-#
-# Source: `create-gateway-error.ts` of `@ai-sdk/gateway` 4.0.146, which knows the types below.
+# ---- Errors ----
 
 _DEFAULT_STATUS: Final = 500
 
@@ -52,7 +54,7 @@ def failed_reply(failure: ServedFailure) -> FailedReply:
 
 
 def _generation(what: str) -> str:
-    """What identifies a request for support, beside its error."""
+    """The id of a failed request, for support."""
     return f"gen_{sha256(what.encode(errors='surrogatepass')).hexdigest()[:24]}"
 
 
@@ -84,8 +86,6 @@ def http_status(error: Chunk) -> int:
     return status if isinstance(status, int) else _DEFAULT_STATUS
 
 
-# ---- what a refusal is about ----
-
 _REQUEST_IS_WRONG: Final = frozenset({400, 404, 422})
 
 _WORDS: Final = (
@@ -94,7 +94,7 @@ _WORDS: Final = (
     "encrypted_content",
     "blocks in the latest assistant message cannot be",
 )
-"""The gateway passes on what a provider says and has no code of its own for it. Google: "Corrupted thought signature.";
+"""The words of refusals of reasoning. Google: "Corrupted thought signature.";
 OpenAI: "The encrypted content for item rs_1 could not be verified."; Anthropic: "Invalid `signature` in `thinking`
 block", "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"."""
 _MISSING: Final = "missing"
@@ -114,10 +114,7 @@ def refuses_reasoning(error: UpstreamError) -> bool:
 ERRORS: Final = Errors(refused=lambda error: Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING)
 
 
-# ---- documents ----
-# An answer in one piece, for clients that want no stream: out of the chunks of the stream, and back into them.
-#
-# Source: the result of `doGenerate` in `LanguageModelV2` to `V4`.
+# ---- Documents: chunks of a stream in one piece, and back ----
 
 _BLOCKS: Final = ("text", "reasoning")
 _WHOLE: Final = frozenset({"source", "file", "tool-call", "tool-result", "tool-approval-request", "custom"})
@@ -143,8 +140,8 @@ def document_of(chunks: Sequence[Chunk]) -> tuple[int, Chunk]:
 def _content(chunks: Sequence[Chunk]) -> list[Chunk]:
     """The content parts in order: a text where it began, with what its chunks said of it.
 
-    A document has no place for the id of a thought, by which a client tells thoughts from each other that follow each
-    other: it travels as a word of the provider `partstream`.
+    A document has no place for the id of a thought, which separates thoughts that follow each other: it is metadata of
+    the provider `partstream`.
     """
     content: list[Chunk] = []
     open_blocks: dict[tuple[str, str], Chunk] = {}
@@ -171,11 +168,8 @@ def _merged(known: Mapping[str, Any], said: Mapping[str, Any]) -> Chunk:
     return {**known, **{name: {**known.get(name, {}), **value} for name, value in said.items()}}
 
 
-# ---- and back ----
-
-
 def chunks_of(document: Chunk) -> list[Chunk]:
-    """The chunks that a document stands for.
+    """The chunks of a document.
 
     What is neither an answer nor an error comes out as it is, for the adapter to refuse.
     """
@@ -208,7 +202,5 @@ def _block(part: Chunk, block_id: str) -> list[Chunk]:
         {"type": f"{kind}-end", "id": name, **{one: part[one] for one in ("citations",) if one in part}},
     ]
 
-
-# ---- read response ----
 
 READ_RESPONSE: Final = replace(PROVIDER_STREAM, events_of=chunks_of)

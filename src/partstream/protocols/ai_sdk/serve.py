@@ -305,7 +305,7 @@ class ChunkWriter:
                 self._pieces.append(piece)
             chunks += self._forms.delta(*self._block, piece)
 
-    def _leave(self, chunks: list[Chunk], said: Metadata = {}) -> None:  # noqa: B006 - nobody changes it
+    def _leave(self, chunks: list[Chunk], said: Metadata = {}) -> None:  # noqa: B006 - never changed
         """Closes the block that is open."""
         if self._block is not None:
             chunks += self._forms.close(*self._block, said, self._cited)
