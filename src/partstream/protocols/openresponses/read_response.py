@@ -1,10 +1,25 @@
 """OpenResponses: events in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at
-the state. Rule 2: EVENTS says which handler an event type has, and ITEMS which one an item has. Rule 3: no I/O, no
-clock, no logging. What is not understood comes out as :class:`Unmapped`.
+:class:`OpenResponsesStream` reads one response. `EVENTS` maps each event type to its handler, and `ITEMS` each type of
+item. The states of a response are one table (:mod:`partstream.protocols.read_response`); `DISPATCH` combines both
+tables, so handlers do not look at the state. Events and items of other types come out as :class:`Unmapped`. There is no
+I/O, no clock and no logging.
 
-Source: OpenResponses specification 2026-04-24; what servers really do is in docs/wires/openresponses.md.
+A response consists of items: messages and reasoning (:class:`TextEvents`), tool calls
+(:mod:`partstream.protocols.openresponses.tool_calls`), and items of tools that the upstream runs itself. Each text of
+an item arrives as deltas, and up to four closing events repeat it whole: the part, the text, the item and the final
+snapshot. Emitted text cannot be taken back, so a closing event only adds a missing suffix (:class:`StreamedText`).
+
+Real servers name parts in other ways than the specification:
+
+- vLLM counts `content_index` up with every delta (docs/wires/openresponses.md#vllm), and llama.cpp omits it: the open
+  slot of the item is meant.
+- LiteLLM closes messages under ids that nothing opened (docs/wires/openresponses.md#litellm): the text itself tells
+  which slot it closes (:class:`TextIndex`).
+- Many servers leave the final snapshot empty; others send only the last event, or a document in place of a stream
+  (:func:`events_of`).
+
+Source: OpenResponses specification 2026-04-24; docs/wires/openresponses.md describes real servers.
 """
 
 from __future__ import annotations
@@ -45,80 +60,196 @@ from partstream.protocols.read_response import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from partstream.lm.outputs import FastPath
-    from partstream.protocols.citations import CitedText
     from partstream.protocols.openresponses.tool_calls import Close
 
-
-# ---- document ----
-# Turns the document that a server sends in place of a stream into events.
-#
-# Source: OpenResponses specification 2026-04-24, `ResponseResource`, and "Errors" for a body that holds an error
-# alone.
-
-_LAST: Final = {
-    "completed": "response.completed",
-    "incomplete": "response.incomplete",
-    "failed": "response.failed",
-    "cancelled": "response.failed",
-    # Of a response in the background: what there is of it is no answer yet.
-    "queued": "response.queued",
-    "in_progress": "response.in_progress",
-}
-"""The last event of a response, by its status."""
-
-_CANCELLED: Final = {"code": "cancelled", "message": "the response was cancelled"}
+Outputs: TypeAlias = list[StreamOutput]
 
 
-def events_of(document: Wire) -> Sequence[Wire]:
-    """The events that say what a document says.
+class OpenResponsesStream:
+    """One response of an OpenResponses server; see :class:`partstream.lm.outputs.ResponseStream`."""
 
-    Each item is opened and closed, so that two that say the same are two. What is neither a response nor an error comes
-    out as it is, for the adapter to refuse.
-    """
-    if identifier(document, "type") is not None:
-        return [document]  # a server that sends its last event alone
-    if "output" not in document and "status" not in document:
-        return [{**document, "type": "error"} if document.get("error") else document]
-    error = document.get("error")
-    last = _LAST.get(identifier(document, "status") or ("failed" if error else "completed"), "response.failed")
-    if document.get("status") == "cancelled" and not error:
-        document = {**document, "error": _CANCELLED}
-    items = () if last == "response.failed" else _items(document)
-    return [{"type": "response.created", "response": document}, *items, {"type": last, "response": document}]
+    def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
+        self.sink: FastPath | None = None
+        self._state = LifecycleState.IDLE
+        self._rows = DISPATCH[LifecycleState.IDLE]
+        self._texts = TextEvents(options)
+        self._calls = CallEvents(options.call_id_prefix, self._texts.release)
+        self._counted: set[tuple[str, int | str | None]] = set()
+        self._reports: list[Wire] = []
+        self._response_id: str | None = None
+        self._model: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the :class:`Finish` is out."""
+        return self._state is LifecycleState.FINISHED or self._state is LifecycleState.ENDED
+
+    @property
+    def failing(self) -> bool:
+        """Whether an error was reported and its `response.failed` is still missing."""
+        return self._state is LifecycleState.FAILING
+
+    def feed(self, event: Mapping[str, Any]) -> Outputs:
+        """Reads the next event and returns its outputs, in order."""
+        outputs: Outputs = []
+        self.feed_into(event, outputs)
+        return outputs
+
+    def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
+        """Reads the next event and appends its outputs."""
+        self.sink = None
+        try:
+            next_state, handler, argument = self._rows[event["type"]]
+        except (KeyError, TypeError):
+            self._unknown(event, outputs)
+            return
+        try:
+            self.sink = handler(self, event, outputs, argument)
+        except UpstreamProtocolError as error:
+            outputs += self.fail(error)
+            return
+        if next_state is not self._state:
+            self._enter(next_state)
+
+    def end(self, *, whole: bool = False) -> Outputs:
+        """Ends the events."""
+        if self._state is LifecycleState.ENDED:
+            raise AdapterUsageError("the stream was ended before")
+        outputs: Outputs = []
+        if self._state is LifecycleState.FAILING:
+            outputs = self.fail(failure(*self._reports))
+        elif self._state is not LifecycleState.FINISHED:
+            outputs = self.fail(TruncatedStreamError(self._state.name))
+        self._enter(LifecycleState.ENDED)
+        return outputs
+
+    def fail(self, error: LanguageModelError) -> Outputs:
+        """Ends the response with an error; nothing if it has finished already."""
+        outputs: Outputs = []
+        if self.finished:
+            return outputs
+        self._texts.release(outputs)
+        outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
+        reason = FinishReason(UnifiedFinishReason.ERROR) if outcome is Outcome.FAILED else None
+        outputs.append(Finish(outcome, reason, None, self._response_id, self._model, error))
+        self._enter(LifecycleState.FINISHED)
+        return outputs
+
+    def _enter(self, state: LifecycleState) -> None:
+        self._state = state
+        self._rows = DISPATCH[state]
+
+    def _unknown(self, event: Mapping[str, Any], outputs: Outputs) -> None:
+        if self._state is LifecycleState.ENDED:
+            raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
+        if self._state is LifecycleState.FINISHED:
+            return
+        kind = event.get("type")
+        if isinstance(kind, str) and kind:
+            self._texts.release(outputs)
+            outputs.append(Unmapped(kind, event))
+        else:
+            got = "no type" if kind is None else f"type {shown(kind)}"
+            error = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
+            outputs.extend(self.fail(error))
+
+    # The response
+
+    def _lifecycle(self, event: Wire, _outputs: Outputs, _argument: None) -> None:
+        self._remember(mapping(event, "response"))
+
+    def _remember(self, response: Wire) -> None:
+        self._response_id = identifier(response, "id") or self._response_id
+        self._model = identifier(response, "model") or self._model
+
+    def _error(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        self._texts.release(outputs)
+        self._reports.append(event)
+
+    def _terminal(self, event: Wire, outputs: Outputs, said: str) -> None:
+        response = mapping(event, "response")
+        self._remember(response)
+        status = "failed" if self._reports else said
+        error: LanguageModelError | None = None
+        try:
+            self._snapshot(sequence(response, "output"), status, event, outputs)
+        except UpstreamProtocolError as broken:
+            status, error = "failed", broken
+        self._texts.release(outputs)
+        if status == "failed":
+            error = error or failure(*self._reports, response)
+            reason = FinishReason(UnifiedFinishReason.ERROR, said)
+        else:
+            self._texts.at_end(outputs)
+            reason = finish_reason(response, status, has_tool_calls=self._calls.any_emitted)
+        compacted = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
+        metadata = compacted if self._texts.compacted else {}
+        outputs.append(
+            Finish(Outcome(status), reason, usage(response), self._response_id, self._model, error, metadata)
+        )
+
+    def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: Outputs) -> None:
+        """Adds the outputs of the final snapshot that the stream left out. Many servers leave the snapshot empty."""
+        kinds = [identifier(item, "type") for item in output]
+        paired: dict[str | None, list[tuple[int, Wire]]] = {"message": [], "reasoning": [], "function_call": []}
+        for place, kind in enumerate(kinds):
+            if kind in paired:
+                paired[kind].append((place, output[place]))
+        closers = self._texts.pair(paired["message"], paired["reasoning"])
+        closers |= self._calls.pair(paired["function_call"], status)
+        seen = {kind for kind, _ in self._counted}
+        for place, kind in enumerate(kinds):
+            if place in closers:
+                closers[place](event, outputs, output[place])
+            elif kind in ITEMS:
+                ITEMS[kind].done(self, event, outputs, output[place])
+            elif kind not in seen:
+                outputs.append(Unmapped(kind or _NO_TYPE, output[place]))
+        if status != "failed":
+            self._calls.at_end(status, event, outputs)
+
+    # Items
+
+    def _item_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        self._texts.release(outputs)
+        item = mapping(event, "item")
+        ITEMS.get(identifier(item, "type"), _COUNTED).added(self, event, outputs, item)
+
+    def _item_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        item = mapping(event, "item")
+        ITEMS.get(identifier(item, "type"), _COUNTED).done(self, event, outputs, item)
+
+    def _count_item(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+        """Counts an unknown item, or one of a hosted tool (web search, code interpreter, MCP) that the upstream runs:
+        none of them is a call for the consumer. The final snapshot counts only types that the stream has not."""
+        self._texts.release(outputs)
+        kind, place = identifier(item, "type") or _NO_TYPE, index(event, "output_index")
+        key = (kind, identifier(item, "id") if place is None else place)
+        if key not in self._counted:
+            self._counted.add(key)
+            outputs.append(Unmapped(kind, item))
 
 
-def _items(document: Wire) -> Iterator[Wire]:
-    output = document.get("output")
-    for place, item in enumerate(output if isinstance(output, list) else ()):
-        if isinstance(item, dict):
-            yield {"type": "response.output_item.added", "output_index": place, "item": item}
-            yield {"type": "response.output_item.done", "output_index": place, "item": item}
+_NO_TYPE: Final = "an item without a type"
 
 
-# ---- streamed text ----
-# One text that arrives as deltas and is repeated whole by closing events.
-#
-# What was emitted cannot be taken back, so a closing text only ever adds its missing suffix.
+# ---- Texts: a slot is one content part ----
 
 _CLOSING_MARKS: Final = ".!?…"
-HELD_ENDINGS: Final = frozenset((*_CLOSING_MARKS, ""))
+_HELD_ENDINGS: Final = frozenset((*_CLOSING_MARKS, ""))
 """The last characters of deltas that need :meth:`StreamedText.push`; others are only added to the pieces."""
 
 
 class StreamedText(EmittedPrefix):
-    """The part of one text that was emitted.
+    """The emitted prefix of one text.
 
-    The marks that close a sentence are held back until the next event: a server may say in its closing event that
-    the sentence went on (recording `openai-shell-container.1`: "…successfully." becomes "…successfully in the
-    container."), and a full stop that was shown cannot be taken back. A delta that follows, of whatever letters, is
-    such an event: of a long row of marks, only those of the last delta wait.
-
-    Attributes:
-        held: Marks that are not emitted yet.
-        closed: Whether a closing event has said the whole text.
+    The marks that close a sentence are held back (`held`) until the next event: the closing event of a server may
+    continue the sentence (recording `openai-shell-container.1`: "…successfully." becomes "…successfully in the
+    container."), and an emitted full stop cannot be taken back. Any further delta is such an event: of a long row of
+    marks, only those of the last delta wait. `closed` is set once a closing event has brought the whole text.
     """
 
     __slots__ = ("closed", "held")
@@ -149,11 +280,10 @@ class StreamedText(EmittedPrefix):
         return held
 
     def close(self, whole: str) -> tuple[str, bool]:
-        """Takes the whole text from a closing event.
+        """Takes the whole text from a closing event, which is empty at several servers.
 
         Returns:
-            What to emit now, and whether the whole text agrees with what was emitted before. An empty one says
-            nothing: several servers leave it out.
+            The text to emit now, and whether the whole text agrees with the text that was emitted before.
         """
         self.closed = True
         if not whole:
@@ -172,15 +302,8 @@ class StreamedText(EmittedPrefix):
         return super().is_empty and not self.held
 
 
-# ---- said texts ----
-# Finds the slot that has emitted a text, or the beginning of one, without a look at every slot; knows no event.
-#
-# A closing event may come under an id or index that nothing opened, so the text itself says which slot it closes. A
-# slot is filed under the length and checksum of what it has emitted, and again when that has changed since the last
-# search.
-
 _LOOKED_AT: Final = 8
-"""How many slots that say the same are looked at, the latest first, for one of another item than the one left out."""
+"""The number of slots with the same text that a search looks at, the latest first, for one of another item."""
 
 _Shelf: TypeAlias = "tuple[Hashable | None, Hashable]"
 """All slots of a channel, or those of one item."""
@@ -197,7 +320,11 @@ class _Place(NamedTuple):
 
 
 class TextIndex(Generic[SlotT]):
-    """What the slots of one response's messages, or of its reasoning, have emitted."""
+    """Finds the slot that has emitted a text, or the beginning of one, without a look at every slot.
+
+    A slot is filed under the length and checksum of its emitted text, and again when that has changed since the last
+    search. One index holds the slots of one response's messages, or of its reasoning.
+    """
 
     __slots__ = ("_changed", "_lengths", "_places", "_slots")
 
@@ -208,24 +335,14 @@ class TextIndex(Generic[SlotT]):
         self._lengths: dict[_Shelf, list[int]] = {}  # of the slots that are open, each once, in order
 
     def touch(self, slot: SlotT, item: Hashable, channel: Hashable) -> None:
-        """Says that a slot may emit something from now on, until another one is touched.
-
-        Args:
-            slot: The slot.
-            item: The item that it belongs to.
-            channel: Its kind of text.
-        """
+        """Marks the one slot whose text may grow from now on."""
         self._changed.pop(slot, None)
         self._changed[slot] = item, channel
 
     def find(self, channel: Hashable, whole: str, item: Hashable | None, without: Hashable | None) -> SlotT | None:
         """The latest slot that has emitted `whole`; else the open one that has emitted most of its beginning.
 
-        Args:
-            channel: The kind of text.
-            whole: The text.
-            item: The only item whose slots are meant, or None for those of all items.
-            without: The item whose slots are not meant, or None.
+        Only slots of `item` count, unless it is None; those of `without` do not count.
         """
         self._file_changed()
         shelf = item, channel
@@ -258,43 +375,23 @@ class TextIndex(Generic[SlotT]):
                 continue
             for shelf in ((None, channel), (item, channel)):
                 if before is not None:
-                    self._take_out(shelf, before, slot)
+                    del self._slots[shelf, before][slot]
+                    if not self._slots[shelf, before]:
+                        del self._slots[shelf, before]
                 self._slots.setdefault((shelf, place), OrderedDict())[slot] = item
                 if place.open:
-                    self._add_length(shelf, place.length)
+                    lengths = self._lengths.setdefault(shelf, [])
+                    at = bisect_left(lengths, place.length)
+                    if lengths[at : at + 1] != [place.length]:
+                        lengths.insert(at, place.length)
             self._places[slot] = place
         if self._changed:
             last, shelf = self._changed.popitem()
             self._changed = {last: shelf}
 
-    def _add_length(self, shelf: _Shelf, length: int) -> None:
-        lengths = self._lengths.setdefault(shelf, [])
-        at = bisect_left(lengths, length)
-        if at == len(lengths) or lengths[at] != length:
-            lengths.insert(at, length)
-
-    def _take_out(self, shelf: _Shelf, place: _Place, slot: SlotT) -> None:
-        slots = self._slots[shelf, place]
-        del slots[slot]
-        if not slots:
-            del self._slots[shelf, place]
-
-
-# ---- texts ----
-# Messages and reasoning items, and the slots that their texts stream into.
-#
-# A slot is one content part: its text arrives as deltas and is said again by up to four closing events.
-
 
 class Channel(NamedTuple):
-    """A kind of text that streams.
-
-    Attributes:
-        name: Ours.
-        is_reasoning: Whether it belongs to reasoning items; else to messages.
-        index_field: Where its events say which part of the item they mean.
-        whole_field: Where its closing events and parts hold the whole text.
-    """
+    """A kind of text of messages or reasoning, with the fields of its part's index and of its whole text."""
 
     name: str
     is_reasoning: bool
@@ -321,15 +418,12 @@ class Slot(StreamedText):
     """A content part that text streams into.
 
     Attributes:
-        channel: The kind of text.
-        output_index: The item's place as the slot's events say it, or None.
-        part_index: The part's place in the item as the slot's events say it, or None.
-        make: Makes the part that a fragment becomes, or None when nothing is to be emitted.
-        sink: The short way for deltas, see :class:`partstream.lm.outputs.ResponseStream`; None without an
-            `output_index`,
-            because then only the long way tells whose a delta is.
-        item: The item that it belongs to, set when it is added to one.
-        announced: Whether it is known to be a part of its own, however much its text is like another's.
+        output_index: The item's place according to the slot's events, or None.
+        part_index: The part's place in the item according to the slot's events, or None.
+        make: Makes the output of a fragment, or None when nothing is to be emitted.
+        sink: The fast path for deltas, see :class:`partstream.lm.outputs.ResponseStream`; None without an
+            `output_index`, because then only the slow path finds the item of a delta.
+        announced: Whether an event opened it as a part of its own, even if its text equals another one.
         annotated: Whether annotations arrived by events of their own; closing events only repeat them.
     """
 
@@ -359,7 +453,7 @@ class Slot(StreamedText):
         the same object in CPython; others are compared by type as well, because 1.0 and True equal 1 and are no index.
         """
         output_index, part_index = self.output_index, self.part_index
-        pieces, add, make, held_endings, fold_at = self.pieces, self.pieces.append, self.make, HELD_ENDINGS, FOLD_AT
+        pieces, add, make, held_endings, fold_at = self.pieces, self.pieces.append, self.make, _HELD_ENDINGS, FOLD_AT
 
         def sink(event: Any, outputs: list[StreamOutput]) -> bool:
             delta, place, part = event.delta, event.output_index, event.part_index
@@ -385,18 +479,17 @@ class Slot(StreamedText):
 
 
 class TextItem(Item):
-    """A message or a reasoning item.
+    """A message or a reasoning item with its slots by channel and index.
 
-    Attributes:
-        said: Whether one of its slots has emitted anything, or holds something back.
+    `said` is set once one of its slots has emitted text, or holds text back.
     """
 
-    __slots__ = ("_channels", "_current", "said")
+    __slots__ = ("_current", "channels", "said")
 
     def __init__(self, item_id: str | None, output_index: int | None) -> None:
         super().__init__(item_id, output_index)
         self.said = False
-        self._channels: dict[Channel, dict[int | None, Slot]] = {}
+        self.channels: dict[Channel, dict[int | None, Slot]] = {}
         self._current: dict[Channel, Slot] = {}
 
     def existing(self, channel: Channel, part_index: int | None) -> Slot | None:
@@ -415,30 +508,18 @@ class TextItem(Item):
 
     def announced_at(self, channel: Channel, part_index: int | None) -> Slot | None:
         """The slot of that very index, or None."""
-        return self._channels.get(channel, {}).get(part_index)
+        return self.channels.get(channel, {}).get(part_index)
 
     def add(self, slot: Slot) -> Slot:
         """Adds a new slot and makes it the open one of its channel."""
         slot.item = self
-        self._channels.setdefault(slot.channel, {})[slot.part_index] = slot
+        self.channels.setdefault(slot.channel, {})[slot.part_index] = slot
         self._current[slot.channel] = slot
         return slot
 
-    def has(self, channel: Channel) -> bool:
-        """Whether it has a slot of that channel."""
-        return channel in self._channels
-
-    def first_slots(self, channel: Channel, count: int) -> list[Slot]:
-        """The first slots of one channel, no more than `count`."""
-        return list(islice(self._channels.get(channel, {}).values(), count))
-
 
 class TextItems(Items[TextItem]):
-    """All messages, or all reasoning items, of one response.
-
-    Attributes:
-        texts: What their slots have emitted.
-    """
+    """All messages, or all reasoning items, of one response, with the texts that their slots have emitted."""
 
     __slots__ = ("texts",)
 
@@ -458,19 +539,8 @@ class TextItems(Items[TextItem]):
         return self.texts.find(empty.channel, whole, None, without=item if empty.announced else None)
 
 
-def joined(channel: Channel, parts: list[Wire]) -> str:
-    """The whole text of parts of one channel."""
-    return "".join(text(part, channel.whole_field) for part in parts)
-
-
-# ---- citations ----
-# Reads the annotations of OpenResponses; :mod:`partstream.protocols.citations` renders them.
-#
-# OpenResponses has `url_citation`; OpenAI also sends citations of files, which have no address to link to.
-
-
 def citation_of(annotation: Wire) -> Citation:
-    """The source that an annotation names."""
+    """The source that an annotation names: a `url_citation`, or OpenAI's citation of a file, which has no address."""
     return Citation(
         url=identifier(annotation, "url"),
         title=identifier(annotation, "title"),
@@ -483,61 +553,10 @@ def citation_of(annotation: Wire) -> Citation:
     )
 
 
-def key_of(annotation: Wire, text: CitedText) -> tuple[Any, ...]:
-    """The key by which an annotation of `text` is recognized when closing events repeat it."""
-    return (
-        id(text),
-        identifier(annotation, "type"),
-        identifier(annotation, "url") or identifier(annotation, "file_id"),
-        index(annotation, "start_index"),
-        index(annotation, "end_index"),
-        index(annotation, "index"),
-    )
-
-
-# ---- carried items ----
-# What a server wants back of one answer, each thing once: reasoning, and summaries of the conversation.
-
-
-class CarriedItems:
-    """The items of one answer, in order."""
-
-    __slots__ = ("_items", "_keys")
-
-    def __init__(self) -> None:
-        self._items: list[dict[str, str]] = []
-        self._keys: set[Hashable] = set()
-
-    def knows(self, item: dict[str, str]) -> bool:
-        """Whether an item of the same id was added; without an id, an equal one."""
-        return _key(item) in self._keys
-
-    def add(self, item: dict[str, str]) -> dict[str, list[dict[str, str]]] | None:
-        """Takes one more item; returns the metadata that lists all so far, or None if there are too many."""
-        if len(self._items) >= MOST_ITEMS:
-            return None
-        self._keys.add(_key(item))
-        self._items.append(item)
-        return {REASONING_ITEMS: list(self._items)}
-
-
-def _key(item: dict[str, str]) -> Hashable:
-    return item.get("id") or frozenset(item.items())
-
-
-# ---- text events ----
-# Handles the events of messages and reasoning: text, refusals, thinking and citations.
-
-Outputs: TypeAlias = list[StreamOutput]
-
-_TOO_MANY: Final = f"reasoning (more than {MOST_ITEMS} items of one answer)"
-
-
 class TextEvents:
-    """Handlers of text events, and the items and slots that they fill.
+    """Handlers of the events of messages and reasoning (text, refusals, thinking, citations) with their items.
 
-    Attributes:
-        compacted: Whether the upstream has summarised the conversation.
+    `compacted` is set once the upstream has summarised the conversation.
     """
 
     def __init__(self, options: StreamOptions) -> None:
@@ -547,7 +566,8 @@ class TextEvents:
         self._reasoning = TextItems()
         self._citations = Citations(options.citations)
         self._active: Slot | None = None  # the slot of the last delta, the only one that may hold text back
-        self._carried = CarriedItems()
+        self._carried: list[dict[str, str]] = []  # the provider state of the response, in order
+        self._carried_keys: set[Hashable] = set()
 
     # Events of texts
 
@@ -565,7 +585,7 @@ class TextEvents:
         return slot.sink
 
     def text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
-        """Takes a whole text and emits what is missing of it."""
+        """Emits the missing part of a whole text."""
         self._close(self._slot(event, channel), text(event, channel.whole_field), event, outputs)
 
     def part_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
@@ -600,67 +620,53 @@ class TextEvents:
 
     # Items
 
-    def message_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
-        """A message begins."""
-        self._messages.announce(identifier(item, "id"), index(event, "output_index"))
+    def item_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
+        """A message or a reasoning item begins."""
+        items = self._reasoning if item["type"] == "reasoning" else self._messages
+        items.announce(identifier(item, "id"), index(event, "output_index"))
 
-    def message_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
-        """A message ends."""
-        known = self._messages.find(identifier(item, "id"), index(event, "output_index"))
-        self._close_message(known, event, outputs, item)
-
-    def reasoning_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
-        """Reasoning begins."""
-        self._reasoning.announce(identifier(item, "id"), index(event, "output_index"))
-
-    def reasoning_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
-        """Reasoning ends."""
-        known = self._reasoning.find(identifier(item, "id"), index(event, "output_index"))
-        self._close_reasoning(known, event, outputs, item)
+    def item_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+        """A message or a reasoning item ends."""
+        place = identifier(item, "id"), index(event, "output_index")
+        if item["type"] == "reasoning":
+            self._close_reasoning(self._reasoning.find(*place), event, outputs, item)
+        else:
+            self._close_message(self._messages.find(*place), event, outputs, item)
 
     def compaction_done(self, _event: Wire, outputs: Outputs, item: Wire) -> None:
-        """A summary of the conversation that only the upstream can read.
-
-        It goes back like reasoning: once, in the metadata of thinking, among the items of the answer.
-        """
+        """A summary of the conversation that only the upstream can read. It goes back like reasoning, and once."""
         self.compacted = True
         self.release(outputs)
         fields = {name: identifier(item, name) for name in ("type", "id", "encrypted_content")}
         state = {name: value for name, value in fields.items() if value is not None}
         if "encrypted_content" not in state or self._options.thinking is not ThinkingMode.PART:
             return
-        if not self._carried.knows(state):
-            listed = self._carried.add(state)
-            outputs.append(Unmapped(_TOO_MANY, item) if listed is None else thinking_part("", None, listed))
+        if _key(state) not in self._carried_keys and (listed := self._carry(state, item, outputs)):
+            outputs.append(thinking_part("", None, listed))
 
     # The response
 
     def release(self, outputs: Outputs) -> None:
-        """Emits what was held back, before anything else is emitted."""
+        """Emits the text that was held back, before anything else is emitted."""
         slot = self._active
         if slot is not None and slot.held:
             said = slot.release()
             if slot.make is not None:
                 outputs.append(slot.make(said))
 
-    def pair_messages(self, snapshot: list[tuple[int, Wire]]) -> dict[int, Close]:
-        """Closes each message of the final snapshot, by its place."""
-        return self._pair(self._messages, snapshot, self._close_message)
-
-    def pair_reasoning(self, snapshot: list[tuple[int, Wire]]) -> dict[int, Close]:
-        """Closes each reasoning item of the final snapshot, by its place."""
-        return self._pair(self._reasoning, snapshot, self._close_reasoning)
+    def pair(self, messages: list[tuple[int, Wire]], reasoning: list[tuple[int, Wire]]) -> dict[int, Close]:
+        """Handlers that close the messages and the reasoning of the final snapshot, by place."""
+        rules = (SAME_ID, SAME_PLACE, IN_ORDER)
+        closers: dict[int, Close] = {}
+        for place, item in self._messages.match_snapshot(messages, rules).items():
+            closers[place] = partial(self._close_message, item)
+        for place, item in self._reasoning.match_snapshot(reasoning, rules).items():
+            closers[place] = partial(self._close_reasoning, item)
+        return closers
 
     def at_end(self, outputs: Outputs) -> None:
-        """Emits the text for the end of an answer."""
+        """Emits the text for the end of a response."""
         outputs.extend(self._citations.at_end())
-
-    @staticmethod
-    def _pair(
-        items: TextItems, snapshot: list[tuple[int, Wire]], close: Callable[[TextItem, Wire, Outputs, Wire], None]
-    ) -> dict[int, Close]:
-        pairs = items.match_snapshot(snapshot, (SAME_ID, SAME_PLACE, IN_ORDER))
-        return {place: partial(close, item) for place, item in pairs.items()}
 
     def _close_annotations(self, parts: list[Wire], slot: Slot, outputs: Outputs) -> None:
         if slot.channel is OUTPUT_TEXT and not slot.annotated:
@@ -669,7 +675,13 @@ class TextEvents:
                     self._cite(annotation, slot, outputs)
 
     def _cite(self, annotation: Wire, slot: Slot, outputs: Outputs) -> None:
-        outputs.extend(self._citations.render(citation_of(annotation), slot, key_of(annotation, slot)))
+        key = (  # recognizes an annotation of the same text that closing events repeat
+            id(slot),
+            identifier(annotation, "type"),
+            identifier(annotation, "url") or identifier(annotation, "file_id"),
+            *(index(annotation, name) for name in ("start_index", "end_index", "index")),
+        )
+        outputs.extend(self._citations.render(citation_of(annotation), slot, key))
 
     def _items(self, channel: Channel) -> TextItems:
         return self._reasoning if channel.is_reasoning else self._messages
@@ -708,7 +720,7 @@ class TextEvents:
         return slot
 
     def _close(self, slot: Slot, whole: str, event: Wire, outputs: Outputs) -> Slot:
-        """Emits what a closing event adds to the slot's text."""
+        """Emits the text that a closing event adds to a slot."""
         if slot.is_empty and whole:
             slot = self._items(slot.channel).saying(slot, whole) or slot
         self._activate(slot, outputs)
@@ -723,10 +735,11 @@ class TextEvents:
 
     def _close_parts(self, item: TextItem, groups: dict[Channel, list[Wire]], event: Wire, outputs: Outputs) -> None:
         for channel, parts in groups.items():
-            slots = item.first_slots(channel, max(len(parts), 1))
+            slots = list(islice(item.channels.get(channel, {}).values(), max(len(parts), 1)))
             if len(slots) == 1 and len(parts) > 1:
-                # Deltas whose indices did not tell the parts apart: they stream into one slot.
-                slot = self._close(slots[0], joined(channel, parts), event, outputs)
+                # The indices of the deltas did not distinguish the parts: all streamed into one slot.
+                whole = "".join(text(part, channel.whole_field) for part in parts)
+                slot = self._close(slots[0], whole, event, outputs)
                 self._close_annotations(parts, slot, outputs)
                 continue
             for place, part in enumerate(parts):
@@ -755,7 +768,7 @@ class TextEvents:
         groups = {SUMMARY: sequence(wire, "summary"), REASONING: sequence(wire, "content")}
         if item.said:
             # Text of one channel is not repeated through the other (docs/wires/openresponses.md#xai-and-deepseek).
-            groups = {channel: parts for channel, parts in groups.items() if item.has(channel)}
+            groups = {channel: parts for channel, parts in groups.items() if channel in item.channels}
         if self._active is None or self._active.item is not item:
             self.release(outputs)
         before = len(outputs)
@@ -766,23 +779,35 @@ class TextEvents:
             self._close_metadata(item, wire, outputs, before)
 
     def _close_metadata(self, item: TextItem, wire: Wire, outputs: Outputs, before: int) -> None:
-        """Gives the item's last thinking part what the upstream needs back. Copilot keeps only the last metadata of a
-        model call, so it lists the reasoning items before this one as well."""
+        """Adds the provider state to the item's last thinking part."""
         identity = {"id": identifier(wire, "id") or item.id, "encrypted_content": identifier(wire, "encrypted_content")}
         known = {name: value for name, value in identity.items() if value is not None}
         if self._options.thinking is not ThinkingMode.PART or (not item.said and "encrypted_content" not in known):
             return
-        listed = self._carried.add(known)
+        listed = self._carry(known, wire, outputs)
         if listed is None:
-            outputs.append(Unmapped(_TOO_MANY, wire))
             return
         metadata = {**known, **listed}
-        # Only a part that this very event gave: what came before may have gone out already.
+        # Only a part of this very event can change: earlier ones may have been sent already.
         last = outputs[-1] if len(outputs) > before else None
         if isinstance(last, ThinkingPart):
             outputs[-1] = thinking_part(last.value, last.id, metadata)
         else:
             outputs.append(thinking_part("", item.id, metadata))
+
+    def _carry(self, state: dict[str, str], wire: Wire, outputs: Outputs) -> Mapping[str, Any] | None:
+        """The metadata that lists all provider state of the response, because Copilot keeps only the last metadata of a
+        model call; None if there is too much."""
+        if len(self._carried) >= MOST_ITEMS:
+            outputs.append(Unmapped(f"reasoning (more than {MOST_ITEMS} items of one answer)", wire))
+            return None
+        self._carried_keys.add(_key(state))
+        self._carried.append(state)
+        return {REASONING_ITEMS: list(self._carried)}
+
+
+def _key(state: dict[str, str]) -> Hashable:
+    return state.get("id") or frozenset(state.items())
 
 
 def _mark_said(slot: Slot) -> None:
@@ -790,213 +815,17 @@ def _mark_said(slot: Slot) -> None:
         slot.item.said = True
 
 
-# ---- read response ----
+# ---- The tables of items and events ----
 
-_Outputs: TypeAlias = list[StreamOutput]
-
-
-class OpenResponsesStream:
-    """One response of an OpenResponses server; see :class:`partstream.lm.outputs.ResponseStream`."""
-
-    def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.sink: FastPath | None = None
-        self._state = LifecycleState.IDLE
-        self._rows = DISPATCH[LifecycleState.IDLE]
-        self._texts = TextEvents(options)
-        self._calls = CallEvents(options.call_id_prefix, self._texts.release)
-        self._counted = _CountedItems()
-        self._reports: list[Wire] = []
-        self._response_id: str | None = None
-        self._model: str | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Whether the :class:`Finish` is out."""
-        return self._state in _OVER
-
-    @property
-    def failing(self) -> bool:
-        """Whether an error was reported and its `response.failed` is still missing."""
-        return self._state is LifecycleState.FAILING
-
-    def feed(self, event: Mapping[str, Any]) -> _Outputs:
-        """Takes the next event and returns what it means, in order."""
-        outputs: _Outputs = []
-        self.feed_into(event, outputs)
-        return outputs
-
-    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        """Takes the next event and appends what it means."""
-        self.sink = None
-        try:
-            next_state, handler, argument = self._rows[event["type"]]
-        except (KeyError, TypeError):
-            self._unknown(event, outputs)
-            return
-        try:
-            self.sink = handler(self, event, outputs, argument)
-        except UpstreamProtocolError as error:
-            outputs += self.fail(error)
-            return
-        if next_state is not self._state:
-            self._enter(next_state)
-
-    def end(self, *, whole: bool = False) -> _Outputs:
-        """Ends the events."""
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError("the stream was ended before")
-        outputs: _Outputs = []
-        if self._state is LifecycleState.FAILING:
-            outputs = self.fail(failure(*self._reports))
-        elif self._state is not LifecycleState.FINISHED:
-            outputs = self.fail(TruncatedStreamError(self._state.name))
-        self._enter(LifecycleState.ENDED)
-        return outputs
-
-    def fail(self, error: LanguageModelError) -> _Outputs:
-        """Ends the response with an error; nothing if it has finished already."""
-        outputs: _Outputs = []
-        if self.finished:
-            return outputs
-        self._texts.release(outputs)
-        outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
-        reason = FinishReason(UnifiedFinishReason.ERROR) if outcome is Outcome.FAILED else None
-        outputs.append(Finish(outcome, reason, None, self._response_id, self._model, error))
-        self._enter(LifecycleState.FINISHED)
-        return outputs
-
-    def _enter(self, state: LifecycleState) -> None:
-        self._state = state
-        self._rows = DISPATCH[state]
-
-    def _unknown(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
-        if self._state is LifecycleState.FINISHED:
-            return
-        kind = event.get("type")
-        if isinstance(kind, str) and kind:
-            self._texts.release(outputs)
-            outputs.append(Unmapped(kind, event))
-        else:
-            got = "no type" if kind is None else f"type {shown(kind)}"
-            error = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
-            outputs.extend(self.fail(error))
-
-    # The response
-
-    def _lifecycle(self, event: Wire, _outputs: _Outputs, _argument: None) -> None:
-        self._remember(mapping(event, "response"))
-
-    def _remember(self, response: Wire) -> None:
-        self._response_id = identifier(response, "id") or self._response_id
-        self._model = identifier(response, "model") or self._model
-
-    def _error(self, event: Wire, outputs: _Outputs, _argument: None) -> None:
-        self._texts.release(outputs)
-        self._reports.append(event)
-
-    def _terminal(self, event: Wire, outputs: _Outputs, said: str) -> None:
-        response = mapping(event, "response")
-        self._remember(response)
-        status = "failed" if self._reports else said
-        error: LanguageModelError | None = None
-        try:
-            self._snapshot(sequence(response, "output"), status, event, outputs)
-        except UpstreamProtocolError as broken:
-            status, error = "failed", broken
-        self._texts.release(outputs)
-        if status == "failed":
-            error = error or failure(*self._reports, response)
-            reason = FinishReason(UnifiedFinishReason.ERROR, said)
-        else:
-            self._texts.at_end(outputs)
-            reason = finish_reason(response, status, has_tool_calls=self._calls.any_emitted)
-        metadata = _COMPACTED if self._texts.compacted else {}
-        outputs.append(
-            Finish(Outcome(status), reason, usage(response), self._response_id, self._model, error, metadata)
-        )
-
-    def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: _Outputs) -> None:
-        """Takes from the final snapshot what the stream left out. Many servers leave the snapshot empty."""
-        kinds = [identifier(item, "type") for item in output]
-        paired: dict[str | None, list[tuple[int, Wire]]] = {"message": [], "reasoning": [], "function_call": []}
-        for place, kind in enumerate(kinds):
-            if kind in paired:
-                paired[kind].append((place, output[place]))
-        closers = {
-            **self._texts.pair_messages(paired["message"]),
-            **self._texts.pair_reasoning(paired["reasoning"]),
-            **self._calls.pair(paired["function_call"], status),
-        }
-        for place, kind in enumerate(kinds):
-            if place in closers:
-                closers[place](event, outputs, output[place])
-            elif kind in ITEMS:
-                ITEMS[kind].done(self, event, outputs, output[place])
-            else:
-                self._counted.in_snapshot(output[place], kind, outputs)
-        if status != "failed":
-            self._calls.at_end(status, event, outputs)
-
-    # Items
-
-    def _item_added(self, event: Wire, outputs: _Outputs, _argument: None) -> None:
-        self._texts.release(outputs)
-        item = mapping(event, "item")
-        ITEMS.get(identifier(item, "type"), _COUNTED).added(self, event, outputs, item)
-
-    def _item_done(self, event: Wire, outputs: _Outputs, _argument: None) -> None:
-        item = mapping(event, "item")
-        ITEMS.get(identifier(item, "type"), _COUNTED).done(self, event, outputs, item)
-
-    def _count_item(self, event: Wire, outputs: _Outputs, item: Wire) -> None:
-        self._texts.release(outputs)
-        self._counted.count(item, index(event, "output_index"), outputs)
+_Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, Outputs, Any], FastPath | None]"
 
 
-class _CountedItems:
-    """Hosted tools (web search, code interpreter, MCP, ...) run at the upstream, so they are no calls for the consumer.
-
-    Their items and all unknown items are counted once each.
-    """
-
-    def __init__(self) -> None:
-        self._seen: set[tuple[str, int | str | None]] = set()
-        self._kinds: set[str] = set()
-
-    def count(self, item: Wire, output_index: int | None, outputs: _Outputs) -> None:
-        """Counts an item of the stream."""
-        kind = identifier(item, "type") or _NO_TYPE
-        key = (kind, output_index if output_index is not None else identifier(item, "id"))
-        if key not in self._seen:
-            self._seen.add(key)
-            self._kinds.add(kind)
-            outputs.append(Unmapped(kind, item))
-
-    def in_snapshot(self, item: Wire, kind: str | None, outputs: _Outputs) -> None:
-        """Counts an item of the final snapshot, if the stream has named none of its type."""
-        if kind not in self._kinds:
-            outputs.append(Unmapped(kind or _NO_TYPE, item))
-
-
-_NO_TYPE: Final = "an item without a type"
-"""How an item is counted that states no type."""
-
-_OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
-
-_COMPACTED: Final = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
-"""What is said of a response whose upstream summarised the conversation."""
-
-_Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, _Outputs, Any], FastPath | None]"
-
-
-def _of_texts(handler: Callable[[TextEvents, Any, _Outputs, Any], FastPath | None]) -> _Handler:
+def _of_texts(handler: Callable[[TextEvents, Any, Outputs, Any], FastPath | None]) -> _Handler:
     """Makes a handler of the stream from a handler of its texts."""
     return lambda stream, event, outputs, argument: handler(stream._texts, event, outputs, argument)
 
 
-def _of_calls(handler: Callable[[CallEvents, Any, _Outputs, Any], FastPath | None]) -> _Handler:
+def _of_calls(handler: Callable[[CallEvents, Any, Outputs, Any], FastPath | None]) -> _Handler:
     """Makes a handler of the stream from a handler of its calls."""
     return lambda stream, event, outputs, argument: handler(stream._calls, event, outputs, argument)
 
@@ -1006,10 +835,7 @@ def _nothing(*_: object) -> None:
 
 
 class ItemRow(NamedTuple):
-    """The row of a type of item.
-
-    The handlers of `output_item.added` and `output_item.done`. Their argument is the item.
-    """
+    """The handlers of `output_item.added` and `output_item.done` for a type of item; their argument is the item."""
 
     added: _Handler
     done: _Handler
@@ -1018,8 +844,9 @@ class ItemRow(NamedTuple):
 _COUNTED: Final = ItemRow(OpenResponsesStream._count_item, OpenResponsesStream._count_item)
 
 ITEMS: Final[Mapping[str | None, ItemRow]] = {
-    "message": ItemRow(_of_texts(TextEvents.message_added), _of_texts(TextEvents.message_done)),
-    "reasoning": ItemRow(_of_texts(TextEvents.reasoning_added), _of_texts(TextEvents.reasoning_done)),
+    **dict.fromkeys(
+        ("message", "reasoning"), ItemRow(_of_texts(TextEvents.item_added), _of_texts(TextEvents.item_done))
+    ),
     "function_call": ItemRow(_of_calls(CallEvents.added), _of_calls(CallEvents.done)),
     "compaction": ItemRow(_nothing, _of_texts(TextEvents.compaction_done)),
 }
@@ -1027,10 +854,7 @@ ITEMS: Final[Mapping[str | None, ItemRow]] = {
 
 
 class Row(NamedTuple):
-    """The row of an event type.
-
-    Its meaning for the life of a response, its handler, and the handler's second argument.
-    """
+    """The row of an event type: its meaning for the lifecycle, its handler, and the handler's last argument."""
 
     kind: LifecycleEvent
     handler: _Handler
@@ -1043,7 +867,7 @@ _PART_ADDED, _PART_DONE = _of_texts(TextEvents.part_added), _of_texts(TextEvents
 _ARGUMENTS_DELTA = _of_calls(CallEvents.arguments_delta)
 
 
-def _count(_stream: OpenResponsesStream, event: Wire, outputs: _Outputs, _argument: object) -> None:
+def _count(_stream: OpenResponsesStream, event: Wire, outputs: Outputs, _argument: object) -> None:
     outputs.append(Unmapped(event["type"], event))
 
 
@@ -1092,19 +916,7 @@ FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
     for name, row in EVENTS.items()
     if row.handler in (_DELTA, _ARGUMENTS_DELTA)
 }
-"""The event types that come by the thousand, with the attributes that their sinks read and the fields they are."""
-
-
-def claims(kind: str | None, event: Wire) -> MatchConfidence:
-    """Tells whether an event of a recording belongs to this protocol.
-
-    Its one type without the prefix exists in other protocols too.
-    """
-    if kind is not None and kind.startswith("response."):
-        return MatchConfidence.SURE
-    return (
-        MatchConfidence.POSSIBLE if kind == "error" and not isinstance(event.get("error"), str) else MatchConfidence.NO
-    )
+"""The frequent event types, with the attributes that their sinks read, and the fields of these attributes."""
 
 
 def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler, Channel | str | None]]:
@@ -1119,6 +931,58 @@ def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler
 
 
 DISPATCH: Final = {state: _dispatch(state) for state in LifecycleState}
+
+
+# ---- The protocol's reader ----
+
+
+def claims(kind: str | None, event: Wire) -> MatchConfidence:
+    """Tells whether an event of a recording belongs to this protocol.
+
+    Its one type without the prefix exists in other protocols too.
+    """
+    if kind is not None and kind.startswith("response."):
+        return MatchConfidence.SURE
+    is_possible = kind == "error" and not isinstance(event.get("error"), str)
+    return MatchConfidence.POSSIBLE if is_possible else MatchConfidence.NO
+
+
+_LAST: Final = {
+    "completed": "response.completed",
+    "incomplete": "response.incomplete",
+    "failed": "response.failed",
+    "cancelled": "response.failed",
+    # Of a response in the background, whose output is not complete yet.
+    "queued": "response.queued",
+    "in_progress": "response.in_progress",
+}
+"""The last event of a response, by its status."""
+
+
+def events_of(document: Wire) -> Sequence[Wire]:
+    """The events of a document that a server sends in place of a stream (`ResponseResource`, and "Errors" for a body
+    that holds only an error).
+
+    Each item is opened and closed, so that two equal ones remain two. A document that is neither a response nor an
+    error is passed on, and the adapter refuses it.
+    """
+    if identifier(document, "type") is not None:
+        return [document]  # a server that sends its last event alone
+    if "output" not in document and "status" not in document:
+        return [{**document, "type": "error"} if document.get("error") else document]
+    error = document.get("error")
+    last = _LAST.get(identifier(document, "status") or ("failed" if error else "completed"), "response.failed")
+    if document.get("status") == "cancelled" and not error:
+        document = {**document, "error": {"code": "cancelled", "message": "the response was cancelled"}}
+    output = document.get("output") if last != "response.failed" else None
+    items = [
+        {"type": kind, "output_index": place, "item": item}
+        for place, item in enumerate(output if isinstance(output, list) else ())
+        if isinstance(item, dict)
+        for kind in ("response.output_item.added", "response.output_item.done")
+    ]
+    return [{"type": "response.created", "response": document}, *items, {"type": last, "response": document}]
+
 
 READ_RESPONSE: Final = ResponseReaderSpec(
     open=OpenResponsesStream, claim=claims, frequent=FREQUENT, events_of=events_of
