@@ -1,4 +1,7 @@
-"""The errors of OpenResponses: recognizes refusals of carried state, and writes our own failures in its form.
+"""The errors of OpenResponses in both directions, and the fields and the end of its responses.
+
+Reads errors of servers (refused fields, refused provider state, reports of a failed response) and writes errors for
+clients in the form of the protocol.
 
 Source: OpenResponses specification 2026-04-24, "Errors"; the codes are those that OpenAI sends with the same status.
 """
@@ -22,13 +25,11 @@ if TYPE_CHECKING:
     from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError
 
 
-# ---- optional fields ----
-# The fields of OpenResponses that servers refuse, and what takes their place.
-#
-# `store` is none of them: without it OpenAI stores what it was told not to store. Sources: the errors of OpenAI for
-# its models (reasoning summaries need a verified organisation, `include` a model that reasons), and servers that know
-# a part of the specification (vLLM, LM Studio).
+# ---- Fields that servers refuse, and their replacements ----
 
+# Sources: the errors of OpenAI for its models (reasoning summaries need a verified organisation, `include` a model that
+# reasons), and servers that implement a part of the specification (vLLM, LM Studio). `store` is not in the table:
+# without it, OpenAI would store a response against the settings.
 OPTIONAL_FIELDS: Final = (
     OptionalField("reasoning.summary", is_word=True, sentence=r"verified to generate reasoning summaries"),
     OptionalField("reasoning.summary", is_word=True),
@@ -62,33 +63,31 @@ LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS)
 """For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
 
 
-# ---- errors ----
-
-# ---- read ----
+# ---- Errors of a server ----
 
 
 def _refused(error: UpstreamError) -> Carried:
-    """The carried state that an error refuses."""
+    """The provider state that an error refuses."""
     response = Carried.RESPONSE if refuses_response_id(error) else Carried.NOTHING
     return response | (Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING)
 
 
 def refuses_response_id(error: UpstreamError) -> bool:
-    """Tells whether an upstream does not know the stored response that a request continues."""
+    """Whether an upstream does not know the stored response that a request continues."""
     if error.provider_code in {"previous_response_not_found", "response_not_found"}:
         return True
-    # "No tool call found for function call output": it has the response, and not what the response said.
+    # "No tool call found for function call output": it has the response, but not the call in it.
     said = _said(error)
     return "previous_response" in said or "previous response" in said or "no tool call found" in said
 
 
 def refuses_reasoning(error: UpstreamError) -> bool:
-    """Tells whether an upstream refuses encrypted reasoning, for instance of another account or of a replaced model."""
+    """Whether an upstream refuses encrypted reasoning, for instance of another account or of a replaced model."""
     return error.provider_code == "invalid_encrypted_content" or "encrypted content" in _said(error).replace("_", " ")
 
 
 def _said(error: UpstreamError) -> str:
-    """The words of a refusal in lower case; empty for errors that do not blame the request."""
+    """The message of a refusal in lower case; empty for errors that do not blame the request."""
     if isinstance(error, UpstreamHTTPError) and error.http_status not in {400, 404, 422}:
         return ""
     return error.message.lower()
@@ -96,7 +95,7 @@ def _said(error: UpstreamError) -> str:
 
 ERRORS: Final = Errors(refused=_refused, refused_fields=REFUSED_FIELDS)
 
-# ---- written ----
+# ---- Errors for a client ----
 
 SERVER_ERROR: Final = "server_error"
 """Type and code of an error whose provider gave none."""
@@ -128,11 +127,10 @@ def error_payload(error: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": SERVER_ERROR, "code": error["code"], "message": error["message"], "param": None}
 
 
-# ---- fields ----
-# Reads fields of wire events: a missing field is None, and a field of the wrong type is an error of the upstream.
+# ---- Fields: a missing one is None, one of the wrong type is an error of the upstream ----
 
 ENCRYPTED_REASONING: Final = "reasoning.encrypted_content"
-"""What a request puts into `include` to get the state of reasoning."""
+"""The entry of `include` that demands the state of reasoning."""
 
 Wire: TypeAlias = dict[str, Any]
 """A JSON object as it came. Real servers deviate, so nothing about it is certain."""
@@ -181,7 +179,7 @@ def sequence(event: Wire, name: str) -> list[Wire]:
 
 
 def index(event: Wire, name: str) -> int | None:
-    """The integer in a field, or None. Some servers leave indices out; an index of the wrong type counts as missing."""
+    """The integer in a field, or None. Some servers omit indices; an index of the wrong type counts as missing."""
     value = event.get(name)
     return value if type(value) is int else None
 
@@ -201,8 +199,7 @@ def _wrong_type(event: Wire, name: str, value: object, expected: str) -> Upstrea
     )
 
 
-# ---- finish ----
-# The end of a response: reads usage, finish reason and error.
+# ---- The end of a response: usage, finish reason and error ----
 
 INCOMPLETE_REASONS: Final = {
     "max_output_tokens": UnifiedFinishReason.LENGTH,
@@ -256,7 +253,10 @@ def failure(*reports: Wire) -> UpstreamFailureError:
     for report in reports:
         nested = report.get("error")
         for source in (report, nested if isinstance(nested, dict) else {}):
-            fields |= {name: said for name in ("code", "message") if (said := _finish_said(source, name))}
+            for name in ("code", "message"):
+                value = source.get(name)
+                if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+                    fields[name] = str(value)
         if isinstance(nested, dict) and (kind := identifier(nested, "type")):
             fields.setdefault("type", kind)
         elif isinstance(nested, str) and nested:
@@ -264,11 +264,5 @@ def failure(*reports: Wire) -> UpstreamFailureError:
     return ERRORS.failure(fields.get("message", "it gave no reason"), fields.get("code") or fields.get("type"))
 
 
-def _finish_said(source: Wire, name: str) -> str | None:
-    value = source.get(name)
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
-
-
 def _count(source: Any, name: str) -> int | None:
-    value = source.get(name) if isinstance(source, dict) else None
-    return as_count(value)
+    return as_count(source.get(name) if isinstance(source, dict) else None)

@@ -1,6 +1,12 @@
-"""The output items of a response that is written: messages, reasoning and calls, each with its events in order.
+"""The output items of a written response, and the response object itself.
 
-Source: OpenResponses specification 2026-04-24, "Streaming" and `ItemField`.
+Each item (:class:`Message`, :class:`WrittenReasoning`, a call, a compaction) writes its events in order: the item
+begins, its parts stream, the item ends. :class:`OutputItems` gives each item the next place and a unique identifier,
+:class:`PendingEvents` numbers the events. :func:`new_response` makes the response object for events and documents, with
+the fields of the request that it repeats; a value that the schema does not allow is not repeated.
+
+Source: OpenResponses specification 2026-04-24, "Streaming", `ItemField`, and `ResponseResource`, which requires all of
+its fields.
 """
 
 from __future__ import annotations
@@ -22,33 +28,18 @@ if TYPE_CHECKING:
     from partstream.protocols.openresponses.errors import Wire
 
 
-# ---- written items ----
-
-_ANNOTATION: Final = "url_citation"
-"""The one kind of annotation that the schema has."""
-
 _TEXT_DELTA: Final = "response.output_text.delta"
 
 
 class _Channel(NamedTuple):
-    """A way in which reasoning is said.
+    """The names of a channel of reasoning."""
 
-    Attributes:
-        field: The field of the item that holds its parts.
-        part: The type of a part.
-        index_field: The field of an event that says which part it belongs to.
-        added: The event that begins a part.
-        delta: The event of a piece.
-        said: The event that says the whole text.
-        done: The event that ends a part.
-    """
-
-    field: str
+    field: str  # of the item, with the parts
     part: str
     index_field: str
     added: str
     delta: str
-    said: str
+    said: str  # the event with the whole text
     done: str
 
 
@@ -74,13 +65,7 @@ _RAW: Final = _Channel(
 
 
 class Identifiers:
-    """Makes the identifiers of one reply.
-
-    No other reply has them, and they are the same each time the reply is written.
-
-    Args:
-        identity: What makes the reply unlike another to the same request.
-    """
+    """Makes the identifiers of one reply: unique to it, and the same each time that the reply is written."""
 
     __slots__ = ("_identity",)
 
@@ -97,7 +82,7 @@ MADE_UP: Final = re.compile(r"[a-z]+_partstream[0-9a-f]{16}")
 
 
 class PendingEvents:
-    """The events that wait to be handed out, numbered from the first of the response."""
+    """The events that were not returned yet, numbered from the first of the response."""
 
     __slots__ = ("_events", "_number")
 
@@ -111,13 +96,13 @@ class PendingEvents:
         self._number += 1
 
     def skip(self) -> int:
-        """Takes the number of the next event, which is written elsewhere."""
+        """The number of the next event, which is written elsewhere."""
         number = self._number
         self._number = number + 1
         return number
 
     def take(self) -> list[dict[str, Any]]:
-        """Hands out the events."""
+        """Returns the events."""
         events, self._events = self._events, []
         return events
 
@@ -128,11 +113,7 @@ def make_event(event_type: str, number: int, fields: Mapping[str, Any]) -> dict[
 
 
 class OutputItems:
-    """The items of one response: each has the next place and an identifier that no other has.
-
-    Attributes:
-        done: The items that are closed, in order.
-    """
+    """The items of one response, each with the next place and a unique identifier; `done` lists the closed ones."""
 
     __slots__ = ("_identifiers", "_opened", "_used", "done")
 
@@ -143,13 +124,10 @@ class OutputItems:
         self._used: set[str] = set()
 
     def open(self, prefix: str, item: dict[str, Any], events: PendingEvents, item_id: Any = None) -> tuple[int, str]:
-        """Writes the beginning of an item; returns its place and its identifier.
+        """Writes the beginning of an item, and adds its identifier: the upstream's, or one with this prefix.
 
-        Args:
-            prefix: What an identifier that is made here begins with.
-            item: The item as it begins; the identifier is added to it.
-            events: Where the event goes.
-            item_id: The identifier that the upstream gave, if it did.
+        Returns:
+            The place of the item, and its identifier.
         """
         place = self._opened
         self._opened += 1
@@ -205,7 +183,7 @@ class Message:
         return {**self._where, "delta": text, "logprobs": []}
 
     def cite(self, source: Citation, events: PendingEvents) -> None:
-        """Writes a source of the text. A source without a position stands behind the last word."""
+        """Writes a source of the text."""
         annotation = annotation_of(source, self._length)
         events.add(
             "response.output_text.annotation.added",
@@ -234,14 +212,9 @@ def source_of(part: DataPart) -> Citation | None:
 
 
 def annotation_of(source: Citation, length: int) -> Wire:
-    """A citation as an annotation. A citation without a position stands behind the whole text.
-
-    Args:
-        source: The citation, with an address.
-        length: How many characters the text has so far.
-    """
+    """A citation as an annotation; without a position, it follows the text, which has `length` characters so far."""
     return {
-        "type": _ANNOTATION,
+        "type": "url_citation",  # the only kind that the schema has
         "url": source.url,
         "title": source.title or "",
         "start_index": length if source.start is None else source.start,
@@ -252,15 +225,7 @@ def annotation_of(source: Citation, length: int) -> Wire:
 class WrittenReasoning:
     """A reasoning item, streamed as a summary: the only channel of reasoning that every known client reads.
 
-    Args:
-        items: The items of the response.
-        part_id: The identifier of the thinking parts that it is made of, or None.
-        events: Where the events go.
-        is_raw: Whether it is said on the channel of raw reasoning instead.
-
-    Attributes:
-        part_id: The identifier of the thinking parts that it is made of, or None.
-        encrypted_content: What only the upstream can read, or None.
+    `part_id` is the identifier of its thinking parts; `is_raw` chooses the channel of raw reasoning.
     """
 
     __slots__ = ("_channel", "_item", "_items", "_pieces", "_place", "_where", "encrypted_content", "part_id")
@@ -313,14 +278,7 @@ class WrittenReasoning:
 
 
 def write_call(part: ToolCallPart, size: int | None, items: OutputItems, events: PendingEvents) -> None:
-    """Writes a call, which is whole.
-
-    Args:
-        part: The call.
-        size: How many characters of the arguments an event holds at the most; None for all.
-        items: The items of the response.
-        events: Where the events go.
-    """
+    """Writes a whole call; each event holds at most `size` characters of the arguments, None for all of them."""
     arguments = dumps(dict(part.input)).decode()
     item = {
         "type": "function_call", "id": "", "call_id": part.call_id, "name": part.name, "arguments": "",
@@ -336,7 +294,7 @@ def write_call(part: ToolCallPart, size: int | None, items: OutputItems, events:
 
 
 COMPACTION: Final = "compaction"
-"""The type of the item that stands for a conversation that the upstream summarised."""
+"""The type of the item that replaces a conversation that the upstream summarised."""
 
 
 def write_compaction(item_id: Any, state: str, items: OutputItems, events: PendingEvents) -> None:
@@ -346,11 +304,7 @@ def write_compaction(item_id: Any, state: str, items: OutputItems, events: Pendi
     items.close(place, item, events)
 
 
-# ---- response resource ----
-# The response object in events and documents, and the fields of the request that it repeats.
-#
-# Source: OpenResponses specification 2026-04-24, `ResponseResource`, all of whose fields are required. A field of the
-# request with a value that the schema does not have is not repeated.
+# ---- The response object ----
 
 
 def new_response(asked: InboundRequest, response_id: str, created_at: int) -> dict[str, Any]:
@@ -393,18 +347,12 @@ def written_usage(finish: Finish) -> dict[str, Any] | None:
 
 
 class _Echo(NamedTuple):
-    """The row of a request field that the response repeats.
-
-    Attributes:
-        types: The types that the schema of the response has for it.
-        default: What stands there otherwise.
-    """
+    """A request field that the response repeats, if its value has a type of the schema; else the default."""
 
     types: tuple[type, ...]
     default: Any = None
 
     def of(self, value: Any) -> Any:
-        """The value in the response for a value of the request."""
         return value if type(value) in self.types else self.default
 
 
@@ -473,10 +421,7 @@ def _text(text: Any) -> dict[str, Any]:
         name, description = _Echo((str,), "").of(wanted.get("name")), _Echo((str,)).of(wanted.get("description"))
         named = {"name": name, "description": description}
         echo["format"] = {"type": "json_schema", **named, "schema": None, "strict": wanted.get("strict") is True}
-    return echo | {"verbosity": said["verbosity"]} if said.get("verbosity") in _VERBOSITIES else echo
-
-
-_VERBOSITIES: Final = ("low", "medium", "high")
+    return echo | {"verbosity": said["verbosity"]} if said.get("verbosity") in ("low", "medium", "high") else echo
 
 
 def _reasoning(reasoning: Any) -> dict[str, Any] | None:
@@ -492,14 +437,10 @@ _OF_REASONING: Final = {
 }
 
 
-def _truncation(truncation: Any) -> str:
-    return "auto" if truncation == "auto" else "disabled"
-
-
 _ECHOED_IN_OTHER_FORM: Final[dict[str, Callable[[Any], Any]]] = {
     "tools": _tools,
     "tool_choice": _tool_choice,
     "text": _text,
     "reasoning": _reasoning,
-    "truncation": _truncation,
+    "truncation": lambda truncation: "auto" if truncation == "auto" else "disabled",
 }

@@ -1,11 +1,24 @@
-"""Reads a request of OpenResponses, as its server does.
+"""The server's side of OpenResponses: reads requests, writes responses, and compacts conversations.
 
-What an answer depends on is read with care: the wrong type of it is refused with its place. What the specification has
-and VS Code has no place for, and every item, content part and tool of an unknown type, is counted in
-:attr:`partstream.lm.outputs.Asked.unmapped` and fails no request.
+**Requests.** A field that the response depends on is checked, and a wrong type is refused with its place. Fields that
+VS Code has no place for, and items, content parts and tools of unknown types, are counted in
+:attr:`partstream.lm.outputs.InboundRequest.unmapped` and fail no request. Neighbouring items of the model become one
+message, as its response was, and neighbouring tool results become one message of the user.
 
-Source: OpenResponses specification 2026-04-24, `CreateResponseBody`; what real clients send beside it is named where it
-is read.
+**Responses.** Every event is valid by the published schema, in the order of the specification ("Streaming"):
+`output_item.added`, `content_part.added`, deltas, the `.done` of each, `output_item.done`; the terminal event holds the
+whole response. A client that wants no stream gets that response as a document.
+
+**Provider state** travels in `encrypted_content`, the one field that clients return unchanged
+(:func:`opaque_text`, :mod:`partstream.conversation.provider_state`).
+
+**Compaction** (`/responses/compact`): the model writes a summary that replaces the conversation. The reply holds the
+newest messages unchanged, calls without an output, and one `compaction` item with the summary. Its text is signed with
+the secret of the installation: it can be read after a restart and by another worker, and clients cannot forge it. The
+client sends the whole output back as input ("Compaction").
+
+Source: OpenResponses specification 2026-04-24, `CreateResponseBody`, `ItemParam`; fields of real clients are named
+where they are read.
 """
 
 from __future__ import annotations
@@ -74,85 +87,153 @@ if TYPE_CHECKING:
 
     from partstream.lm.outputs import Repeated, Reply, StreamOutput
     from partstream.lm.parts import MessagePart, ToolResultContent
-    from partstream.protocols.serve import ServedModel, WireRequest
+    from partstream.protocols.serve import WireRequest
 
 
-# ---- asked content ----
-# Reads the content of messages and tool outputs: text, images and files.
-#
-# Source: OpenResponses specification 2026-04-24, the content parts of `ItemParam`.
+# ---- Requests ----
 
 
-def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
-    """The parts of a content field; a string is one text, and an empty text gives no part.
+def _read(request: WireRequest) -> InboundRequest:
+    """The request of a client.
 
     Raises:
-        InvalidRequestError: A part has the wrong form.
+        InvalidRequestError: A field that the response depends on has the wrong type.
     """
-    return read_parts(value, where, counts, _ASKED_CONTENT_READERS)
+    body = request.body
+    for name, (field_type, expected) in _TYPED_FIELDS.items():
+        checked(body, name, field_type, expected)
+    counts = Counts()
+    messages = read_items(body.get("input"), counts)
+    if instructions := optional_text(body, "instructions"):
+        messages.insert(0, ChatMessage.system(instructions))
+    tools = _read_tools(body.get("tools"), counts)
+    tools, tool_mode = _choose(tools, body.get("tool_choice"), counts)
+    # Codex puts the path of the workspace into this field about itself, so only the name of the field is counted
+    # (docs/wires/openresponses.md#what-codex-demands).
+    if body.get("client_metadata") is not None:
+        counts.add("client_metadata")
+    effort, options = _reasoning(body)
+    options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
+    if cache_key := optional_text(body, "prompt_cache_key"):
+        options["_conversationId"] = cache_key
+    return InboundRequest(
+        model=optional_text(body, "model"),
+        messages=tuple(messages),
+        options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
+        stream=body.get("stream") is True,
+        unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+        body=body,
+    )
 
 
-def _text(part: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
-    return said(part, "text", where)
-
-
-def _refusal(part: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
-    return said(part, "refusal", where)
-
-
-def _image(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
-    if part.get("detail") not in {None, "auto"}:
-        counts.add("content[].input_image.detail")
-    return _fetched(part, "image_url", where, counts)
-
-
-def _video(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
-    return _fetched(part, "video_url", where, counts)
-
-
-def _file(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
-    data = optional_text(part, "file_data", where)
-    name = optional_text(part, "filename", where)
-    # The schema says base64, but clients send a data URL (docs/wires/openresponses.md#files).
-    read = read_bytes(data, f"{where}.file_data") if data else _fetched(part, "file_url", where, counts)
-    if read is not None and name and name != file_name(read.mime_type):
-        counts.add("content[].input_file.filename")
-    return read
-
-
-_ASKED_CONTENT_READERS: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], ToolResultContent | None]]] = {
-    "input_text": _text,
-    "output_text": _text,
-    "text": _text,
-    "summary_text": _text,
-    "reasoning_text": _text,
-    "refusal": _refusal,
-    "input_image": _image,
-    "input_video": _video,
-    "input_file": _file,
+_TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
+    "stream": (bool, "true or false"),
+    "include": (list, "a list of strings"),
+    "metadata": (dict, "an object"),
+    "reasoning": (dict, "an object"),
+    "text": (dict, "an object"),
 }
+"""Fields that the response depends on, or repeats in another form."""
+
+_OF_THE_SERVER: Final[dict[str, Any]] = {
+    "store": False,
+    "background": False,
+    "previous_response_id": None,
+    "stream_options": None,
+    "context_management": None,
+    # Of OpenAI alone.
+    "conversation": None,
+    "prompt": None,
+    "moderation": None,
+}
+"""Fields for the server itself and not for a model, each with the value that demands nothing."""
+
+_READ_FIELDS: Final = frozenset(
+    # The writer of the response reads `include`.
+    {"model", "input", "instructions", "tools", "tool_choice", "stream", "include", "reasoning", "prompt_cache_key"}
+    | {"client_metadata", *_OF_THE_SERVER}
+)
+"""Fields that are no options of the model; all others are, under their own names."""
 
 
-def _fetched(part: Mapping[str, Any], name: str, where: str, counts: Counts) -> DataPart | None:
-    """The content of a URL: its bytes if it holds them, else the address itself."""
-    url = optional_text(part, name, where)
-    if not url:
-        counts.add(f"content[].{part['type']} (without {name})")  # OpenAI's `file_id`
-        return None
-    return read_address(url, f"{where}.{name}")
+def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """The reasoning effort, and the other fields of `reasoning` as an option.
+
+    Every effort asks for a summary by itself.
+    """
+    reasoning = body.get("reasoning") or {}
+    said = {name: value for name, value in reasoning.items() if value is not None}
+    effort = optional_text(reasoning, "effort", "reasoning")
+    beside = {name for name in said if name != "effort"}
+    asks_for_no_more = not beside or (effort and said == {"effort": effort, "summary": "auto"})
+    return effort or None, {} if asks_for_no_more else {"reasoning": dict(said)}
 
 
-# ---- asked items ----
-# Reads the input items of a request into messages.
-#
-# Neighbouring items of the model are one message, as its answer was, and neighbouring results of tools are one
-# message of the user. Opaque state of reasoning goes where :mod:`partstream.conversation.provider_state` looks for it.
-#
-# Source: OpenResponses specification 2026-04-24, `ItemParam`.
+def _read_tools(value: object, counts: Counts) -> tuple[Tool, ...]:
+    """The functions that the model may call; tools that a server runs by itself are counted."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise InvalidRequestError("tools", described(value), "a list of tools")
+    tools: dict[str, Tool] = {}
+    for place, tool in enumerate(value):
+        where = f"tools[{place}]"
+        if not isinstance(tool, dict) or not isinstance(tool.get("type"), str):
+            raise InvalidRequestError(where, described(tool), "an object with a type")
+        if tool["type"] != "function":
+            counts.add(f"tools[].{tool['type']}")
+            continue
+        name = required_text(tool, "name", where)
+        if name in tools:
+            counts.add("tools[].function (a name for the second time)")
+            continue
+        checked(tool, "parameters", dict, "a JSON schema", where)
+        if tool.get("strict"):
+            counts.add("tools[].strict")
+        tools[name] = Tool(name, optional_text(tool, "description", where), tool.get("parameters"))
+    return tuple(tools.values())
+
+
+_TOOL_MODES: Final = {"auto": ToolMode.AUTO, "none": ToolMode.AUTO, "required": ToolMode.REQUIRED}
+
+
+def _choose(tools: tuple[Tool, ...], choice: object, counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
+    """The tools that `tool_choice` allows, as the specification demands, and whether one must be called."""
+    mode = choice
+    if isinstance(choice, dict):
+        mode, names = _named(choice, counts)
+        if names is not None:
+            tools = tuple(tool for tool in tools if tool.name in names)
+    elif choice == "none":
+        tools = ()
+    elif choice is None:
+        mode = "auto"
+    if not isinstance(mode, str) or mode not in _TOOL_MODES:
+        where = "tool_choice.mode" if isinstance(choice, dict) else "tool_choice"
+        raise InvalidRequestError(where, described(mode), f"one of {', '.join(_TOOL_MODES)}, or an object")
+    return tools, _TOOL_MODES[mode] if tools else ToolMode.AUTO
+
+
+def _named(choice: Mapping[str, Any], counts: Counts) -> tuple[Any, frozenset[str] | None]:
+    """The mode of a `tool_choice` object and the names of the tools that it allows; None allows all."""
+    kind = choice.get("type")
+    if kind == "function":
+        return "required", frozenset({required_text(choice, "name", "tool_choice")})
+    if kind != "allowed_tools":
+        counts.add(f"tool_choice.{kind}")
+        return "auto", None
+    listed = choice.get("tools")
+    if not isinstance(listed, list):
+        raise InvalidRequestError("tool_choice.tools", described(listed), "a list of tools")
+    names = [entry.get("name") for entry in listed if isinstance(entry, dict)]
+    mode = "auto" if choice.get("mode") is None else choice["mode"]
+    if mode == "none":
+        return mode, frozenset()
+    return mode, frozenset(name for name in names if isinstance(name, str))
 
 
 def read_items(value: object, counts: Counts) -> list[ChatMessage]:
-    """The messages that the `input` of a request holds; a string is one message of the user.
+    """The messages of the `input` of a request; a string is one message of the user.
 
     Raises:
         InvalidRequestError: An item that a model would have to read has the wrong form.
@@ -263,12 +344,7 @@ _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = 
 
 
 class _Answer:
-    """One message of the model so far.
-
-    Attributes:
-        parts: What it says.
-        ends_with_text: Whether a message was its last item.
-    """
+    """One message of the model so far; `ends_with_text` if a message was its last item."""
 
     def __init__(self) -> None:
         self.parts: list[MessagePart] = []
@@ -295,419 +371,65 @@ class _Answer:
             item, beside = sealed
         if item is not None:
             self._items.append({**item, PLACE: self._place.value})
-            own = item if item.keys() <= _OWN else {}
+            # The metadata of reasoning repeats these fields beside the list.
+            own = item if item.keys() <= {"id", "encrypted_content"} else {}
             beside = {**own, **beside, ITEMS: list(self._items)}
         self.parts.append(thinking_part(shown, part_id, beside))
         self.ends_with_text = False
-
-
-_OWN: Final = frozenset({"id", "encrypted_content"})
-"""The fields of reasoning that the metadata of its part says beside the list."""
 
 
 def _state(item: Mapping[str, Any], where: str) -> dict[str, str]:
     return {name: value for name in ("id", "encrypted_content") if (value := optional_text(item, name, where))}
 
 
-# ---- read request ----
-
-
-def _read(request: WireRequest) -> InboundRequest:
-    """What a request asks.
+def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
+    """The parts of a content field; a string is one text, and an empty text gives no part.
 
     Raises:
-        InvalidRequestError: A field that the answer depends on has the wrong type.
+        InvalidRequestError: A part has the wrong form.
     """
-    body = request.body
-    for name, (field_type, expected) in _TYPED_FIELDS.items():
-        checked(body, name, field_type, expected)
-    counts = Counts()
-    messages = read_items(body.get("input"), counts)
-    if instructions := optional_text(body, "instructions"):
-        messages.insert(0, ChatMessage.system(instructions))
-    tools = _read_tools(body.get("tools"), counts)
-    tools, tool_mode = _choose(tools, body.get("tool_choice"), counts)
-    for name in _OF_THE_CLIENT:
-        if body.get(name) is not None:
-            counts.add(name)
-    effort, options = _reasoning(body)
-    options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
-    if cache_key := optional_text(body, "prompt_cache_key"):
-        options["_conversationId"] = cache_key
-    return InboundRequest(
-        model=optional_text(body, "model"),
-        messages=tuple(messages),
-        options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
-        stream=body.get("stream") is True,
-        unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
-        body=body,
-    )
+    return read_parts(value, where, counts, _CONTENT_READERS)
 
 
-_TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
-    "stream": (bool, "true or false"),
-    "include": (list, "a list of strings"),
-    "metadata": (dict, "an object"),
-    "reasoning": (dict, "an object"),
-    "text": (dict, "an object"),
-}
-"""Fields that the answer depends on, or repeats in another form."""
-
-_OF_THE_SERVER: Final[dict[str, Any]] = {
-    "store": False,
-    "background": False,
-    "previous_response_id": None,
-    "stream_options": None,
-    "context_management": None,
-    # Of OpenAI alone.
-    "conversation": None,
-    "prompt": None,
-    "moderation": None,
-}
-"""What a client wants of the server itself and not of a model, with the value that wants nothing."""
-
-_OF_THE_CLIENT: Final = ("client_metadata",)
-"""What a client says about itself. Codex puts the path of the workspace there, so only the name of the field is counted
-(docs/wires/openresponses.md#what-codex-demands)."""
-
-_READ_FIELDS: Final = frozenset(
-    {
-        "model",
-        "input",
-        "instructions",
-        "tools",
-        "tool_choice",
-        "stream",
-        "include",  # the writer of the response reads it
-        "reasoning",
-        "prompt_cache_key",
-        *_OF_THE_SERVER,
-        *_OF_THE_CLIENT,
-    }
-)
-"""Fields that are no options of the model; all others are, under the names that they have here."""
+def _text(part: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
+    return said(part, "refusal" if part["type"] == "refusal" else "text", where)
 
 
-def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """The reasoning effort, and the other fields of `reasoning` as an option.
-
-    Every effort asks for a summary by itself.
-    """
-    reasoning = body.get("reasoning") or {}
-    said = {name: value for name, value in reasoning.items() if value is not None}
-    effort = optional_text(reasoning, "effort", "reasoning")
-    beside = {name for name in said if name != "effort"}
-    asks_for_no_more = not beside or (effort and said == {"effort": effort, "summary": "auto"})
-    return effort or None, {} if asks_for_no_more else {"reasoning": dict(said)}
+def _image(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+    if part.get("detail") not in {None, "auto"}:
+        counts.add("content[].input_image.detail")
+    return _fetched(part, where, counts)
 
 
-# ---- tools ----
+def _file(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+    data = optional_text(part, "file_data", where)
+    name = optional_text(part, "filename", where)
+    # The schema says base64, but clients send a data URL (docs/wires/openresponses.md#files).
+    read = read_bytes(data, f"{where}.file_data") if data else _fetched(part, where, counts)
+    if read is not None and name and name != file_name(read.mime_type):
+        counts.add("content[].input_file.filename")
+    return read
 
 
-def _read_tools(value: object, counts: Counts) -> tuple[Tool, ...]:
-    """The functions that the model may call; tools that a server runs by itself are counted."""
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise InvalidRequestError("tools", described(value), "a list of tools")
-    tools: dict[str, Tool] = {}
-    for place, tool in enumerate(value):
-        where = f"tools[{place}]"
-        if not isinstance(tool, dict) or not isinstance(tool.get("type"), str):
-            raise InvalidRequestError(where, described(tool), "an object with a type")
-        if tool["type"] != "function":
-            counts.add(f"tools[].{tool['type']}")
-            continue
-        name = required_text(tool, "name", where)
-        if name in tools:
-            counts.add("tools[].function (a name for the second time)")
-            continue
-        checked(tool, "parameters", dict, "a JSON schema", where)
-        if tool.get("strict"):
-            counts.add("tools[].strict")
-        tools[name] = Tool(name, optional_text(tool, "description", where), tool.get("parameters"))
-    return tuple(tools.values())
-
-
-_TOOL_MODES: Final = {"auto": ToolMode.AUTO, "none": ToolMode.AUTO, "required": ToolMode.REQUIRED}
-
-
-def _choose(tools: tuple[Tool, ...], choice: object, counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
-    """The tools that `tool_choice` allows, as the specification demands, and whether one must be called."""
-    mode = choice
-    if isinstance(choice, dict):
-        mode, names = _named(choice, counts)
-        if names is not None:
-            tools = tuple(tool for tool in tools if tool.name in names)
-    elif choice == "none":
-        tools = ()
-    elif choice is None:
-        mode = "auto"
-    if not isinstance(mode, str) or mode not in _TOOL_MODES:
-        where = "tool_choice.mode" if isinstance(choice, dict) else "tool_choice"
-        raise InvalidRequestError(where, described(mode), f"one of {', '.join(_TOOL_MODES)}, or an object")
-    return tools, _TOOL_MODES[mode] if tools else ToolMode.AUTO
-
-
-def _named(choice: Mapping[str, Any], counts: Counts) -> tuple[Any, frozenset[str] | None]:
-    """The mode of a `tool_choice` object and the names of the tools that it allows; None allows all."""
-    kind = choice.get("type")
-    if kind == "function":
-        return "required", frozenset({required_text(choice, "name", "tool_choice")})
-    if kind != "allowed_tools":
-        counts.add(f"tool_choice.{kind}")
-        return "auto", None
-    listed = choice.get("tools")
-    if not isinstance(listed, list):
-        raise InvalidRequestError("tool_choice.tools", described(listed), "a list of tools")
-    names = [entry.get("name") for entry in listed if isinstance(entry, dict)]
-    mode = "auto" if choice.get("mode") is None else choice["mode"]
-    if mode == "none":
-        return mode, frozenset()
-    return mode, frozenset(name for name in names if isinstance(name, str))
-
-
-READ_REQUEST: Final = RequestReaderSpec(read=_read, socket=SOCKET)
-
-
-# ---- sealed state ----
-# The state of thinking in the one field that clients give back as it is, `encrypted_content`.
-#
-# What an OpenResponses server gave goes through as it came, where nobody has said whose it is. Everything else is
-# sealed, because it would lose its meaning: the state of another protocol, and who gave the state, without which it
-# goes back to nobody (:mod:`partstream.conversation.provider_state`).
-
-_SEALED_STATE_OWN: Final = frozenset({"type", "id", "encrypted_content"})
-"""The fields that an item of this protocol has."""
-
-
-def opaque_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any], *, foreign: bool) -> str | None:
-    """The `encrypted_content` that carries an item; None if there is nothing to carry.
-
-    Args:
-        item: The item, or None where the metadata lists none.
-        metadata: The metadata that it stands in.
-        foreign: Whether the state of other protocols is carried as well.
-    """
-    said = {name: value for name, value in (item or {}).items() if name != PLACE}
-    beside = {name: value for name, value in beside_items(metadata).items() if name not in said}
-    state = beside if item is None else said
-    encrypted = state.get("encrypted_content")
-    is_own = isinstance(encrypted, str) and said.keys() <= _SEALED_STATE_OWN
-    if is_own and beside.keys() <= _SEALED_STATE_OWN:
-        return encrypted
-    carried = is_own or (foreign and usable_items([state]))
-    return seal_state(None if item is None else said, beside) if carried else None
-
-
-# ---- served compaction ----
-# The endpoint that compacts a conversation: the model writes a summary, which stands for what it summarises.
-#
-# The reply holds the messages that are worth their room as they are, calls that still wait for their output, and one
-# `compaction` item with the summary. Its text is signed with the secret of the installation, so that it is read again
-# after a restart and by another worker, and nobody puts words into a model's mouth with it. The client sends the
-# whole output back as input (specification 2026-04-24, "Compaction").
-
-_KEPT_CHARACTERS: Final = 60_000
-"""The most characters of messages that a reply repeats as JSON, from the newest back; about 15,000 tokens."""
-
-_TASK: Final = """\
-Summarise the conversation above so that it can be continued without its messages. Keep:
-- what the person wants, decided and refused, in their own terms;
-- facts, names, paths, numbers, code and results of tools that later turns need, exactly;
-- what has been done, what failed and why;
-- what is still open, and the next step.
-Write nothing but the summary, in the language of the conversation."""
-
-# ---- the request ----
-
-
-def _served_compaction_read(request: WireRequest) -> InboundRequest:
-    """The request for a summary: the conversation and the task, without tools.
-
-    Raises:
-        InvalidRequestError: The model is missing, or a field has the wrong type.
-        RefusedRequestError: There is no conversation.
-    """
-    body = request.body
-    model = required_text(body, "model", "")
-    messages = [_without_calls(message) for message in read_items(body.get("input"), Counts())]
-    if not messages:
-        raise RefusedRequestError("got no input to compact, expected input or previous_response_id", "input")
-    if instructions := optional_text(body, "instructions"):
-        messages.insert(0, ChatMessage.system(instructions))
-    cache_key = optional_text(body, "prompt_cache_key")
-    options = {"_conversationId": cache_key} if cache_key else {}
-    return InboundRequest(
-        model=model,
-        messages=(*messages, ChatMessage.user(_TASK)),
-        options=RequestOptions(model_options=options),
-        stream=False,
-        body=body,
-    )
-
-
-def _without_calls(message: ChatMessage) -> ChatMessage:
-    """The message with calls and results as text: some servers take neither without the tools, which nobody sends
-    here."""
-    parts: list[MessagePart] = []
-    for part in message.content:
-        if isinstance(part, ToolCallPart):
-            parts.append(TextPart(f"[Call {part.call_id} of the tool {part.name}: {dumps(dict(part.input)).decode()}]"))
-        elif isinstance(part, ToolResultPart):
-            parts.append(TextPart(f"[Result of call {part.call_id}:]"))
-            parts += part.content
-        elif isinstance(part, TextPart | DataPart):
-            parts.append(part)
-    return ChatMessage(message.role, parts or [TextPart("[thinking]")], message.name)
-
-
-# ---- the reply ----
-
-_KEPT_ROLES: Final = ("user", "system", "developer")
-
-
-class _CompactionWriter:
-    """One compacted conversation; see :class:`partstream.lm.outputs.ResponseWriter`."""
-
-    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
-        self._asked = asked
-        self._reply = reply
-        self._pieces: list[str] = []
-        self._finished = False
-
-    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
-        """Takes the next output; returns the reply with the Finish.
-
-        Raises:
-            AdapterUsageError: The Finish was written before.
-        """
-        if self._finished:
-            raise AdapterUsageError("written to after the Finish")
-        if isinstance(output, TextPart):
-            self._pieces.append(output.value)
-        if not isinstance(output, Finish):
-            return []
-        self._finished = True
-        return [self._end(output)]
-
-    def _end(self, finish: Finish) -> dict[str, Any]:
-        summary = "".join(self._pieces).strip()
-        if finish.outcome not in (Outcome.COMPLETED, Outcome.INCOMPLETE) or finish.error is not None:
-            return {"error": error_payload(error_of(finish.error))}
-        if finish.outcome is Outcome.INCOMPLETE or not summary:
-            why = incomplete_reason(finish.reason) if finish.outcome is Outcome.INCOMPLETE else "an empty answer"
-            return error_document(500, f"the model wrote no whole summary: {why}")
-        identifiers = Identifiers(self._reply.identity)
-        item = {
-            "type": COMPACTION,
-            "id": identifiers.make("cmp", "summary"),
-            "encrypted_content": sealed_summary(summary, self._reply.secret),
-        }
-        return {
-            "id": identifiers.make("resp", "compaction"),
-            "object": "response.compaction",
-            "created_at": self._reply.created_at,
-            "output": [*_kept(self._asked.body.get("input"), identifiers), item],
-            "usage": written_usage(finish) or _NO_USAGE,
-        }
-
-
-_NO_USAGE: Final = {
-    "input_tokens": 0,
-    "input_tokens_details": {"cached_tokens": 0},
-    "output_tokens": 0,
-    "output_tokens_details": {"reasoning_tokens": 0},
-    "total_tokens": 0,
-}
-
-
-def _kept(value: object, identifiers: Identifiers) -> list[dict[str, Any]]:
-    """What of the conversation stays as it is: messages of people and rules, the newest of them, and open calls."""
-    items = value if isinstance(value, list) else [{"role": "user", "content": value}]
-    answered = {item.get("call_id") for item in items if _is(item, "function_call_output")}
-    kept: list[dict[str, Any]] = []
-    room = _KEPT_CHARACTERS
-    for place in range(len(items) - 1, -1, -1):
-        item = items[place]
-        if _is(item, "function_call"):
-            if item.get("call_id") not in answered:
-                kept.append({"status": "completed", **item, "id": item.get("id") or identifiers.make("fc", place)})
-            continue
-        message = _message(item, identifiers.make("msg", place))
-        if message is not None and room >= 0:
-            room -= len(dumps(message))
-            if room >= 0:
-                kept.append(message)
-    return kept[::-1]
-
-
-def _message(item: Any, item_id: str) -> dict[str, Any] | None:
-    """A message in the form that items of an output have; None for what the summary stands for."""
-    is_message = isinstance(item, Mapping) and item.get("type") in ("message", None) and "role" in item
-    if not is_message or item["role"] not in _KEPT_ROLES:
+def _fetched(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+    """The content of `image_url`, `video_url` or `file_url`: its bytes if it holds them, else the address itself."""
+    name = f"{part['type'].removeprefix('input_')}_url"
+    url = optional_text(part, name, where)
+    if not url:
+        counts.add(f"content[].{part['type']} (without {name})")  # OpenAI's `file_id`
         return None
-    content = item.get("content")
-    parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content or ())
-    if parts and str(parts[0].get("text", "")).startswith(SUMMARY):
-        return None
-    return {
-        "type": "message",
-        "id": item.get("id") or item_id,
-        "status": "completed",
-        "role": item["role"],
-        "content": [{"detail": "auto", **part} if part.get("type") == "input_image" else part for part in parts],
-    }
+    return read_address(url, f"{where}.{name}")
 
 
-def _is(item: object, kind: str) -> bool:
-    return isinstance(item, Mapping) and item.get("type") == kind
+_CONTENT_READERS: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], ToolResultContent | None]]] = {
+    **dict.fromkeys(("input_text", "output_text", "text", "summary_text", "reasoning_text", "refusal"), _text),
+    "input_image": _image,
+    "input_video": _fetched,
+    "input_file": _file,
+}
 
 
-def _document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
-    reply = dict(events[-1])
-    return (500, reply) if "error" in reply else (200, reply)
-
-
-def _never(_request: WireRequest) -> bool:
-    return False
-
-
-COMPACT: Final = FurtherEndpoint(
-    "/responses/compact",
-    RequestReaderSpec(read=_served_compaction_read),
-    ResponseWriterSpec(
-        open=_CompactionWriter,
-        frame=dumps,
-        document=_document,
-        error=error_document,
-        fail=common_reply,
-        state=replace(STATE, keeps=_never, routes=()),
-    ),
-)
-
-
-# ---- served documents ----
-# The documents of a server of OpenResponses beside its responses: its models, and the count of a request.
-
-
-def _count(_request: WireRequest, _models: Sequence[ServedModel], tokens: int) -> tuple[int, dict[str, Any]]:
-    """Source: OpenAI's reference, `POST /responses/input_tokens`."""
-    return 200, {"object": "response.input_tokens", "input_tokens": tokens}
-
-
-DOCUMENTS: Final = (
-    *MODEL_DOCUMENTS,
-    ServedDocument("POST", "/responses/input_tokens", _count, counts=READ_REQUEST.read),
-)
-
-
-# ---- write response ----
-# Writes an answer as the events of OpenResponses, part by part, or as one document.
-#
-# Every event is valid by the published schema and stands in the order that the specification asks for ("Streaming",
-# version 2026-04-24): `output_item.added`, `content_part.added`, deltas, the `.done` of each, `output_item.done`; the
-# terminal event holds the whole response.
+# ---- Responses ----
 
 
 class OpenResponsesWriter:
@@ -777,10 +499,7 @@ class OpenResponsesWriter:
             self._carry(part.id, part.metadata)
 
     def _carry(self, part_id: str | None, metadata: Mapping[str, Any]) -> None:
-        """Writes the state that the upstream wants back.
-
-        Metadata lists all items so far, and each metadata closes one.
-        """
+        """Writes provider state. Metadata lists all items so far, and each metadata closes one."""
         listed = metadata.get(ITEMS)
         new: Sequence[Any] = [None]
         if isinstance(listed, list | tuple):
@@ -812,30 +531,25 @@ class OpenResponsesWriter:
             self._message().cite(source, self._events)
 
     def _nothing(self, _output: Unmapped) -> None:
-        """Writes nothing: what no part holds has no place among the events either."""
+        """Writes nothing: an output that no part can represent has no event either."""
 
     def _finish(self, finish: Finish) -> None:
         self._state = LifecycleState.FINISHED
         self._name(finish)
         self._response |= {"output": self._items.done, "usage": written_usage(finish)}
-        _ENDINGS[finish.outcome](self, finish)
-
-    def _completed(self, _finish: Finish) -> None:
-        self._close()
-        self._response["completed_at"] = self._reply.created_at
-        self._events.add("response.completed", response=self._snapshot("completed"))
-
-    def _incomplete(self, finish: Finish) -> None:
-        self._close("incomplete")
-        self._response["incomplete_details"] = {"reason": incomplete_reason(finish.reason)}
-        self._events.add("response.incomplete", response=self._snapshot("incomplete"))
-
-    def _failed(self, finish: Finish) -> None:
-        """Leaves an open item open, because its end is unknown."""
-        error = error_of(finish.error)
-        self._events.add("error", error=error_payload(error))
-        self._response["error"] = error
-        self._events.add("response.failed", response=self._snapshot("failed"))
+        if finish.outcome is Outcome.COMPLETED:
+            status = "completed"
+            self._close()
+            self._response["completed_at"] = self._reply.created_at
+        elif finish.outcome is Outcome.INCOMPLETE:
+            status = "incomplete"
+            self._close(status)
+            self._response["incomplete_details"] = {"reason": incomplete_reason(finish.reason)}
+        else:  # an open item stays open, because its end is unknown
+            status = "failed"
+            self._response["error"] = error_of(finish.error)
+            self._events.add("error", error=error_payload(self._response["error"]))
+        self._events.add(f"response.{status}", response=self._snapshot(status))
 
     def _message(self) -> Message:
         if not isinstance(self._open, Message):
@@ -866,12 +580,29 @@ _WRITERS: Final[dict[type, Callable[..., None]]] = {
     Finish: OpenResponsesWriter._finish,
 }
 
-_ENDINGS: Final[dict[Outcome, Callable[[OpenResponsesWriter, Finish], None]]] = {
-    Outcome.COMPLETED: OpenResponsesWriter._completed,
-    Outcome.INCOMPLETE: OpenResponsesWriter._incomplete,
-    Outcome.FAILED: OpenResponsesWriter._failed,
-    Outcome.TRUNCATED: OpenResponsesWriter._failed,
-}
+
+def opaque_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any], *, foreign: bool) -> str | None:
+    """The `encrypted_content` that carries an item, or None.
+
+    State of an OpenResponses server passes unchanged, unless the metadata names the server. All other state is sealed,
+    because it would lose its meaning: state of another protocol, and the name of the server that gave it, without which
+    it is not sent back.
+
+    Args:
+        item: The item, or None where the metadata lists none.
+        metadata: The metadata of the thinking part.
+        foreign: Whether the state of other protocols is carried as well.
+    """
+    own_fields = {"type", "id", "encrypted_content"}
+    said = {name: value for name, value in (item or {}).items() if name != PLACE}
+    beside = {name: value for name, value in beside_items(metadata).items() if name not in said}
+    state = beside if item is None else said
+    encrypted = state.get("encrypted_content")
+    is_own = isinstance(encrypted, str) and said.keys() <= own_fields
+    if is_own and beside.keys() <= own_fields:
+        return encrypted
+    carried = is_own or (foreign and usable_items([state]))
+    return seal_state(None if item is None else said, beside) if carried else None
 
 
 def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
@@ -888,6 +619,184 @@ def frame(event: Mapping[str, Any]) -> bytes:
     head = f"event: {name}\n".encode() if isinstance(name, str) else b""
     return head + b"data: " + dumps(event) + b"\n\n"
 
+
+# ---- Compaction ----
+
+_KEPT_CHARACTERS: Final = 60_000
+"""The most characters of messages that a reply repeats as JSON, from the newest back; about 15,000 tokens."""
+
+_TASK: Final = """\
+Summarise the conversation above so that it can be continued without its messages. Keep:
+- what the person wants, decided and refused, in their own terms;
+- facts, names, paths, numbers, code and results of tools that later turns need, exactly;
+- what has been done, what failed and why;
+- what is still open, and the next step.
+Write nothing but the summary, in the language of the conversation."""
+
+
+def _read_compaction(request: WireRequest) -> InboundRequest:
+    """The request for a summary: the conversation and the task, without tools.
+
+    Raises:
+        InvalidRequestError: The model is missing, or a field has the wrong type.
+        RefusedRequestError: There is no conversation.
+    """
+    body = request.body
+    model = required_text(body, "model", "")
+    messages = [_without_calls(message) for message in read_items(body.get("input"), Counts())]
+    if not messages:
+        raise RefusedRequestError("got no input to compact, expected input or previous_response_id", "input")
+    if instructions := optional_text(body, "instructions"):
+        messages.insert(0, ChatMessage.system(instructions))
+    cache_key = optional_text(body, "prompt_cache_key")
+    options = {"_conversationId": cache_key} if cache_key else {}
+    return InboundRequest(
+        model=model,
+        messages=(*messages, ChatMessage.user(_TASK)),
+        options=RequestOptions(model_options=options),
+        stream=False,
+        body=body,
+    )
+
+
+def _without_calls(message: ChatMessage) -> ChatMessage:
+    """The message with calls and results as text: some servers take neither without tools, and none are sent here."""
+    parts: list[MessagePart] = []
+    for part in message.content:
+        if isinstance(part, ToolCallPart):
+            parts.append(TextPart(f"[Call {part.call_id} of the tool {part.name}: {dumps(dict(part.input)).decode()}]"))
+        elif isinstance(part, ToolResultPart):
+            parts.append(TextPart(f"[Result of call {part.call_id}:]"))
+            parts += part.content
+        elif isinstance(part, TextPart | DataPart):
+            parts.append(part)
+    return ChatMessage(message.role, parts or [TextPart("[thinking]")], message.name)
+
+
+class _CompactionWriter:
+    """One compacted conversation; see :class:`partstream.lm.outputs.ResponseWriter`."""
+
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        self._asked = asked
+        self._reply = reply
+        self._pieces: list[str] = []
+        self._finished = False
+
+    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
+        """Takes the next output; returns the reply with the Finish.
+
+        Raises:
+            AdapterUsageError: The Finish was written before.
+        """
+        if self._finished:
+            raise AdapterUsageError("written to after the Finish")
+        if isinstance(output, TextPart):
+            self._pieces.append(output.value)
+        if not isinstance(output, Finish):
+            return []
+        self._finished = True
+        return [self._reply_to(output)]
+
+    def _reply_to(self, finish: Finish) -> dict[str, Any]:
+        summary = "".join(self._pieces).strip()
+        if finish.outcome not in (Outcome.COMPLETED, Outcome.INCOMPLETE) or finish.error is not None:
+            return {"error": error_payload(error_of(finish.error))}
+        if finish.outcome is Outcome.INCOMPLETE or not summary:
+            why = incomplete_reason(finish.reason) if finish.outcome is Outcome.INCOMPLETE else "an empty answer"
+            return error_document(500, f"the model wrote no whole summary: {why}")
+        identifiers = Identifiers(self._reply.identity)
+        item = {
+            "type": COMPACTION,
+            "id": identifiers.make("cmp", "summary"),
+            "encrypted_content": sealed_summary(summary, self._reply.secret),
+        }
+        return {
+            "id": identifiers.make("resp", "compaction"),
+            "object": "response.compaction",
+            "created_at": self._reply.created_at,
+            "output": [*_kept(self._asked.body.get("input"), identifiers), item],
+            "usage": written_usage(finish) or _NO_USAGE,
+        }
+
+
+_NO_USAGE: Final = {
+    "input_tokens": 0,
+    "input_tokens_details": {"cached_tokens": 0},
+    "output_tokens": 0,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": 0,
+}
+
+
+def _kept(value: object, identifiers: Identifiers) -> list[dict[str, Any]]:
+    """The entries that stay unchanged: the newest messages of users and of the system, and calls without an output."""
+    items = value if isinstance(value, list) else [{"role": "user", "content": value}]
+    answered = {item.get("call_id") for item in items if _is(item, "function_call_output")}
+    kept: list[dict[str, Any]] = []
+    room = _KEPT_CHARACTERS
+    for place in range(len(items) - 1, -1, -1):
+        item = items[place]
+        if _is(item, "function_call"):
+            if item.get("call_id") not in answered:
+                kept.append({"status": "completed", **item, "id": item.get("id") or identifiers.make("fc", place)})
+            continue
+        message = _message(item, identifiers.make("msg", place))
+        if message is not None and room >= 0:
+            room -= len(dumps(message))
+            if room >= 0:
+                kept.append(message)
+    return kept[::-1]
+
+
+def _message(item: Any, item_id: str) -> dict[str, Any] | None:
+    """A message in the form of an output item; None for an item that the summary replaces."""
+    is_message = isinstance(item, Mapping) and item.get("type") in ("message", None) and "role" in item
+    if not is_message or item["role"] not in ("user", "system", "developer"):
+        return None
+    content = item.get("content")
+    parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content or ())
+    if parts and str(parts[0].get("text", "")).startswith(SUMMARY):
+        return None
+    return {
+        "type": "message",
+        "id": item.get("id") or item_id,
+        "status": "completed",
+        "role": item["role"],
+        "content": [{"detail": "auto", **part} if part.get("type") == "input_image" else part for part in parts],
+    }
+
+
+def _is(item: object, kind: str) -> bool:
+    return isinstance(item, Mapping) and item.get("type") == kind
+
+
+COMPACT: Final = FurtherEndpoint(
+    "/responses/compact",
+    RequestReaderSpec(read=_read_compaction),
+    ResponseWriterSpec(
+        open=_CompactionWriter,
+        frame=dumps,
+        document=lambda events: (500 if "error" in events[-1] else 200, dict(events[-1])),
+        error=error_document,
+        fail=common_reply,
+        state=replace(STATE, keeps=lambda _request: False, routes=()),
+    ),
+)
+
+
+# ---- The protocol's server ----
+
+READ_REQUEST: Final = RequestReaderSpec(read=_read, socket=SOCKET)
+
+DOCUMENTS: Final = (
+    *MODEL_DOCUMENTS,
+    ServedDocument(  # OpenAI's reference, `POST /responses/input_tokens`
+        "POST",
+        "/responses/input_tokens",
+        lambda _request, _models, tokens: (200, {"object": "response.input_tokens", "input_tokens": tokens}),
+        counts=READ_REQUEST.read,
+    ),
+)
 
 WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=OpenResponsesWriter,

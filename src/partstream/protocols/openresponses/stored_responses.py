@@ -1,4 +1,25 @@
-"""What a server of OpenResponses remembers of its responses; see :mod:`partstream.protocols.serve`."""
+"""Stored responses of an OpenResponses server; :mod:`partstream.protocols.serve` defines the interfaces.
+
+A request may continue a stored response (`previous_response_id`): the model gets the input and output of all responses
+before, then the new input. Instructions and tools are those of the new request alone. An item of the input may name an
+item of an earlier response (`item_reference`), as the AI SDK does, and is replaced by it. :func:`join` resolves both.
+
+:class:`ResponseRecord` reads a response as it is sent. The bytes of the stream are kept unchanged: a resumed stream has
+the same events with the same numbers. The first event has number 0, so the place of a frame is its number.
+
+The routes (retrieve and resume, delete, cancel, input items) are those of OpenAI's API, in the form of its clients
+(openai 3.54, `responses`); the specification has none of them.
+
+:class:`ResponsesSocket` is the WebSocket at the path of responses, without I/O: messages in, requests and messages out.
+A `response.create` message holds the body of a request; the events of the response are the messages back, one JSON
+object each. Responses do not overlap: a request waits for its turn. A socket remembers its last response, even if it is
+not stored; a failed turn forgets the response that it continued ("WebSocket mode").
+
+Summaries of compacted conversations are signed with the secret of the installation (:func:`sealed_summary`), and become
+messages again in the next request.
+
+Source: OpenResponses specification 2026-04-24.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +54,10 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import WireRequest
 
 
-# ---- sealed summary ----
-# The summary of a conversation as text that clients carry: signed, and opened again as a message.
+# ---- Summaries ----
 
 SUMMARY: Final = "Summary of the conversation so far, in place of its messages:\n\n"
-"""What the message of a summary begins with."""
+"""The beginning of a message that holds a summary."""
 
 
 def sealed_summary(summary: str, secret: bytes) -> str:
@@ -48,56 +68,41 @@ def sealed_summary(summary: str, secret: bytes) -> str:
 def open_compactions(items: Iterable[Any], secret: bytes) -> list[Any]:
     """The items with each summary of this installation as a message that every model reads.
 
-    Args:
-        items: The items of an input.
-        secret: The secret of the installation.
-
     Raises:
         RefusedRequestError: A summary has another signature, or none.
     """
-    return [_opened(item, place, secret) if _is_compaction(item) else item for place, item in enumerate(items)]
+    opened: list[Any] = []
+    for place, item in enumerate(items):
+        text = item.get("encrypted_content") if _is(item, COMPACTION) else None
+        if not isinstance(text, str) or not text.startswith(SIGNED):
+            opened.append(item)  # also the summary of an upstream, which reads it itself
+            continue
+        try:
+            summary = open_signed(text, secret)["summary"]
+        except (WrongSignatureError, KeyError, TypeError) as error:
+            message = (
+                "The encrypted content of the compaction item could not be verified: this server has not written it."
+            )
+            where = f"input[{place}].encrypted_content"
+            raise RefusedRequestError(message, where, "invalid_encrypted_content") from error
+        opened.append({"type": "message", "role": "user", "content": f"{SUMMARY}{summary}"})
+    return opened
 
 
-def _opened(item: Mapping[str, Any], place: int, secret: bytes) -> Any:
-    text = item.get("encrypted_content")
-    where = f"input[{place}].encrypted_content"
-    if not isinstance(text, str) or not text.startswith(SIGNED):
-        return item  # of an upstream, which reads it itself
-    try:
-        summary = open_signed(text, secret)["summary"]
-    except (WrongSignatureError, KeyError, TypeError) as error:
-        message = "The encrypted content of the compaction item could not be verified: this server has not written it."
-        raise RefusedRequestError(message, where, "invalid_encrypted_content") from error
-    return {"type": "message", "role": "user", "content": f"{SUMMARY}{summary}"}
-
-
-def _is_compaction(item: object) -> bool:
-    return isinstance(item, Mapping) and item.get("type") == COMPACTION
-
-
-# ---- served requests ----
-# Requests that refer to earlier responses: what they refer to, and the request with it.
-#
-# The server samples over the input and output of the responses before, then the new input (specification 2026-04-24,
-# `previous_response_id`). Instructions and tools are those of the new request alone.
-#
-# An item of the input may name an item of an earlier response (`item_reference`), as the AI SDK does where responses
-# are stored; the item stands there then.
+# ---- Requests that refer to earlier responses ----
 
 NOT_FOUND_CODE: Final = "previous_response_not_found"
-
-_REFERENCE: Final = "item_reference"
 
 _NOT_OFFERED: Final[dict[str, str]] = {
     "conversation": "this server keeps no conversations; send previous_response_id, or the whole input",
     "background": "this server has no jobs in the background; leave it out and read the stream",
     "prompt": "this server keeps no prompts; send instructions and input",
 }
-"""What would change the meaning of an answer if it were ignored, and what to do in its place."""
+"""Fields that cannot be ignored without changing the response, with advice."""
 
 
 def refuse(request: WireRequest) -> None:
-    """Refuses what this server does not offer, by the name of the field.
+    """Refuses a request with a field that this server does not support.
 
     Raises:
         RefusedRequestError: The request asks for it.
@@ -108,7 +113,7 @@ def refuse(request: WireRequest) -> None:
 
 
 def wanted(request: WireRequest) -> RequestReferences:
-    """What of earlier responses a request refers to.
+    """The response and the items that a request refers to.
 
     Raises:
         InvalidRequestError: `previous_response_id` or `input` has the wrong type.
@@ -119,7 +124,7 @@ def wanted(request: WireRequest) -> RequestReferences:
 
 
 def join(request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> ResolvedRequest:
-    """A request with everything that it refers to.
+    """A request with all items that it refers to.
 
     Raises:
         RefusedRequestError: A response or an item is not known, an output has no call, or a summary is not one of this
@@ -127,7 +132,12 @@ def join(request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> Re
         InvalidRequestError: `previous_response_id` or `input` has the wrong type.
     """
     asked = wanted(request)
-    items = [_resolved(item, place, earlier) for place, item in enumerate(input_list(request.body))]
+    items = list(input_list(request.body))
+    for place, item in enumerate(items):
+        if _is_reference(item):
+            items[place] = earlier.items.get(item["id"])
+            if items[place] is None:
+                raise RefusedRequestError(f"Item with id '{item['id']}' not found.", f"input[{place}].id", status=404)
     own = replace(request, body={**request.body, "input": items})
     if asked.answer_id is not None:
         if not earlier.chain:
@@ -138,19 +148,16 @@ def join(request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> Re
         _refuse_lonely_outputs(items, before)
         items = before + items
     body = {**request.body, "input": open_compactions(items, secret)}
-    if keeps(request):  # the next request brings the state of reasoning back through what is kept
-        body["include"] = _with_state(body.get("include"))
+    if keeps(request):  # the stored response brings the state of reasoning into the next request
+        include = [] if body.get("include") is None else body["include"]
+        if isinstance(include, list) and ENCRYPTED_REASONING not in include:
+            body["include"] = [*include, ENCRYPTED_REASONING]
     return ResolvedRequest(replace(request, body=body), own)
 
 
 def keeps(request: WireRequest) -> bool:
-    """Whether the client wants the response to be kept, as it does unless it says otherwise."""
+    """Whether the response is to be kept: the default."""
     return request.body.get("store") is not False
-
-
-def unkept(request: WireRequest) -> WireRequest:
-    """The request for a response that is not kept, and says so."""
-    return replace(request, body={**request.body, "store": False})
 
 
 def whole(chain: Sequence[StoredAnswer], answer: StoredAnswer) -> StoredAnswer:
@@ -175,19 +182,10 @@ def input_list(body: Mapping[str, Any]) -> list[Any]:
 
 
 def _is_reference(item: object) -> bool:
-    """The specification lets the type be left out."""
+    """In the specification, the type of a reference is optional."""
     if not isinstance(item, Mapping) or not isinstance(item.get("id"), str):
         return False
-    return item.get("type") == _REFERENCE or (item.get("type") is None and "role" not in item)
-
-
-def _resolved(item: Any, place: int, earlier: ResolvedReferences) -> Any:
-    if not _is_reference(item):
-        return item
-    found = earlier.items.get(item["id"])
-    if found is None:
-        raise RefusedRequestError(f"Item with id '{item['id']}' not found.", f"input[{place}].id", status=404)
-    return found
+    return item.get("type") == "item_reference" or (item.get("type") is None and "role" not in item)
 
 
 def _said(chain: Iterable[StoredAnswer]) -> list[Any]:
@@ -198,7 +196,7 @@ def _said(chain: Iterable[StoredAnswer]) -> list[Any]:
 def _refuse_lonely_outputs(items: Iterable[Any], before: Iterable[Any]) -> None:
     """Refuses outputs of calls that neither the responses before nor the request hold.
 
-    An id that is no text is left to the reader of items, which says so.
+    The reader of items refuses an id that is no text.
     """
     calls = [item.get("call_id") for item in (*before, *items) if _is(item, "function_call")]
     known = {one for one in calls if isinstance(one, str)}
@@ -215,19 +213,7 @@ def _is(item: object, kind: str) -> bool:
     return isinstance(item, Mapping) and item.get("type") == kind
 
 
-def _with_state(include: Any) -> Any:
-    if include is None:
-        return [ENCRYPTED_REASONING]
-    if not isinstance(include, list) or ENCRYPTED_REASONING in include:
-        return include
-    return [*include, ENCRYPTED_REASONING]
-
-
-# ---- served record ----
-# Reads a response as it is sent, and tells what is kept of it.
-#
-# The bytes of the stream are kept as they are: a stream that is resumed has the same events with the same numbers.
-# The first event has number 0 and each has the next, so the place of a frame is its number.
+# ---- The record of one response ----
 
 CANCELLED: Final = "cancelled"
 
@@ -264,7 +250,7 @@ class ResponseRecord:
         """The frames so far; None once they are more than the limit."""
         if self._chunks is None:
             return None
-        if self._chunks:  # told apart only when somebody looks, and once
+        if self._chunks:  # split when they are needed, and once
             self._frames += frames_in(b"".join(self._chunks))
             self._chunks.clear()
         return self._frames
@@ -275,8 +261,14 @@ class ResponseRecord:
         return self._response
 
     def add(self, data: bytes) -> bool:
-        """Takes the next bytes of the stream; says whether its end is in them."""
-        self._keep(data)
+        """Reads the next bytes of the stream; returns whether the stream has ended."""
+        if self._chunks is not None:
+            self._size += len(data)
+            if self._size <= self._limit:
+                self._chunks.append(data)
+            else:  # from here only the items are kept, in case the response has no end of its own
+                self._items = list(_done_items(self.frames or ()))
+                self._chunks, self._frames = None, []
         if self._response is None:
             self._response = next((event_of(frame)["response"] for frame in frames_in(data)), None)
         if self._items is not None and _ITEM_DONE in data:
@@ -288,19 +280,8 @@ class ResponseRecord:
                 self._ended = True
         return self._ended
 
-    def _keep(self, data: bytes) -> None:
-        if self._chunks is None:
-            return
-        self._size += len(data)
-        if self._size <= self._limit:
-            self._chunks.append(data)
-            return
-        # From here only what is needed in case the response has no end of its own.
-        self._items = list(_done_items(self.frames or ()))
-        self._chunks, self._frames = None, []
-
     def take_document(self, document: Mapping[str, Any]) -> None:
-        """Takes the response that is sent in place of a stream; an error is none."""
+        """Reads a document that is sent in place of a stream; an error document holds no response."""
         if document.get("object") == "response":
             self._response, self._ended, self._chunks = dict(document), True, None
 
@@ -309,7 +290,7 @@ class ResponseRecord:
         self._cancelled = True
 
     def stored(self, request: WireRequest) -> StoredAnswer | None:
-        """What is to be kept: of the request its own input, of the response everything."""
+        """The request's own input, and the whole response."""
         if self._response is None:
             return None
         response, frames = dict(self._response), self.frames
@@ -329,7 +310,7 @@ class ResponseRecord:
 
 
 def frames_in(data: bytes) -> Iterator[bytes]:
-    """The frames of events in whole bytes of a stream; comments and `[DONE]` are none."""
+    """The frames of events in the bytes of a stream, without comments and `[DONE]`."""
     return (frame + b"\n\n" for frame in data.split(b"\n\n") if frame.startswith(_NAME))
 
 
@@ -344,25 +325,19 @@ def _done_items(frames: Iterable[bytes]) -> Iterator[Any]:
 
 
 def _cancelled(frames: Sequence[bytes], response: Mapping[str, Any]) -> list[bytes]:
-    """The frames of a stopped response, which end with what became of it: the wire has no event of its own for that."""
+    """The frames of a stopped response, which end with `response.incomplete`: the wire has no event of cancellation."""
     kept = [frame for frame in frames if not frame.startswith(_ENDS)]
     event = {"type": "response.incomplete", "sequence_number": len(kept), "response": response}
     return [*kept, b"event: response.incomplete\ndata: " + dumps(event) + b"\n\n"]
 
 
-# ---- served routes ----
-# The routes of stored responses: retrieve and resume, delete, cancel, and the items of their input.
-#
-# The specification has none of them; they are those of OpenAI's API, as its clients ask them (openai 3.54,
-# `responses`).
+# ---- Routes ----
 
-_MOST_ITEMS: Final = 100
-_USUAL_ITEMS: Final = 20
 _PREFIXES: Final = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
 
 
 def unknown(answer_id: str) -> RefusedRequestError:
-    """The error for a response that is not known: the same, whether there is none or it belongs to somebody else."""
+    """The error for a response that does not exist or belongs to another client."""
     return RefusedRequestError(f"Response with id '{answer_id}' not found.", "response_id", "not_found", status=404)
 
 
@@ -372,15 +347,11 @@ def unstreamed(answer_id: str) -> RefusedRequestError:
     return RefusedRequestError(message, "stream")
 
 
-def _retrieve(_request: WireRequest, chain: Sequence[StoredAnswer]) -> Mapping[str, Any]:
-    return chain[-1].response
-
-
 def _resumes(request: WireRequest) -> int | None:
-    """The number of the first event that a request wants.
+    """The number of the first event that a request wants; None for a request that wants no stream.
 
     Raises:
-        InvalidRequestError: `stream` or `starting_after` is none of what they may be.
+        InvalidRequestError: `stream` or `starting_after` has an invalid value.
     """
     query = parse_qs(request.query)
     stream = query.get("stream", ["false"])[-1].lower()
@@ -391,23 +362,23 @@ def _resumes(request: WireRequest) -> int | None:
     return _number(query, "starting_after", -1, 0, 2**53) + 1
 
 
-def _deleted(_request: WireRequest, chain: Sequence[StoredAnswer]) -> Mapping[str, Any]:
-    return {"id": chain[-1].id, "object": "response", "deleted": True}
-
-
 def _input_items(request: WireRequest, chain: Sequence[StoredAnswer]) -> Mapping[str, Any]:
-    """A page of the items that the model was given, those of earlier responses too; the newest first, unless asked.
+    """A page of the items that the model was given, including those of earlier responses; by default the newest first.
 
     Raises:
-        InvalidRequestError: `limit` or `order` is none of what they may be.
+        InvalidRequestError: `limit` or `order` has an invalid value.
         RefusedRequestError: `after` is no item.
     """
     query = parse_qs(request.query)
-    limit = _number(query, "limit", _USUAL_ITEMS, 1, _MOST_ITEMS)
+    limit = _number(query, "limit", 20, 1, 100)
     order = query.get("order", ["desc"])[-1]
     if order not in ("asc", "desc"):
         raise InvalidRequestError("order", repr(order[:40]), "asc or desc")
-    items = list(_given(chain))
+    items: list[dict[str, Any]] = []
+    for answer in chain:
+        items += _input_of(answer)
+        if answer is not chain[-1]:
+            items += (dict(item) for item in answer.response.get("output") or ())
     if order == "desc":
         items.reverse()
     start = 0
@@ -426,16 +397,9 @@ def _input_items(request: WireRequest, chain: Sequence[StoredAnswer]) -> Mapping
     }
 
 
-def _given(chain: Sequence[StoredAnswer]) -> Iterator[dict[str, Any]]:
-    for answer in chain:
-        yield from _input_of(answer)
-        if answer is not chain[-1]:
-            yield from (dict(item) for item in answer.response.get("output") or ())
-
-
 def _input_of(answer: StoredAnswer) -> Iterator[dict[str, Any]]:
-    """The items of the request's own input, in the form of a stored item: each has an id, a type and, as a message, a
-    list of content."""
+    """The items of the request's own input in the form of stored items: with an id, a type and, for a message, a list
+    of content."""
     identifiers = Identifiers(answer.id)
     for place, item in enumerate(input_list(answer.request)):
         if not isinstance(item, Mapping):
@@ -462,7 +426,7 @@ def _number(query: Mapping[str, Sequence[str]], name: str, default: int, least: 
     """A whole number of the query.
 
     Raises:
-        InvalidRequestError: It is none, or outside the limits.
+        InvalidRequestError: It is no whole number, or outside the limits.
     """
     values = query.get(name)
     if not values:
@@ -474,21 +438,23 @@ def _number(query: Mapping[str, Sequence[str]], name: str, default: int, least: 
 
 
 ROUTES: Final = (
-    StoredRoute("GET", "/responses/{id}", _retrieve, resumes=_resumes),
-    StoredRoute("DELETE", "/responses/{id}", _deleted, Effect.DELETE),
-    StoredRoute("POST", "/responses/{id}/cancel", _retrieve, Effect.CANCEL),
+    StoredRoute("GET", "/responses/{id}", lambda _request, chain: chain[-1].response, resumes=_resumes),
+    StoredRoute(
+        "DELETE",
+        "/responses/{id}",
+        lambda _request, chain: {"id": chain[-1].id, "object": "response", "deleted": True},
+        Effect.DELETE,
+    ),
+    StoredRoute("POST", "/responses/{id}/cancel", lambda _request, chain: chain[-1].response, Effect.CANCEL),
     StoredRoute("GET", "/responses/{id}/input_items", _input_items),
 )
-
-
-# ---- served state ----
 
 STATE: Final = ServedState(
     refuse=refuse,
     wanted=wanted,
     join=join,
     keeps=keeps,
-    unkept=unkept,
+    unkept=lambda request: replace(request, body={**request.body, "store": False}),
     record=ResponseRecord,
     items=items_of,
     whole=whole,
@@ -499,13 +465,7 @@ STATE: Final = ServedState(
 )
 
 
-# ---- served socket ----
-# The WebSocket at the path of responses, without I/O: messages in, requests and messages out.
-#
-# A client says `response.create` with the body of a request. The events of the response are the messages back, one
-# JSON object each. Responses do not overlap: a request waits for its turn. A socket remembers its last response, also
-# one that is not stored; a turn that fails forgets the response that it continued (specification 2026-04-24,
-# "WebSocket mode").
+# ---- WebSocket ----
 
 _CREATE: Final = "response.create"
 _MOST_WAITING: Final = 8
@@ -520,11 +480,7 @@ _ERROR_EVENT: Final = b"event: error\n"
 
 
 class ResponsesSocket:
-    """What is said on one socket; see :class:`partstream.protocols.serve.SocketConversation`.
-
-    Args:
-        handshake: The request that opened it.
-    """
+    """The conversation on one socket; see :class:`partstream.protocols.serve.SocketConversation`."""
 
     def __init__(self, handshake: WireRequest) -> None:
         self._handshake = handshake
@@ -533,7 +489,7 @@ class ResponsesSocket:
         self._last: StoredAnswer | None = None
 
     def receive(self, message: str | bytes) -> list[str]:
-        """Takes a message; returns the error for one that is no request."""
+        """Reads a message; returns the error if it is no request."""
         try:
             said = loads(message if isinstance(message, bytes) else message.encode())
         except (JSONDecodeError, UnicodeEncodeError):
@@ -557,7 +513,7 @@ class ResponsesSocket:
         return self._turn
 
     def recall(self, wanted: RequestReferences) -> ResolvedReferences:
-        """The last response of the socket, where a request names it or its items."""
+        """The last response of the socket, if a request names it or its items."""
         last = self._last
         if last is None:
             return ResolvedReferences()
@@ -568,8 +524,8 @@ class ResponsesSocket:
     def messages(self, data: bytes) -> list[str]:
         """The events in the bytes of a stream.
 
-        An `error` event of a stream is left out: here it would say that the turn is over, and `response.failed` with
-        the same error follows it.
+        An `error` event is omitted: on a socket it would end the turn, and `response.failed` with the same error
+        follows it.
         """
         return [
             frame[frame.index(_DATA) + len(_DATA) : -2].decode()
@@ -590,12 +546,9 @@ class ResponsesSocket:
         if stored is None or stored.response.get("status") == "failed":
             self._forget()
         else:
-            self._remember(whole(earlier.chain, stored))
+            answer = whole(earlier.chain, stored)
+            self._last = answer if len(dumps(answer.request)) <= _MOST_REMEMBERED else None
         self._turn = None
-
-    def _remember(self, answer: StoredAnswer) -> None:
-        is_small = len(dumps(answer.request)) <= _MOST_REMEMBERED
-        self._last = answer if is_small else None
 
     def _forget(self) -> None:
         """Forgets the response that the failed turn continued."""

@@ -1,7 +1,12 @@
-"""Writes a request as the body of OpenResponses; `partstream.conversation.turns` has prepared it.
+"""Writes a request as the body of OpenResponses.
 
-Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemParam`. The protocol has no place for
-cache breakpoints: servers find the common beginning by themselves, helped by `prompt_cache_key`.
+:mod:`partstream.conversation.turns` has prepared the conversation. :func:`build_request` writes the body in this order:
+model, input items, instructions, tools, then the chosen options; an option of the request wins over the configuration
+of the model. The protocol has no cache breakpoints: servers find the common beginning by themselves, helped by
+`prompt_cache_key`. `strict` is false for all tools, because arbitrary schemas do not satisfy strict mode
+(docs/wires/openresponses.md#tools).
+
+Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemParam`.
 """
 
 from __future__ import annotations
@@ -33,161 +38,13 @@ from partstream.settings.kinds import Choice, choice, whole
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
     from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.conversation.turns import ResultContent, Turn
-    from partstream.lm.messages import Tool
 
 
-# ---- input items ----
-# Writes turns as the input items of OpenResponses.
-#
-# Source: OpenResponses specification 2026-04-24, `ItemParam`; which part may stand in which role is said there.
-
-Wire: TypeAlias = dict[str, Any]
-
-_MAX_IMAGE_URL: Final = 20_971_520
-_MAX_FILE_DATA: Final = 33_554_432
-"""The limits of the schema, in characters."""
-
-
-def input_items(turns: Iterable[Turn], settings: RequestSettings) -> list[Wire]:
-    """The items of a conversation, in order.
-
-    Images and files that cannot stand where they are said follow in a message of the user, behind the results that
-    follow without a break.
-
-    Raises:
-        RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
-    """
-    writer = _Writer(settings)
-    of_results = settings.tool_images is not ToolImages.NATIVE
-    for turn in shown_by_user(turns, of_results=of_results, of_assistant=True):
-        writer.write(turn)
-    return writer.items
-
-
-class _Writer:
-    """The items of one request so far."""
-
-    def __init__(self, settings: RequestSettings) -> None:
-        self.items: list[Wire] = []
-        self._system = "developer" if settings.system_as is SystemAs.DEVELOPER else "system"
-
-    def write(self, turn: Turn) -> None:
-        _WRITERS[turn.role](self, turn)
-
-    def _system_turn(self, turn: Turn) -> None:
-        self._message(self._system, [_input_text(piece) for piece in turn.content if isinstance(piece, Text)])
-
-    def _user_turn(self, turn: Turn) -> None:
-        self._message("user", [_input(piece) for piece in turn.content if isinstance(piece, Text | Attachment)])
-
-    def _assistant_turn(self, turn: Turn) -> None:
-        said: list[Wire] = []
-        for piece in turn.content:
-            if isinstance(piece, Text):
-                said.append({"type": "output_text", "text": piece.value})
-                continue
-            self._message("assistant", said)
-            said = []
-            if isinstance(piece, Call):
-                self.items.append(_call(piece))
-            elif isinstance(piece, Reasoning):
-                is_reasoning = piece.item.get("type", "reasoning") == "reasoning"
-                own = {"type": "reasoning", "summary": []} if is_reasoning else {}
-                self.items.append({**own, **piece.item})
-        self._message("assistant", said)
-
-    def _tool_turn(self, turn: Turn) -> None:
-        for piece in turn.content:
-            if isinstance(piece, Result):
-                self.items.append({"type": "function_call_output", "call_id": piece.call_id, "output": _output(piece)})
-
-    def _message(self, role: str, content: list[Wire]) -> None:
-        if content:
-            self.items.append({"type": "message", "role": role, "content": content})
-
-
-_WRITERS: Final[dict[TurnRole, Callable[[_Writer, Turn], None]]] = {
-    TurnRole.SYSTEM: _Writer._system_turn,  # noqa: SLF001 - the table of the class
-    TurnRole.USER: _Writer._user_turn,  # noqa: SLF001
-    TurnRole.ASSISTANT: _Writer._assistant_turn,  # noqa: SLF001
-    TurnRole.TOOL: _Writer._tool_turn,  # noqa: SLF001
-}
-
-
-def _output(result: Result) -> str | list[Wire]:
-    """The output of a tool: a string if a string can hold it, because every server takes one."""
-    pieces = [_input(piece) for piece in result.content]
-    if result.is_error:  # the protocol has no field for it
-        pieces.insert(0, {"type": "input_text", "text": FAILED if pieces else FAILED_SILENTLY})
-    if all(piece["type"] == "input_text" for piece in pieces):
-        return joined_texts(piece["text"] for piece in pieces)
-    return pieces
-
-
-def _input(piece: ResultContent) -> Wire:
-    if isinstance(piece, Text):
-        return _input_text(piece)
-    return _ATTACHMENTS[piece.kind](piece)
-
-
-def _input_text(piece: Text) -> Wire:
-    return {"type": "input_text", "text": piece.value}
-
-
-def _image(piece: Attachment) -> Wire:
-    url = piece.url or data_url(piece.data, piece.media_type)
-    _check_size(url, _MAX_IMAGE_URL, piece)
-    return {"type": "input_image", "image_url": url, "detail": "auto"}
-
-
-def _file(piece: Attachment) -> Wire:
-    if piece.url:
-        return {"type": "input_file", "file_url": piece.url}
-    url = data_url(piece.data, piece.media_type)
-    _check_size(url, _MAX_FILE_DATA, piece)
-    return {"type": "input_file", "filename": file_name(piece.media_type), "file_data": url}
-
-
-_ATTACHMENTS: Final[dict[MediaKind, Callable[[Attachment], Wire]]] = {MediaKind.IMAGE: _image, MediaKind.FILE: _file}
-
-
-def _check_size(url: str, limit: int, piece: Attachment) -> None:
-    if len(url) > limit:
-        raise RequestNotExpressibleError(
-            f"{len(piece.data):,} bytes of {piece.media_type}", piece.where, f"at most {limit * 3 // 4:,} bytes"
-        )
-
-
-def _call(piece: Call) -> Wire:
-    return {
-        "type": "function_call",
-        "call_id": piece.call_id,
-        "name": piece.name,
-        "arguments": call_arguments(piece).decode(),
-        "status": "completed",
-    }
-
-
-# ---- count ----
-# The endpoint that counts a request of OpenResponses; source: OpenAI's reference, `POST /responses/input_tokens`.
-
-COUNT: Final = CountEndpoint(
-    count_of_fields(
-        "/responses/input_tokens",
-        frozenset(
-            {"conversation", "input", "instructions", "model", "parallel_tool_calls", "previous_response_id"}
-            | {"reasoning", "text", "tool_choice", "tools", "truncation"}
-        ),
-    )
-)
-
-
-# ---- settings ----
-# The settings of requests that only OpenResponses has a place for.
+# ---- Settings that only OpenResponses has ----
 
 
 class EncryptedReasoning(Choice):
@@ -212,12 +69,8 @@ class Truncation(Choice):
 class OpenResponsesSettings:
     """The request settings of OpenResponses alone.
 
-    Attributes:
-        encrypted_reasoning: Whether the server is asked for encrypted reasoning.
-        truncation: Whether the server drops the middle of a conversation that is too long, or refuses it; None for what
-            it does by itself.
-        compact_at: From how many input tokens on the server summarises a conversation by itself; None for never. The
-            summary comes back with the next request.
+    `truncation` None leaves the choice to the server. `compact_at` is the number of input tokens from which on the
+    server summarises a conversation by itself; the summary comes back with the next request.
     """
 
     encrypted_reasoning: EncryptedReasoning = EncryptedReasoning.AUTO
@@ -251,7 +104,7 @@ OWN_SETTINGS: Final = OwnSettings(
 )
 
 
-# ---- write request ----
+# ---- The body ----
 
 PATH: Final = "/responses"
 
@@ -267,15 +120,10 @@ OPTION_NAMES: Final = {
 }
 """Options in the words of other protocols and SDKs; all others are sent as they are."""
 
-_WIRE: Final = "openresponses"
-_KNOWN_OPTIONS: Final = frozenset(OPTION_NAMES) - {"presencePenalty", "frequencyPenalty"} | {
-    "max_output_tokens",
-    "parallel_tool_calls",
-    "safety_identifier",
-    "temperature",
-    "top_p",
-    "user",
-}
+_KNOWN_OPTIONS: Final = frozenset(
+    OPTION_NAMES.keys() - {"presencePenalty", "frequencyPenalty"}
+    | {"max_output_tokens", "parallel_tool_calls", "safety_identifier", "temperature", "top_p", "user"}
+)
 """The options of other wires that mean the same here."""
 
 
@@ -287,11 +135,11 @@ def _format_option(asked: AnswerFormat) -> dict[str, Any]:
 
 
 NOT_OPTIONS: Final = OWN_SETTINGS.request_fields | {"messages", "instructions", "tools", "tool_choice", "store"}
-"""Fields that no option of a caller replaces: the request and the settings of its owner say them."""
+"""Fields that no option of a caller replaces: the request and the settings of its owner set them."""
 
 
 def build_request(request: ChatRequest) -> dict[str, Any]:
-    """The JSON body that asks for the answer as a stream.
+    """The JSON body of a request for a streamed response.
 
     Raises:
         RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
@@ -309,27 +157,36 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     if request.previous_response_id is not None:
         body["previous_response_id"] = request.previous_response_id
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.input_schema,
+                "strict": False,
+            }
+            for tool in request.tools
+        ]
         body["tool_choice"] = "required" if request.tool_mode is ToolMode.REQUIRED else "auto"
     if own.truncation is not None:
         body["truncation"] = own.truncation.value
     if own.compact_at is not None:
-        # OpenAI's reference, `context_management`: the server summarises by itself from that many tokens on.
+        # OpenAI's reference, `context_management`.
         body["context_management"] = [{"type": "compaction", "compact_threshold": own.compact_at}]
     body |= _chosen(request)
     return with_extra_fields(body, settings.extra_body)
 
 
 def _chosen(request: ChatRequest) -> dict[str, Any]:
-    """The chosen value: from the options of the request, else from the configuration of the model."""
+    """The chosen values: from the options of the request, else from the configuration of the model."""
     settings = request.settings
-    given = options_for(request, _WIRE, _KNOWN_OPTIONS, _format_option)
+    given = options_for(request, "openresponses", _KNOWN_OPTIONS, _format_option)
     options = {OPTION_NAMES.get(name, name): value for name, value in given.items()}
     chosen: dict[str, Any] = {}
     if request.reasoning_effort is not None:
         chosen["reasoning"] = {"effort": request.reasoning_effort}
         if request.reasoning_effort != "none":
-            chosen["reasoning"]["summary"] = "auto"  # without it nothing is shown of the reasoning
+            chosen["reasoning"]["summary"] = "auto"  # without it, servers send no visible reasoning
     if request.cache_key is not None:
         chosen["prompt_cache_key"] = request.cache_key
     if settings.max_output_tokens is not None:
@@ -350,29 +207,119 @@ def _wants_encrypted_reasoning(request: ChatRequest, chosen: dict[str, Any]) -> 
     return wanted is EncryptedReasoning.ON
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.input_schema,
-        "strict": False,  # arbitrary schemas do not satisfy strict mode (docs/wires/openresponses.md#tools)
-    }
+# ---- Input items ----
+
+Wire: TypeAlias = dict[str, Any]
+
+_MAX_IMAGE_URL: Final = 20_971_520
+_MAX_FILE_DATA: Final = 33_554_432
+"""The limits of the schema, in characters."""
 
 
-def _write(request: ChatRequest) -> WireRequest:
-    return WireRequest(PATH, build_request(request))
+def input_items(turns: Iterable[Turn], settings: RequestSettings) -> list[Wire]:
+    """The items of a conversation, in order.
+
+    Images and files that the protocol does not allow in their place follow in a message of the user, after the adjacent
+    tool results.
+
+    Raises:
+        RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
+    """
+    writer = _Writer(settings)
+    of_results = settings.tool_images is not ToolImages.NATIVE
+    for turn in shown_by_user(turns, of_results=of_results, of_assistant=True):
+        writer.write(turn)
+    return writer.items
 
 
-def _may_end(item: Mapping[str, Any]) -> bool:
-    """Reasoning is refused without the item that it led to; a summary of the conversation stands for itself."""
-    return item.get("type") not in {None, "reasoning"}
+class _Writer:
+    """The items of one request so far."""
+
+    def __init__(self, settings: RequestSettings) -> None:
+        self.items: list[Wire] = []
+        self._system = "developer" if settings.system_as is SystemAs.DEVELOPER else "system"
+
+    def write(self, turn: Turn) -> None:
+        match turn.role:
+            case TurnRole.SYSTEM:
+                self._message(self._system, [_input(piece) for piece in turn.content if isinstance(piece, Text)])
+            case TurnRole.USER:
+                self._message("user", [_input(piece) for piece in turn.content if isinstance(piece, Text | Attachment)])
+            case TurnRole.ASSISTANT:
+                self._assistant(turn)
+            case TurnRole.TOOL:
+                self.items += (
+                    {"type": "function_call_output", "call_id": piece.call_id, "output": _output(piece)}
+                    for piece in turn.content
+                    if isinstance(piece, Result)
+                )
+
+    def _assistant(self, turn: Turn) -> None:
+        said: list[Wire] = []
+        for piece in turn.content:
+            if isinstance(piece, Text):
+                said.append({"type": "output_text", "text": piece.value})
+                continue
+            self._message("assistant", said)
+            said = []
+            if isinstance(piece, Call):
+                arguments = call_arguments(piece).decode()
+                call = {"type": "function_call", "call_id": piece.call_id, "name": piece.name, "arguments": arguments}
+                self.items.append({**call, "status": "completed"})
+            elif isinstance(piece, Reasoning):
+                is_reasoning = piece.item.get("type", "reasoning") == "reasoning"
+                own = {"type": "reasoning", "summary": []} if is_reasoning else {}
+                self.items.append({**own, **piece.item})
+        self._message("assistant", said)
+
+    def _message(self, role: str, content: list[Wire]) -> None:
+        if content:
+            self.items.append({"type": "message", "role": role, "content": content})
 
 
-_RULES: Final = ConversationRules(may_end=_may_end)
+def _output(result: Result) -> str | list[Wire]:
+    """The output of a tool: a string if a string can hold it, because every server takes one."""
+    pieces = [_input(piece) for piece in result.content]
+    if result.is_error:  # the protocol has no field for it
+        pieces.insert(0, {"type": "input_text", "text": FAILED if pieces else FAILED_SILENTLY})
+    if all(piece["type"] == "input_text" for piece in pieces):
+        return joined_texts(piece["text"] for piece in pieces)
+    return pieces
+
+
+def _input(piece: ResultContent) -> Wire:
+    if isinstance(piece, Text):
+        return {"type": "input_text", "text": piece.value}
+    is_image = piece.kind is MediaKind.IMAGE
+    if piece.url and not is_image:
+        return {"type": "input_file", "file_url": piece.url}
+    url = piece.url or data_url(piece.data, piece.media_type)
+    limit = _MAX_IMAGE_URL if is_image else _MAX_FILE_DATA
+    if len(url) > limit:
+        raise RequestNotExpressibleError(
+            f"{len(piece.data):,} bytes of {piece.media_type}", piece.where, f"at most {limit * 3 // 4:,} bytes"
+        )
+    if is_image:
+        return {"type": "input_image", "image_url": url, "detail": "auto"}
+    return {"type": "input_file", "filename": file_name(piece.media_type), "file_data": url}
+
+
+# OpenAI's reference, `POST /responses/input_tokens`.
+COUNT: Final = CountEndpoint(
+    count_of_fields(
+        "/responses/input_tokens",
+        frozenset(
+            {"conversation", "input", "instructions", "model", "parallel_tool_calls", "previous_response_id"}
+            | {"reasoning", "text", "tool_choice", "tools", "truncation"}
+        ),
+    )
+)
+
+# Servers refuse reasoning without the item that it led to; a summary of the conversation needs no such item.
+_RULES: Final = ConversationRules(may_end=lambda item: item.get("type") not in {None, "reasoning"})
 
 WRITE_REQUEST: Final = RequestWriterSpec(
-    write=_write,
+    write=lambda request: WireRequest(PATH, build_request(request)),
     path=PATH,
     conversation_rules=lambda _settings, _model_id: _RULES,
     continues=True,
