@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from partstream.conversation.media import MediaKind, read_media
@@ -364,8 +364,29 @@ class MergedTurn:
 
     @property
     def content(self) -> list[Piece]:
-        """All pieces of what is said."""
+        """All pieces of the turns."""
         return [piece for turn in self.turns for piece in turn.content]
+
+    @property
+    def text(self) -> str:
+        """The text of the turns: adjacent texts are one text, others begin a line of their own. Reasoning between two
+        texts does not separate them, because it goes back in another field."""
+        runs = (
+            "".join(piece.value for piece in run if isinstance(piece, Text))
+            for turn in self.turns
+            for is_text, run in groupby(
+                (piece for piece in turn.content if not isinstance(piece, Reasoning)),
+                lambda piece: isinstance(piece, Text),
+            )
+            if is_text
+        )
+        return joined_texts(runs)
+
+    @property
+    def ordered_results(self) -> list[Result]:
+        """The results in the order of their calls."""
+        order = {piece.call_id: place for place, piece in enumerate(self.content) if isinstance(piece, Call)}
+        return sorted(self.results, key=lambda result: order.get(result.call_id, len(order)))
 
 
 def spoken_turns(turns: Iterable[Turn]) -> list[MergedTurn]:

@@ -1,8 +1,13 @@
-"""Reads a request of Ollama's `/api/chat`, as its server does (docs/wires/ollama.md#requests).
+"""The server's side of Ollama: reads requests of `/api/chat`, writes responses, and answers for its models.
 
-What an answer depends on is read with care: the wrong type of it is refused with its place. A field that we do not know
-is an option of the model, and goes on under its name; what a client wants of the server itself is counted in
-:attr:`partstream.lm.outputs.Asked.unmapped` and fails no request.
+**Requests** (docs/wires/ollama.md#requests). A field that the response depends on is checked, and a wrong type is
+refused with its place. An unknown field is an option of the model and passes under its name; a field for the server
+itself is counted in :attr:`partstream.lm.outputs.InboundRequest.unmapped` and fails no request. Neighbouring tool
+results become one message of the user. Clients of old servers send calls and results without ids: such a result belongs
+to the first open call of its tool, else to the first open call.
+
+**Responses** (docs/wires/ollama.md). Each part is a line; a call is whole in one line. The last line has the finish
+reason and the tokens. An error is a line of its own, and nothing follows it.
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ from partstream.protocols.failures import (
     retry_headers,
 )
 from partstream.protocols.ollama.models import NUM_CTX
-from partstream.protocols.ollama.read_response import DURATIONS, METADATA
+from partstream.protocols.ollama.read_response import COUNTS, DURATIONS, METADATA
 from partstream.protocols.read_request import (
     AskedMessages,
     Counts,
@@ -57,19 +62,62 @@ if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
     from partstream.lm.messages import Tool
     from partstream.lm.outputs import Reply, StreamOutput
-    from partstream.lm.parts import MessagePart, Usage
+    from partstream.lm.parts import MessagePart
     from partstream.protocols.serve import ServedModel, WireRequest
 
 
-# ---- asked messages ----
-# Reads the messages of a request (docs/wires/ollama.md#requests).
-#
-# Neighbouring results of tools are one message of the user, as VS Code has them. Clients of old servers send calls
-# and results without ids: a result belongs to the first open call of its tool then, else to the first open call.
+# ---- Requests ----
+
+
+def _read(request: WireRequest) -> InboundRequest:
+    """The request of a client.
+
+    Raises:
+        InvalidRequestError: A field that the response depends on has the wrong type.
+    """
+    body = request.body
+    counts = Counts()
+    checked(body, "stream", bool, "true or false")
+    tools = read_tools(body.get("tools"), counts)
+    options: dict[str, Any] = dict(checked(body, "options", dict, "an object") or {})
+    window = options.pop(NUM_CTX, None)
+    effort, fields = read_think(body.get("think"))
+    fields |= {name: value for name, value in body.items() if name not in _READ_FIELDS}
+    chosen = {name: value for name, value in (options | fields).items() if value is not None}
+    configuration = {"reasoningEffort": effort, "contextSize": window}
+    return InboundRequest(
+        model=optional_text(body, "model"),
+        messages=read_messages(body.get("messages"), counts),
+        options=RequestOptions(
+            tools,
+            ToolMode.AUTO,
+            chosen,
+            {name: value for name, value in configuration.items() if value is not None},
+        ),
+        stream=body.get("stream") is not False,
+        unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+        body=body,
+    )
+
+
+def read_think(think: object) -> tuple[str | None, dict[str, Any]]:
+    """The reasoning effort of a value of `think`; a value that only allows thinking is an option."""
+    if think is False:
+        return "none", {}
+    if isinstance(think, str) and think:
+        return think, {}
+    return None, {} if think is None else {"think": think}
+
+
+_OF_THE_SERVER: Final[Mapping[str, Any]] = {"truncate": False, "shift": False, "keep_alive": None}
+"""Fields for the server itself and not for a model, each with the value that demands nothing."""
+
+_READ_FIELDS: Final = frozenset({"model", "messages", "tools", "stream", "options", "think", *_OF_THE_SERVER})
+"""Fields that are no options of the model; all others are, under their own names."""
 
 
 def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
-    """The conversation that the `messages` of a request hold; none for a request that loads a model.
+    """The conversation of a request; empty for a request that loads a model.
 
     Raises:
         InvalidRequestError: A message has the wrong form.
@@ -122,20 +170,16 @@ class _Reader:
     def _tool(self, message: Mapping[str, Any], where: str) -> None:
         call_id = optional_text(message, "tool_call_id", where)
         name = optional_text(message, "tool_name", where) or optional_text(message, "name", where)
-        meant = self._meant(call_id, name)
+        if call_id:
+            meant = next((one for one in self._open if one.call_id == call_id), None)
+        else:
+            meant = next((one for one in self._open if one.name == name), next(iter(self._open), None))
         if meant is not None:
             self._open.remove(meant)
             call_id = meant.call_id
         if not call_id:
             raise InvalidRequestError(where, f"a result of {name or 'a tool'!r}", "a call before it")
         self.messages.add_result(ToolResultPart(call_id, _content(message, where)))
-
-    def _meant(self, call_id: str, name: str) -> ToolCallPart | None:
-        """The open call that a result is of."""
-        by_id = (one for one in self._open if one.call_id == call_id)
-        if call_id:
-            return next(by_id, None)
-        return next((one for one in self._open if one.name == name), None) or next(iter(self._open), None)
 
     def _add(self, role: Role, parts: tuple[MessagePart, ...]) -> None:
         self.messages.add(ChatMessage(role, parts))
@@ -164,10 +208,6 @@ def _content(message: Mapping[str, Any], where: str) -> tuple[TextPart | DataPar
     return (*([TextPart(text)] if text else []), *images)
 
 
-# ---- asked tools ----
-# Reads the tools of a request (docs/wires/ollama.md#requests).
-
-
 def read_tools(value: object, counts: Counts) -> tuple[Tool, ...]:
     """The functions that the model may call; other tools are counted.
 
@@ -183,145 +223,14 @@ def read_tools(value: object, counts: Counts) -> tuple[Tool, ...]:
     return tuple(tools.values())
 
 
-# ---- read request ----
-
-_NONE: Final = "none"
-
-
-def _read(request: WireRequest) -> InboundRequest:
-    """What a request asks.
-
-    Raises:
-        InvalidRequestError: A field that the answer depends on has the wrong type.
-    """
-    body = request.body
-    counts = Counts()
-    checked(body, "stream", bool, "true or false")
-    tools = read_tools(body.get("tools"), counts)
-    options: dict[str, Any] = dict(checked(body, "options", dict, "an object") or {})
-    window = options.pop(NUM_CTX, None)
-    effort, fields = read_think(body.get("think"))
-    fields |= {name: value for name, value in body.items() if name not in _READ_FIELDS}
-    chosen = {name: value for name, value in (options | fields).items() if value is not None}
-    configuration = {"reasoningEffort": effort, "contextSize": window}
-    return InboundRequest(
-        model=optional_text(body, "model"),
-        messages=read_messages(body.get("messages"), counts),
-        options=RequestOptions(
-            tools,
-            ToolMode.AUTO,
-            chosen,
-            {name: value for name, value in configuration.items() if value is not None},
-        ),
-        stream=body.get("stream") is not False,
-        unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
-        body=body,
-    )
-
-
-def read_think(think: object) -> tuple[str | None, dict[str, Any]]:
-    """The reasoning effort that a value of `think` says; what says that the model may think is an option."""
-    if think is False:
-        return _NONE, {}
-    if isinstance(think, str) and think:
-        return think, {}
-    return None, {} if think is None else {"think": think}
-
-
-_OF_THE_SERVER: Final[Mapping[str, Any]] = {"truncate": False, "shift": False, "keep_alive": None}
-"""What a client wants of the server itself and not of a model, with the value that wants nothing."""
-
-_READ_FIELDS: Final = frozenset({"model", "messages", "tools", "stream", "options", "think", *_OF_THE_SERVER})
-"""Fields that are no options of the model; all others are, under the names that they have here."""
-
-
-READ_REQUEST: Final = RequestReaderSpec(read=_read)
-
-
-# ---- served documents ----
-# The documents that a server of Ollama has beside its answers (docs/wires/ollama.md#models).
-
-VERSION: Final = "0.15.0"
-"""What clients may gate features on."""
-_FAMILY: Final = "partstream"
-_NOT_FOUND: Final = 404
-_LONG_AGO: Final = "2026-01-01T00:00:00Z"
-
-
-def _capabilities(model: ServedModel) -> list[str]:
-    has = {"tools": model.tool_calling, "vision": model.image_input, "thinking": model.thinking}
-    return ["completion", *(name for name, is_there in has.items() if is_there)]
-
-
-def _details() -> dict[str, Any]:
-    return {"parent_model": "", "format": "gguf", "family": _FAMILY, "families": [_FAMILY]} | {
-        "parameter_size": "1B",
-        "quantization_level": "Q4_K_M",
-    }
-
-
-def _entry(model: ServedModel) -> dict[str, Any]:
-    digest = sha256(model.id.encode()).hexdigest()
-    return {"name": model.id, "model": model.id, "size": 1, "digest": digest, "details": _details()}
-
-
-def _tags(_request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-    listed = [_entry(one) | {"modified_at": _LONG_AGO, "capabilities": _capabilities(one)} for one in models]
-    return 200, {"models": listed}
-
-
-def _show(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-    name = request.body.get("model") or request.body.get("name")
-    if not name:
-        raise RefusedRequestError("model is required")
-    model = next((one for one in models if one.id == name), None)
-    if model is None:
-        raise RefusedRequestError(f"model '{name}' not found", status=_NOT_FOUND)
-    window = model.max_input_tokens + model.max_output_tokens
-    information = {"general.architecture": _FAMILY, f"{_FAMILY}.context_length": window}
-    return 200, {
-        "details": _details(),
-        "model_info": information,
-        "capabilities": _capabilities(model),
-        "modified_at": _LONG_AGO,
-    }
-
-
-def _running(_request: WireRequest, _models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-    """No model is loaded: each answers without being loaded."""
-    return 200, {"models": []}
-
-
-def _version(_request: WireRequest, _models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-    return 200, {"version": VERSION}
-
-
-DOCUMENTS: Final = (
-    ServedDocument("GET", "/tags", _tags),
-    ServedDocument("POST", "/show", _show),
-    ServedDocument("GET", "/ps", _running),
-    ServedDocument("GET", "/version", _version),
-)
-
-
-# ---- timestamps ----
-# Writes a moment as RFC 3339 demands, without a clock.
-
-_DAY: Final = 86_400
-_DAYS_OF_ERA: Final = 146_097
-"""Days of 400 years, after which the calendar repeats itself."""
-_DAYS_BEFORE_1970: Final = 719_468
-"""From 1 March of the year 0."""
+# ---- Responses ----
 
 
 def rfc3339(seconds: int) -> str:
-    """The moment in UTC, such as `2026-08-21T20:22:19Z`.
-
-    Args:
-        seconds: Seconds since 1970, at least 0.
-    """
-    days, rest = divmod(seconds, _DAY)
-    era, day_of_era = divmod(days + _DAYS_BEFORE_1970, _DAYS_OF_ERA)
+    """The moment in UTC, such as `2026-08-21T20:22:19Z`, of seconds since 1970; without a clock."""
+    days, rest = divmod(seconds, 86_400)
+    # Days since 1 March of the year 0, in eras of 400 years, after which the calendar repeats itself.
+    era, day_of_era = divmod(days + 719_468, 146_097)
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
     month_from_march = (5 * day_of_year + 2) // 153
@@ -332,22 +241,11 @@ def rfc3339(seconds: int) -> str:
     return f"{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{rest % 60:02}Z"
 
 
-# ---- write response ----
-# Writes an answer as lines of Ollama, part by part, or as one document (docs/wires/ollama.md).
-#
-# A call is whole in one line; the last line says why the model stopped and how many tokens there were. An error is a
-# line of its own, and nothing follows it.
-
 NO_REASON: Final = "it gave no reason"
-_STOP: Final = "stop"
-_LENGTH: Final = "length"
-_INTERNAL: Final = 500
-_LISTS: Final = ("images", "tool_calls")
-_TEXTS: Final = ("content", "thinking")
 
 
 class OllamaWriter:
-    """One answer of Ollama; see :class:`partstream.lm.outputs.ResponseWriter`."""
+    """One response of Ollama; see :class:`partstream.lm.outputs.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._head = {"model": asked.model, "created_at": rfc3339(reply.created_at)}
@@ -390,18 +288,18 @@ class OllamaWriter:
         """Writes a picture; other data has no place."""
         return [self._line({"images": [b64encode(part.data).decode()]})] if is_picture(part) else []
 
-    def _nothing(self, _output: Unmapped) -> list[dict[str, Any]]:
-        """Writes nothing: what no part holds has no place among the lines either."""
-        return []
-
     def _finish(self, finish: Finish) -> list[dict[str, Any]]:
         self._state = LifecycleState.FINISHED
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
-            return [{"error": _said(finish.error)}]
+            return [{"error": _message_of(finish.error)}]
         facts = finish.provider_metadata.get(METADATA, {})
         times = {name: facts[name] for name in DURATIONS if name in facts} if isinstance(facts, dict) else {}
-        word = finish_word(finish)
-        return [self._line({}, done=True, done_reason=word, **times, **_counts(finish.usage))]
+        tokens = () if finish.usage is None else (finish.usage.input_tokens, finish.usage.output_tokens)
+        counts = {name: count for name, count in zip(COUNTS, tokens, strict=False) if count is not None}
+        # There are two finish reasons (docs/wires/ollama.md#ends).
+        is_long = finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
+        word = "length" if is_long or finish.outcome is Outcome.INCOMPLETE else "stop"
+        return [self._line({}, done=True, done_reason=word, **times, **counts)]
 
 
 _WRITERS: Final[dict[type, Callable[..., list[dict[str, Any]]]]] = {
@@ -409,7 +307,7 @@ _WRITERS: Final[dict[type, Callable[..., list[dict[str, Any]]]]] = {
     ThinkingPart: OllamaWriter._thinking,
     ToolCallPart: OllamaWriter._call,
     DataPart: OllamaWriter._data,
-    Unmapped: OllamaWriter._nothing,
+    Unmapped: lambda _writer, _output: [],  # an output that no part can represent has no line either
     Finish: OllamaWriter._finish,
 }
 
@@ -420,63 +318,106 @@ def is_picture(part: DataPart) -> bool:
     return media.kind is MediaKind.IMAGE and not media.url and bool(part.data)
 
 
-def finish_word(finish: Finish) -> str:
-    """The reason of an answer that did not fail: there are two (docs/wires/ollama.md#ends)."""
-    is_cut = finish.outcome is Outcome.INCOMPLETE
-    is_long = finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
-    return _LENGTH if is_cut or is_long else _STOP
-
-
-def _counts(usage: Usage | None) -> dict[str, int]:
-    if usage is None:
-        return {}
-    counts = {"prompt_eval_count": usage.input_tokens, "eval_count": usage.output_tokens}
-    return {name: count for name, count in counts.items() if count is not None}
-
-
-def _said(error: LanguageModelError | None) -> str:
+def _message_of(error: LanguageModelError | None) -> str:
     if error is None:
         return NO_REASON
     said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
     return said or error.message or NO_REASON
 
 
-def _frame(event: Mapping[str, Any]) -> bytes:
-    return dumps(event) + b"\n"
-
-
 def _document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
-    """The lines of a whole answer as one: HTTP status and JSON."""
+    """The lines of a whole response as one: HTTP status and JSON."""
     last = dict(events[-1])
     if "error" in last:
-        return _INTERNAL, last
+        return 500, last
     messages = [event["message"] for event in events]
     message: dict[str, Any] = {"role": "assistant"}
-    for name in _TEXTS:
+    for name in ("content", "thinking"):
         message[name] = "".join(one.get(name, "") for one in messages)
-    for name in _LISTS:
+    for name in ("images", "tool_calls"):
         message[name] = [entry for one in messages for entry in one.get(name, ())]
     kept = {name: value for name, value in message.items() if value or name == "content"}
     return 200, last | {"message": kept}
 
 
-def _error(_status: int, message: str) -> dict[str, Any]:
-    return {"error": message}
+# ---- Documents about models (docs/wires/ollama.md#models) ----
+
+VERSION: Final = "0.15.0"
+"""The version on which clients may gate features."""
+_FAMILY: Final = "partstream"
+_LONG_AGO: Final = "2026-01-01T00:00:00Z"
+_DETAILS: Final[dict[str, Any]] = {
+    "parent_model": "",
+    "format": "gguf",
+    "family": _FAMILY,
+    "families": [_FAMILY],
+    "parameter_size": "1B",
+    "quantization_level": "Q4_K_M",
+}
 
 
-_STATUSES: Final[Mapping[FailureKind, int]] = {**STATUSES, FailureKind.SPENT_BUDGET: 402}
+def _capabilities(model: ServedModel) -> list[str]:
+    has = {"tools": model.tool_calling, "vision": model.image_input, "thinking": model.thinking}
+    return ["completion", *(name for name, is_there in has.items() if is_there)]
+
+
+def _tags(_request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
+    listed = [
+        {
+            "name": model.id,
+            "model": model.id,
+            "size": 1,
+            "digest": sha256(model.id.encode()).hexdigest(),
+            "details": _DETAILS,
+            "modified_at": _LONG_AGO,
+            "capabilities": _capabilities(model),
+        }
+        for model in models
+    ]
+    return 200, {"models": listed}
+
+
+def _show(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
+    name = request.body.get("model") or request.body.get("name")
+    if not name:
+        raise RefusedRequestError("model is required")
+    model = next((one for one in models if one.id == name), None)
+    if model is None:
+        raise RefusedRequestError(f"model '{name}' not found", status=404)
+    window = model.max_input_tokens + model.max_output_tokens
+    information = {"general.architecture": _FAMILY, f"{_FAMILY}.context_length": window}
+    return 200, {
+        "details": _DETAILS,
+        "model_info": information,
+        "capabilities": _capabilities(model),
+        "modified_at": _LONG_AGO,
+    }
+
+
+DOCUMENTS: Final = (
+    ServedDocument("GET", "/tags", _tags),
+    ServedDocument("POST", "/show", _show),
+    ServedDocument("GET", "/ps", lambda _request, _models, _tokens: (200, {"models": []})),  # none needs loading
+    ServedDocument("GET", "/version", lambda _request, _models, _tokens: (200, {"version": VERSION})),
+)
+
+
+# ---- The protocol's server ----
 
 
 def _failed_reply(failure: ServedFailure) -> FailedReply:
     """A failure as an HTTP reply: clients know only the status and one sentence (docs/wires/ollama.md#errors)."""
-    return FailedReply(_STATUSES[failure.kind], retry_headers(failure), {"error": failure.message})
+    status = 402 if failure.kind is FailureKind.SPENT_BUDGET else STATUSES[failure.kind]
+    return FailedReply(status, retry_headers(failure), {"error": failure.message})
 
+
+READ_REQUEST: Final = RequestReaderSpec(read=_read)
 
 WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=OllamaWriter,
-    frame=_frame,
+    frame=lambda event: dumps(event) + b"\n",
     document=_document,
-    error=_error,
+    error=lambda _status, message: {"error": message},
     fail=_failed_reply,
     drops_thinking_state=True,
     content_type="application/x-ndjson",
