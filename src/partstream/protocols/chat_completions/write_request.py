@@ -1,7 +1,17 @@
-"""Writes a request as the body of Chat Completions; `partstream.conversation.turns` has prepared it.
+"""Writes a request as the body of Chat Completions.
 
-What differs between servers is a table, :mod:`partstream.protocols.chat_completions.models`. A server that
-nobody knows gets the smallest body: model, messages, tools, what makes it stream with usage, and what somebody set.
+:mod:`partstream.conversation.turns` has prepared the conversation. :func:`build_request` writes the body in this order:
+model, messages, the fields that demand a stream with usage, tools, fields of the server, chosen options, cache marks.
+The differences between servers are a table (:mod:`partstream.protocols.chat_completions.models`); an unknown server
+gets the smallest body.
+
+Rules of messages (docs/wires/chat-completions.md#messages): contents are strings wherever a string can hold them,
+because lists of texts break small servers, and make models imitate them. Every tool result directly follows the message
+with its call. Reasoning goes back with the message that it came with. `strict` of tools is never sent: many servers
+refuse it, and schemas of tools do not satisfy it (docs/wires/chat-completions.md#tools-and-schemas).
+
+Anthropic's models cache only marked parts, also through OpenRouter and LiteLLM, and take at most four marks
+(docs/wires/chat-completions.md#prompt-caching).
 """
 
 from __future__ import annotations
@@ -41,10 +51,10 @@ from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import fits_header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from partstream.conversation.preparation import ChatRequest, RequestSettings
-    from partstream.conversation.turns import MergedTurn, Piece, ResultContent, Turn
+    from partstream.conversation.turns import MergedTurn, Piece, ResultContent
     from partstream.lm.messages import Tool
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.chat_completions.models import AttachmentForms, Quirks, Wire
@@ -52,16 +62,53 @@ if TYPE_CHECKING:
     from partstream.protocols.known_servers import KnownServer
 
 
-# ---- messages ----
-# Writes turns as the messages of Chat Completions; source: docs/wires/chat-completions.md#messages.
-#
-# Contents are strings wherever a string can hold them: lists of texts break small servers, and make models imitate
-# them.
+def build_request(request: ChatRequest) -> dict[str, Any]:
+    """The JSON body of a request for a streamed response.
+
+    Raises:
+        RequestNotExpressibleError: The server does not take a file, or something holds what JSON has no form for.
+    """
+    settings = request.settings
+    quirks = quirks_of(settings.own_settings(ChatCompletionsSettings), request.model_id)
+    has_calls = any(isinstance(piece, Call) for turn in request.turns for piece in turn.content)
+    body: dict[str, Any] = {
+        "model": request.model_id,
+        "messages": messages_of(request, quirks),
+        "stream": True,
+        **({} if quirks.stream_options is None else {"stream_options": dict(quirks.stream_options)}),
+        **tool_fields(request, quirks, has_calls=has_calls),
+        **quirks.fields,
+        **_chosen(request, quirks),
+    }
+    return with_extra_fields(mark_for_cache(body, quirks.cache_marks), settings.extra_body)
+
+
+def _chosen(request: ChatRequest, quirks: Quirks) -> dict[str, Any]:
+    """The chosen values: from the options of the request, else from the configuration of the model."""
+    settings = request.settings
+    options = read_options(options_for(request, "chat-completions", _KNOWN, _format_option))
+    chosen: dict[str, Any] = {}
+    effort = options.effort or request.reasoning_effort
+    if effort is not None:
+        chosen |= quirks.effort.fields(effort)
+    if quirks.cache_key_field and request.cache_key is not None:
+        chosen[quirks.cache_key_field] = request.cache_key
+    limit = settings.max_output_tokens if options.limit is None else options.limit
+    if limit is not None:
+        chosen[quirks.limit_field] = limit
+    if settings.context_size_field and request.context_size is not None:
+        chosen[settings.context_size_field] = request.context_size
+    if settings.store:
+        chosen["store"] = True
+    return chosen | options.fields
+
+
+# ---- Messages ----
 
 NO_OUTPUT: Final = "(no output)"
-"""The result of a tool that gave nothing: gateways before Anthropic and Gemini refuse an empty one."""
+"""The result of a tool without output: gateways before Anthropic and Gemini refuse an empty one."""
 _RESULTS_SEEN: Final = "I have processed the tool results."
-"""What the assistant says between results and the user, at servers that want to hear it first."""
+"""The text of the assistant between results and the user, at servers that require one."""
 _NO_SIGNATURE: Final = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """Replaces the signature of a call that another model made (docs/wires/chat-completions.md#gemini-signatures)."""
 
@@ -69,41 +116,37 @@ _NO_SIGNATURE: Final = {"google": {"thought_signature": "skip_thought_signature_
 def messages_of(request: ChatRequest, quirks: Quirks) -> list[Wire]:
     """The messages of a conversation, in order.
 
-    Every call has its result directly behind the message that made it. Images and files that cannot stand where they
-    are said follow in a message of the user, behind all results of the turn.
+    Images and files that the protocol does not allow in their place follow in a message of the user, after all results
+    of the turn.
 
     Raises:
         RequestNotExpressibleError: The server does not take a file of the user, or a call holds what JSON has no form
             for.
     """
     native = request.settings.tool_images is ToolImages.NATIVE
-    turns = (_without_refused_files(turn, quirks.attachments) for turn in request.turns)
+    turns = (
+        replace(turn, content=tuple(_with_words(piece, quirks.attachments) for piece in turn.content))
+        for turn in request.turns
+    )
     shown = shown_by_user(turns, of_results=not native, of_assistant=True)
     writer = _Writer(quirks)
     if request.instructions:
         writer.say(quirks.system_role, request.instructions)
-    roles = _SYSTEM_ROLES.get(request.settings.system_as, quirks.system_role)
+    system_roles = {SystemAs.DEVELOPER: "developer", SystemAs.SYSTEM: "system"}
+    system_role = system_roles.get(request.settings.system_as, quirks.system_role)
     for is_system, run in groupby(spoken_turns(shown), lambda turn: turn.role is TurnRole.SYSTEM):
         if is_system:
-            writer.say(roles, "\n\n".join(_texts(turn.content) for turn in run))
+            texts = ("".join(piece.value for piece in turn.content if isinstance(piece, Text)) for turn in run)
+            writer.say(system_role, "\n\n".join(texts))
             continue
         for turn in run:
             writer.write(turn)
     return writer.messages
 
 
-_SYSTEM_ROLES: Final = {SystemAs.DEVELOPER: "developer", SystemAs.SYSTEM: "system"}
-
-
-def _without_refused_files(turn: Turn, forms: AttachmentForms) -> Turn:
-    """The turn with a word in place of each file of a result that the server does not take: the model asked for it,
-    and can look for another way."""
-    if turn.role is not TurnRole.TOOL:
-        return turn
-    return replace(turn, content=tuple(_with_words(piece, forms) for piece in turn.content))
-
-
 def _with_words(piece: Piece, forms: AttachmentForms) -> Piece:
+    """The piece with words in place of each file of a result that the server does not take: the model asked for it,
+    and can look for another way."""
     if not isinstance(piece, Result):
         return piece
     content = (
@@ -128,13 +171,12 @@ class _Writer:
             self.messages.append({"role": role, "content": text})
 
     def write(self, turn: MergedTurn) -> None:
-        """Adds the messages of a speaker, and of the results of the calls in them."""
+        """Adds the messages of a speaker, and of the results of its calls."""
         if turn.role is TurnRole.USER:
             self._user(turn)
         elif turn.role is TurnRole.ASSISTANT:
             self._assistant(turn)
-        order = {piece.call_id: place for place, piece in enumerate(turn.content) if isinstance(piece, Call)}
-        for result in sorted(turn.results, key=lambda result: order.get(result.call_id, len(order))):
+        for result in turn.ordered_results:
             self._result(result)
 
     def _user(self, turn: MergedTurn) -> None:
@@ -150,7 +192,7 @@ class _Writer:
 
     def _assistant(self, turn: MergedTurn) -> None:
         calls = [piece for piece in turn.content if isinstance(piece, Call)]
-        text = _said(turn.turns)
+        text = turn.text
         if not (text or calls):
             return  # servers refuse a message of the assistant without both, and reasoning alone is none
         carried = joined_items(piece.item for piece in turn.content if isinstance(piece, Reasoning))
@@ -161,21 +203,15 @@ class _Writer:
             content = [*back.parts, *([{"type": "text", "text": text}] if text else [])]
         message: Wire = {"role": "assistant", "content": content, **back.fields}
         if calls:
-            self._fill(message)
-            message["tool_calls"] = self._calls(calls, turn.content, carried)
+            # DeepSeek requires empty reasoning (docs/wires/chat-completions.md#sending-reasoning-back).
+            name = self._quirks.filled_reasoning
+            if name and self._quirks.reasoning_back is not ReasoningBack.OFF:
+                message.setdefault(name, "")
+            extras = _extras(calls, turn.content, carried)
+            if self._quirks.fills_signatures and not extras:
+                extras = {calls[0].call_id: _NO_SIGNATURE}
+            message["tool_calls"] = [_call(call, extras.get(call.call_id)) for call in calls]
         self.messages.append(message)
-
-    def _fill(self, message: Wire) -> None:
-        """Adds the empty reasoning that DeepSeek requires (docs/wires/chat-completions.md#sending-reasoning-back)."""
-        name = self._quirks.filled_reasoning
-        if name and self._quirks.reasoning_back is not ReasoningBack.OFF:
-            message.setdefault(name, "")
-
-    def _calls(self, calls: Sequence[Call], content: Sequence[Piece], carried: CarriedMessage) -> list[Wire]:
-        extras = _extras(calls, content, carried)
-        if self._quirks.fills_signatures and not extras:
-            extras = {calls[0].call_id: _NO_SIGNATURE}
-        return [_call(call, extras.get(call.call_id)) for call in calls]
 
     def _result(self, result: Result) -> None:
         name = {"name": result.name} if self._quirks.names_results else {}
@@ -207,27 +243,6 @@ def _joined(first: str | list[Wire], second: str | list[Wire]) -> str | list[Wir
     ]
 
 
-def _texts(pieces: Iterable[Piece]) -> str:
-    return "".join(piece.value for piece in pieces if isinstance(piece, Text))
-
-
-def _said(turns: Iterable[Turn]) -> str:
-    """What the assistant said: the pieces of one text as they came, texts that something stands between on lines of
-    their own."""
-    runs = (
-        "".join(piece.value for piece in run if isinstance(piece, Text))
-        for turn in turns
-        for is_text, run in groupby(_visible(turn.content), lambda piece: isinstance(piece, Text))
-        if is_text
-    )
-    return joined_texts(runs)
-
-
-def _visible(pieces: Iterable[Piece]) -> Iterable[Piece]:
-    """The pieces without what goes back beside them: the two parts of a text around it are one text."""
-    return (piece for piece in pieces if not isinstance(piece, Reasoning))
-
-
 def _call(call: Call, extra: Mapping[str, object] | None) -> Wire:
     function = {"name": call.name, "arguments": call_arguments(call).decode()}
     carried = {"extra_content": dict(extra)} if extra else {}
@@ -237,10 +252,10 @@ def _call(call: Call, extra: Mapping[str, object] | None) -> Wire:
 def _extras(
     calls: Sequence[Call], content: Sequence[Piece], carried: CarriedMessage
 ) -> dict[str, Mapping[str, object]]:
-    """What each call takes back, by the id that is sent.
+    """The `extra_content` of each call, by the id that is sent.
 
-    An item knows the server's own id. If that had to be changed on the way, the call is meant whose id was made of it,
-    else the next call behind the item, which is where it stood in the answer.
+    An item knows the server's own id. If that id had to change, the item belongs to the call whose id was made of it,
+    else to the next call, because that was the order in the response.
     """
     ids = [call.call_id for call in calls]
     extras: dict[str, Mapping[str, object]] = {}
@@ -256,20 +271,11 @@ def _extras(
     return extras
 
 
-# ---- tools ----
-# Writes the tools of a request and their choice (docs/wires/chat-completions.md#tools-and-schemas).
+# ---- Tools ----
 
 
 def tool_fields(request: ChatRequest, quirks: Quirks, *, has_calls: bool) -> Wire:
-    """The fields of a body that say which tools there are.
-
-    `strict` is never sent: many servers refuse it, and schemas of tools do not keep to what it demands.
-
-    Args:
-        request: The request.
-        quirks: What the server takes.
-        has_calls: Whether the conversation holds calls.
-    """
+    """The fields of the tools and their choice; `has_calls` if the conversation holds calls."""
     if not request.tools:
         return {"tools": []} if quirks.lists_no_tools and has_calls else {}
     fields: Wire = {"tools": [_tool(tool, quirks) for tool in request.tools], **quirks.tool_fields}
@@ -287,20 +293,16 @@ def _tool(tool: Tool, quirks: Quirks) -> Wire:
     return {"type": "function", "function": function}
 
 
-# ---- options ----
-# What a caller may choose for a request, under whatever name, as fields of a body.
+# ---- Options ----
 
 _LIMIT: Final = "limit"
 _EFFORT: Final = "effort"
 
 _NAMES: Final = {
-    "maxTokens": _LIMIT,
-    "max_tokens": _LIMIT,
-    "max_completion_tokens": _LIMIT,
-    "max_output_tokens": _LIMIT,
-    "maxOutputTokens": _LIMIT,
-    "reasoning_effort": _EFFORT,
-    "reasoningEffort": _EFFORT,
+    **dict.fromkeys(
+        ("maxTokens", "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"), _LIMIT
+    ),
+    **dict.fromkeys(("reasoning_effort", "reasoningEffort"), _EFFORT),
     "topP": "top_p",
     "topK": "top_k",
     "presencePenalty": "presence_penalty",
@@ -316,42 +318,23 @@ _NOT_OPTIONS: Final = frozenset(
     {"model", "messages", "stream", "stream_options", "tools", "tool_choice", "store"}
     | {"prompt", "input", "instructions", "previous_response_id"}
 )
-"""Fields that no option of a caller replaces: the request and the settings of its owner say them."""
+"""Fields that no option of a caller replaces: the request and the settings of its owner set them."""
 
 
 class ChosenOptions(NamedTuple):
-    """What was chosen.
-
-    Attributes:
-        fields: Fields of the body.
-        limit: The most tokens of the answer, or None.
-        effort: The reasoning effort, or None.
-    """
+    """The options of a request: fields of the body, the output limit, and the reasoning effort."""
 
     fields: Wire
     limit: Any
     effort: str | None
 
 
-_WIRE: Final = "chat-completions"
-_KNOWN: Final = frozenset(_NAMES) | {
-    "frequency_penalty",
-    "logit_bias",
-    "parallel_tool_calls",
-    "presence_penalty",
-    "safety_identifier",
-    "seed",
-    "stop",
-    "temperature",
-    "top_p",
-    "user",
-} - {"topK"}
+_KNOWN: Final = frozenset(
+    _NAMES.keys()
+    | {"frequency_penalty", "logit_bias", "parallel_tool_calls", "presence_penalty", "safety_identifier"}
+    | {"seed", "stop", "temperature", "top_p", "user"}
+)
 """The options of other wires that mean the same here."""
-
-
-def options_of(request: ChatRequest) -> ChosenOptions:
-    """Reads the options of a request, which may have come in over another wire."""
-    return read_options(options_for(request, _WIRE, _KNOWN, _format_option))
 
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:
@@ -368,42 +351,32 @@ def read_options(options: Mapping[str, Any]) -> ChosenOptions:
     limit, effort = named.pop(_LIMIT, None), named.pop(_EFFORT, None)
     reasoning = named.get("reasoning")
     if effort is None and isinstance(reasoning, Mapping) and reasoning.keys() <= {"effort", "summary"}:
-        effort = named.pop("reasoning").get("effort")  # as OpenResponses says it
+        effort = named.pop("reasoning").get("effort")  # OpenResponses' form
     return ChosenOptions(named, limit, effort if isinstance(effort, str) and effort else None)
 
 
-# ---- cache marks ----
-# Marks the parts of a body up to which a prompt is cached; source: docs/wires/chat-completions.md#prompt-caching.
-#
-# Anthropic's models cache nothing that is not marked, also behind OpenRouter and LiteLLM. They take at most four
-# marks.
+# ---- Cache marks: the prompt is cached up to a marked part ----
 
 _MARK: Final = {"cache_control": {"type": "ephemeral"}}
 
 
 def mark_for_cache(body: Mapping[str, Any], marks: CacheMarks) -> dict[str, Any]:
-    """The body with its marks: behind the system message, the last tool and the last text, or the last text alone."""
-    return _MARKED[marks](dict(body))
-
-
-def _all(body: dict[str, Any]) -> dict[str, Any]:
-    if body.get("tools"):
-        *before, last = body["tools"]
-        body["tools"] = [*before, {**last, **_MARK}]
-    messages = list(body["messages"])
-    if messages and messages[0]["role"] in {"system", "developer"}:
-        messages[0] = _marked(messages[0]) or messages[0]
-    return _last({**body, "messages": messages})
-
-
-def _last(body: dict[str, Any]) -> dict[str, Any]:
-    messages = list(body["messages"])
+    """The body with marks on the system message, the last tool and the last text, or on the last text alone."""
+    if marks is CacheMarks.NONE:
+        return dict(body)
+    fields, messages = dict(body), list(body["messages"])
+    if marks is CacheMarks.ALL:
+        if body.get("tools"):
+            *before, last = body["tools"]
+            fields["tools"] = [*before, {**last, **_MARK}]
+        if messages and messages[0]["role"] in {"system", "developer"}:
+            messages[0] = _marked(messages[0]) or messages[0]
     for index in range(len(messages) - 1, -1, -1):
         marked = _marked(messages[index])
         if marked is not None:
             messages[index] = marked
             break
-    return {**body, "messages": messages}
+    return {**fields, "messages": messages}
 
 
 def _marked(message: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -418,66 +391,16 @@ def _marked(message: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**message, "content": [*parts[:place], {**parts[place], **_MARK}, *parts[place + 1 :]]}
 
 
-_MARKED: Final[Mapping[CacheMarks, Callable[[dict[str, Any]], dict[str, Any]]]] = {
-    CacheMarks.NONE: lambda body: body,
-    CacheMarks.ALL: _all,
-    CacheMarks.LAST: _last,
-}
-
-
-# ---- write request ----
+# ---- The protocol's writer ----
 
 PATH: Final = "/chat/completions"
 
 
-def build_request(request: ChatRequest) -> dict[str, Any]:
-    """The JSON body that asks for the answer as a stream.
-
-    Raises:
-        RequestNotExpressibleError: The server does not take a file, or something holds what JSON has no form for.
-    """
-    settings = request.settings
-    quirks = quirks_of(settings.own_settings(ChatCompletionsSettings), request.model_id)
-    has_calls = any(isinstance(piece, Call) for turn in request.turns for piece in turn.content)
-    body: dict[str, Any] = {
-        "model": request.model_id,
-        "messages": messages_of(request, quirks),
-        "stream": True,
-        **({} if quirks.stream_options is None else {"stream_options": dict(quirks.stream_options)}),
-        **tool_fields(request, quirks, has_calls=has_calls),
-        **quirks.fields,
-        **_chosen(request, quirks),
-    }
-    return with_extra_fields(mark_for_cache(body, quirks.cache_marks), settings.extra_body)
-
-
-def _chosen(request: ChatRequest, quirks: Quirks) -> dict[str, Any]:
-    """The chosen values: from the options of the request, else from the configuration of the model."""
-    settings, options = request.settings, options_of(request)
-    chosen: dict[str, Any] = {}
-    effort = options.effort or request.reasoning_effort
-    if effort is not None:
-        chosen |= quirks.effort.fields(effort)
-    if quirks.cache_key_field and request.cache_key is not None:
-        chosen[quirks.cache_key_field] = request.cache_key
-    limit = settings.max_output_tokens if options.limit is None else options.limit
-    if limit is not None:
-        chosen[quirks.limit_field] = limit
-    if settings.context_size_field and request.context_size is not None:
-        chosen[settings.context_size_field] = request.context_size
-    if settings.store:
-        chosen["store"] = True
-    return chosen | options.fields
-
-
-def _headers(request: ChatRequest) -> dict[str, str]:
-    quirks = quirks_of(request.settings.own_settings(ChatCompletionsSettings), request.model_id)
-    key = request.cache_key
-    return {quirks.session_header: key} if quirks.session_header and key and fits_header(key) else {}
-
-
 def _write(request: ChatRequest) -> WireRequest:
-    return WireRequest(PATH, build_request(request), _headers(request))
+    header = quirks_of(request.settings.own_settings(ChatCompletionsSettings), request.model_id).session_header
+    key = request.cache_key
+    headers = {header: key} if header and key and fits_header(key) else {}
+    return WireRequest(PATH, build_request(request), headers)
 
 
 def complete_settings(
