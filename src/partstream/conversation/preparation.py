@@ -1,4 +1,17 @@
-"""Makes a request that any protocol can write from messages and options; no I/O, one object per request."""
+"""Makes a request that any protocol can write from messages and options; no I/O, one object per request.
+
+:func:`prepare` converts messages into turns (:mod:`partstream.conversation.turns`), reads the provider state that
+earlier responses left in the conversation (:mod:`partstream.conversation.provider_state`), and returns a
+:class:`Preparation`. That object makes a :class:`ChatRequest` with as much state as the server accepts: a server that
+refuses some of it gets the request again without it.
+
+A request may continue a stored response instead of sending the conversation, but only a response that saw exactly the
+messages before it. An edited, cut or summarised history has another digest, and is sent as a whole. The state cannot
+differ from the conversation, because only the conversation holds it.
+
+:class:`ResponseState` is the way back: it gives the parts of a response the consumer's names, and makes the stateful
+marker of the response.
+"""
 
 from __future__ import annotations
 
@@ -55,15 +68,11 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
 
 
-# ---- continuation ----
-# Finds the stored response that a request can continue: one that saw exactly the messages before its answer.
-#
-# A history that was edited, cut or summarised has another digest, so it is sent as a whole. The state cannot differ
-# from the conversation, because only the conversation holds it.
+# ---- Continuation ----
 
 
 def history_digest(messages: Iterable[ChatMessage]) -> str:
-    """The digest of a whole conversation, for the marker of the answer to it."""
+    """The digest of a whole conversation, for the marker of its response."""
     digest = HistoryDigest()
     for message in messages:
         digest.add(message)
@@ -79,12 +88,7 @@ def find_continuation(
 ) -> tuple[int, str] | None:
     """The last message whose stored response saw exactly the messages before it, and the id of that response; or None.
 
-    Args:
-        messages: The conversation.
-        markers: Our markers in the conversation, by the number of their message.
-        turns: The turns to send.
-        origin: The upstream and model of this request.
-        ids: The call ids to send.
+    Turns must follow the message, and answer its calls only by ids that the server knows.
     """
     usable = {
         number: marker
@@ -98,7 +102,11 @@ def find_continuation(
         if marker is not None and marker.response_id and digest.value == marker.history:
             found = number, marker.response_id
         digest.add(message)
-    return found if found is not None and _can_follow(turns, found[0], ids) else None
+    if found is None:
+        return None
+    rest = [turn for turn in turns if turn.message > found[0]]
+    results = (piece for turn in rest for piece in turn.content if isinstance(piece, Result))
+    return found if rest and not any(ids.is_changed(result.call_id) for result in results) else None
 
 
 def is_answer(message: ChatMessage, marker: StateMarker) -> bool:
@@ -108,15 +116,7 @@ def is_answer(message: ChatMessage, marker: StateMarker) -> bool:
     return answer_digest(message.content) == marker.answer
 
 
-def _can_follow(turns: Sequence[Turn], last: int, ids: CallIds) -> bool:
-    """Whether turns follow, and answer calls of the stored part only by ids that the server knows."""
-    rest = [turn for turn in turns if turn.message > last]
-    results = (piece for turn in rest for piece in turn.content if isinstance(piece, Result))
-    return bool(rest) and not any(ids.is_changed(result.call_id) for result in results)
-
-
-# ---- chat request ----
-# A request to a model in the form common to all protocols; a protocol's folder writes it.
+# ---- The request in the form common to all protocols ----
 
 ASKED_IN: Final = "_askedIn"
 """The option of a host that names the wire of the client; see :attr:`ChatRequest.asked_in`."""
@@ -133,16 +133,16 @@ class ChatRequest:
         tools: The tools under the names to send, each with a schema.
         tool_mode: Whether the model may or must call a tool.
         options: The caller's options for this request, by the caller's names.
-        reasoning_effort: The person's choice of reasoning effort, or None.
-        context_size: The person's choice of context size in tokens, or None.
+        reasoning_effort: The user's choice of reasoning effort, or None.
+        context_size: The user's choice of context size in tokens, or None.
         cache_key: A key that requests with a common beginning share, at most 64 characters, or None.
         previous_response_id: The id of the stored response that the turns follow, or None.
         has_reasoning: Whether the turns hold reasoning items.
         settings: How to write the request.
         reasoning_is_refused: Whether the current turn may have reasoning that the turns do not hold, because the server
             refused to take it back, or missed some of it.
-        input_tokens: The expected tokens of the prompt, or None where nobody counted, or the protocol needs no number.
-        asked_in: The wire whose words the options are in; empty for those of the server that is asked.
+        input_tokens: The expected tokens of the prompt, or None if they were not counted, or the protocol needs none.
+        asked_in: The wire of the options' names; empty for the wire of the server.
     """
 
     model_id: str
@@ -162,8 +162,7 @@ class ChatRequest:
     asked_in: str = ""
 
 
-# ---- rules ----
-# What a server accepts in a conversation, as its protocol knows it; nobody sets it.
+# ---- Facts about servers and models, which are no settings ----
 
 
 def _any_item(_item: Mapping[str, Any]) -> bool:
@@ -172,13 +171,10 @@ def _any_item(_item: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ConversationRules:
-    """What a server accepts in a conversation.
+    """The ids, names and items that a server accepts in a conversation, according to its protocol.
 
-    Attributes:
-        call_ids: The ids of calls.
-        tool_names: The names of tools.
-        may_end: Whether an item that goes back, such as reasoning, may be the last thing of an answer. An item that
-            only leads to what follows it is refused there, for instance the reasoning before a call that is gone.
+    `may_end` decides whether an item that goes back, such as reasoning, may be the last one of a response. Servers
+    refuse an item there that only leads to the next one, for instance the reasoning before a call that is gone.
     """
 
     call_ids: CallIdRule = ANY_IDS
@@ -187,14 +183,7 @@ class ConversationRules:
 
 
 ANY_CONVERSATION: Final = ConversationRules()
-"""What nearly every server accepts."""
-
-
-# ---- capabilities ----
-# What is known of a model when a request to it is written, in no server's words; None means unknown.
-#
-# A list of models says it (:mod:`partstream.upstream.model_facts`), or a person who configured the model. Whoever sends
-# the request puts it into :attr:`partstream.conversation.preparation.RequestSettings.capabilities`.
+"""The conversations that nearly every server accepts."""
 
 
 class ThinkingForm(StrEnum):
@@ -219,16 +208,16 @@ class ContextEdit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """What is known of one model.
+    """The known facts about one model, from a list of models or from its configuration; None means unknown.
 
     Attributes:
-        context_window: The most tokens of prompt and answer together.
+        context_window: The most tokens of prompt and response together.
         max_input_tokens: The most tokens of a prompt, if prompts have a limit of their own.
-        max_output_tokens: The most tokens of an answer.
+        max_output_tokens: The most tokens of a response.
         image_input: Whether prompts may hold images.
         file_input: Whether prompts may hold files such as PDF.
         tool_calling: Whether the model calls tools.
-        reasoning: Whether the model reasons before it answers.
+        reasoning: Whether the model reasons before it responds.
         reasoning_efforts: The levels of reasoning that it takes, lowest first.
         thinking_forms: The ways in which it can be asked to think; empty for none.
         can_stop_thinking: Whether a request may ask it not to think.
@@ -259,16 +248,15 @@ class ModelCapabilities:
 
 
 UNKNOWN_CAPABILITIES: Final = ModelCapabilities()
-"""Of a model that no list described."""
+"""The capabilities of a model that no list describes."""
 
 
-# ---- settings ----
-# How requests to a model are written, as a person may set it; knows no file, no protocol and no server.
+# ---- Settings of requests ----
 
 _Own = TypeVar("_Own")
 
 EXTRA_BODY: Final = "extraBody"
-"""The setting whose fields may not be those that hold the request itself: which ones, the protocol says."""
+"""The setting that may not hold fields of the request itself; each protocol lists them."""
 
 
 class SystemAs(Choice):
@@ -328,8 +316,8 @@ class RequestSettings:
         own: The settings that only the protocol itself has a place for: an object of the class that its folder
             defines, or the fields of several protocols while it is not known which of them is spoken; None for the
             defaults.
-        capabilities: What is known of the model; nobody sets it: whoever sends a request puts it in before the protocol
-            completes the settings.
+        capabilities: The known facts about the model. They are no setting: the sender of a request adds them before the
+            protocol completes the settings.
 
     Raises:
         ConfigurationError: HTTP cannot hold one of the headers.
@@ -358,11 +346,7 @@ class RequestSettings:
         object.__setattr__(self, "extra_body", HiddenValues(self.extra_body))
 
     def own_settings(self, kind: type[_Own]) -> _Own:
-        """The settings that only one protocol has a place for; its defaults where nobody set any.
-
-        Args:
-            kind: The class that the protocol's folder defines.
-        """
+        """The settings of the class `kind`, which only one protocol has; without any, their defaults."""
         if isinstance(self.own, kind):
             return self.own
         if not isinstance(self.own, OwnFields):
@@ -404,15 +388,14 @@ REQUEST_ROWS: Final = (
 """The settings of requests that every protocol has a place for; protocols add their own."""
 
 
-# ---- preparation ----
+# ---- Preparation ----
 
 _EMPTY_SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {}}
-_MAX_CACHE_KEY: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """A prepared request, and the names and ids that are needed to read its answer.
+    """A prepared request, and the names and ids for reading its response.
 
     Attributes:
         whole: The request with the whole conversation.
@@ -443,16 +426,12 @@ class Preparation:
         once more without thinking, see :attr:`partstream.conversation.preparation.ChatRequest.reasoning_is_refused`.
         """
         response = Carried.RESPONSE if self.continuation else Carried.NOTHING
-        return reduce(or_, map(self._kind, {*self.reasoning, *self._calling}), response)
-
-    @property
-    def _calling(self) -> Iterable[int]:
-        """The numbers of the messages of the current turn that hold calls."""
-        return (
+        calling = (
             turn.message
             for turn in self.whole.turns
             if turn.message >= self.current and any(isinstance(piece, Call) for piece in turn.content)
         )
+        return reduce(or_, map(self._kind, {*self.reasoning, *calling}), response)
 
     def request(self, carried: Carried = Carried.EVERYTHING) -> ChatRequest:
         """The request, with at most the state in `carried`."""
@@ -462,25 +441,20 @@ class Preparation:
             turns = tuple(turn for turn in turns if turn.message > last)
             request = replace(request, previous_response_id=response_id)
         reasoning = {number: items for number, items in self.reasoning.items() if self._kind(number) in carried}
-        turns = tuple(self._with_reasoning(turns, reasoning))
-        is_refused = Carried.REASONING in self.carries and Carried.REASONING not in carried
-        return replace(request, turns=turns, has_reasoning=bool(reasoning), reasoning_is_refused=is_refused)
-
-    def _kind(self, number: int) -> Carried:
-        """The kind of the reasoning in a message."""
-        return Carried.EARLIER if number < self.current else Carried.REASONING
-
-    def _with_reasoning(
-        self, turns: Iterable[Turn], reasoning: Mapping[int, tuple[Mapping[str, Any], ...]]
-    ) -> Iterable[Turn]:
         done: set[int] = set()
+        placed: list[Turn] = []
         for turn in turns:
             items = reasoning.get(turn.message)
             if items and turn.role is TurnRole.ASSISTANT and turn.message not in done:
                 done.add(turn.message)
-                yield replace(turn, content=place_reasoning(turn.content, items, self.rules.may_end))
-            else:
-                yield turn
+                turn = replace(turn, content=place_reasoning(turn.content, items, self.rules.may_end))  # noqa: PLW2901
+            placed.append(turn)
+        is_refused = Carried.REASONING in self.carries and Carried.REASONING not in carried
+        return replace(request, turns=tuple(placed), has_reasoning=bool(reasoning), reasoning_is_refused=is_refused)
+
+    def _kind(self, number: int) -> Carried:
+        """The kind of the reasoning in a message."""
+        return Carried.EARLIER if number < self.current else Carried.REASONING
 
 
 def prepare(
@@ -499,17 +473,19 @@ def prepare(
         options: Tools and options.
         settings: How requests to this model are written.
         call_id_prefix: The prefix of this upstream's call ids, which is removed; other ids stay.
-        rules: What the server accepts in a conversation.
+        rules: The ids, names and items that the server accepts.
     """
     given, notes = read_turns(messages)
     calls = (piece.name for turn in given for piece in turn.content if isinstance(piece, Call))
     names = ToolNames([*(tool.name for tool in options.tools), *calls], rules.tool_names)
     ids = CallIds(call_id_prefix, rules.call_ids)
     markers = _markers(messages)
-    # The upstreams of one program share a prefix, so that only the marker tells whose call it was.
+    # The upstreams of one program share a prefix, so only the marker shows which one made a call.
     foreign = {number for number, marker in markers.items() if marker.origin.upstream != origin.upstream}
     turns, pairing_notes = pair(given, ids, names, foreign)
     instructions, turns = _instructions(turns, settings)
+    context_size = options.model_configuration.get("contextSize")
+    cache_key = _text_or_none(options.model_options.get("_conversationId"))
     request = ChatRequest(
         model_id=origin.model,
         turns=tuple(turns),
@@ -522,8 +498,8 @@ def prepare(
         # Names with an underscore are for the host (observed in Copilot 0.67).
         options={name: value for name, value in options.model_options.items() if not name.startswith("_")},
         reasoning_effort=_text_or_none(options.model_configuration.get("reasoningEffort")),
-        context_size=_count_or_none(options.model_configuration.get("contextSize")),
-        cache_key=_cache_key(options.model_options.get("_conversationId")),
+        context_size=context_size if type(context_size) is int and context_size > 0 else None,
+        cache_key=cache_key if cache_key is None or len(cache_key) <= 64 else short_digest(cache_key, 16),
         previous_response_id=None,
         has_reasoning=False,
         settings=settings,
@@ -542,8 +518,8 @@ def _reasoning(
 ) -> dict[int, tuple[Mapping[str, Any], ...]]:
     """The reasoning items to put back, by the number of the message.
 
-    Where the text of a finished turn was edited, nobody knows any more where items inside it stood: they stay out.
-    Servers demand those of the current turn, whatever became of its text.
+    If the text of a finished turn was edited, the places of items inside it are unknown, and they are omitted. Servers
+    demand the items of the current turn in any case.
     """
     found: dict[int, tuple[Mapping[str, Any], ...]] = {}
     for number, message in enumerate(messages):
@@ -578,31 +554,15 @@ def _instructions(turns: list[Turn], settings: RequestSettings) -> tuple[str, li
     return "\n\n".join(texts.values()), [turn for turn in turns if turn.role is not TurnRole.SYSTEM]
 
 
-def _cache_key(conversation_id: Any) -> str | None:
-    if not isinstance(conversation_id, str) or not conversation_id:
-        return None
-    return conversation_id if len(conversation_id) <= _MAX_CACHE_KEY else short_digest(conversation_id, 16)
-
-
 def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _count_or_none(value: Any) -> int | None:
-    return value if type(value) is int and value > 0 else None
-
-
-# ---- answer ----
-# The way back: gives the parts of an answer the consumer's names, and makes the marker of the answer.
+# ---- The way back ----
 
 
 class ResponseState:
-    """The state that one answer leaves in the conversation; sees every part of the answer, in order.
-
-    Args:
-        origin: The upstream and model that answer.
-        names: The sent and the given names of tools.
-    """
+    """The state that one response leaves in the conversation; sees every part of the response, in order."""
 
     def __init__(self, origin: Origin, names: ToolNames) -> None:
         self._origin = origin
@@ -613,7 +573,7 @@ class ResponseState:
         self._reasoning: list[dict[str, Any]] = []
 
     def see(self, part: ResponsePart) -> ResponsePart:
-        """Takes a part of the answer; returns the part for the consumer."""
+        """Reads a part of the response; returns the part for the consumer."""
         if type(part) is TextPart:
             self._texts.append(part.value)
             self._place.add_text(part.value)
@@ -633,25 +593,18 @@ class ResponseState:
         return replace(part, metadata={**part.metadata, ITEMS: list(self._reasoning), ORIGIN: self._origin.key})
 
     def marker(self, model_id: str, response_id: str | None, history: Callable[[], str]) -> DataPart | None:
-        """The stateful marker of the answer, or None if it would carry no state.
+        """The stateful marker of the response, or None if it would carry no state.
 
         Args:
             model_id: The host's id of the model.
-            response_id: The id of the response if the server was asked to store it, otherwise None.
-            history: Returns the digest of the answered messages; called only if needed.
+            response_id: The id of the response if the server was to store it, otherwise None.
+            history: Returns the digest of the request's messages; called only if needed.
         """
         reasoning = usable_items(self._reasoning)
         if response_id is None and not reasoning:
             return None
         marker = StateMarker(self._origin, response_id, reasoning=reasoning)
-        if response_id is not None:
-            marker = replace(marker, history=history(), answer=self._answer)
-        elif any(map(follows_text, reasoning)):
-            marker = replace(marker, answer=self._answer)
+        if response_id is not None or any(map(follows_text, reasoning)):
+            parts: list[ResponsePart] = [TextPart("".join(self._texts)), *self._calls]
+            marker = replace(marker, answer=answer_digest(parts), history="" if response_id is None else history())
         return marker_part(model_id, marker)
-
-    @property
-    def _answer(self) -> str:
-        """The digest of the answer."""
-        parts: list[ResponsePart] = [TextPart("".join(self._texts)), *self._calls]
-        return answer_digest(parts)

@@ -1,8 +1,21 @@
-"""Carries reasoning through the conversation: out with the thinking parts, back as items of the same model.
+"""Carries provider state through the conversation: out with the thinking parts, back as items of the same model.
 
 Only the server and model that wrote encrypted reasoning can use it, so it records its origin, and reasoning of another
-origin is dropped. Copilot keeps the last metadata of a model call and puts it on the first part of the message, so each
-metadata lists all items so far, and each item records its place.
+origin is dropped. It travels in three ways:
+
+- **Metadata of thinking**, within a turn of the user. Copilot keeps the last metadata of a model call and puts it on
+  the first part of the message, so each metadata lists all items so far. Hosts join the texts of a response and return
+  them before its calls (observed in Copilot 0.67), so each item records its place (:data:`PLACE`).
+- **The stateful marker**, in later turns. Copilot keeps the bytes of a `stateful_marker` part on the assistant message
+  and sends them back in every later request, under the name of the then requested model, also to models of other
+  providers. It keeps only the text between the first and the second backslash
+  (docs/wires/vscode.md#stateful-markers). Our marker therefore names its upstream and model, carries a checksum and
+  holds no backslash; any other marker reads as None.
+- **Memory** (:class:`ThinkingMemory`), for clients that drop thinking. The official types of Chat Completions and of
+  Ollama have no field for it, and libraries build their history from the text and the calls alone
+  (docs/wires/serving.md#reasoning-that-a-wire-cannot-carry). The memory finds the state by the caller, the text, and
+  the calls with their ids. It is lost with the process, and the oldest state goes first: the model then misses state,
+  as it would without the memory.
 """
 
 from __future__ import annotations
@@ -29,16 +42,12 @@ if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart
 
 
-# ---- places ----
-# Where an item of an answer stood: how it is counted while the answer comes, and how it is found again in a message.
-#
-# Hosts join the texts of an answer and give them back before its calls (observed in Copilot 0.67), so that only a
-# place tells that thinking, or a signature, stood between two of them.
+# ---- Places of items ----
 
 PLACE: Final = "after"
-"""The field of an item that says its place: `[calls before it, characters of text after the last of them]`.
+"""The field of an item with its place: `[calls before it, characters of text after the last of them]`.
 
-Before 0.9, the second was a boolean: whether any text stood there. It is still read, and means behind all of that text.
+Before 0.9, the second was a boolean: whether there was any text. It is still read, and means the end of that text.
 """
 
 
@@ -56,54 +65,41 @@ class AnswerPlace:
         self._has_begun = False
 
     def add_text(self, text: str) -> None:
-        """Goes on behind a text."""
+        """Moves the place to the end of a text."""
         if not self._has_begun:
             text = text.lstrip()
             self._has_begun = bool(text)
         self._characters += len(text)
 
     def add_call(self) -> None:
-        """Goes on behind a call."""
+        """Moves the place after a call."""
         self._calls += 1
         self._characters = 0
         self._has_begun = True
 
     @property
     def value(self) -> list[int]:
-        """The place as :data:`PLACE` says it."""
+        """The place in the form of :data:`PLACE`."""
         return [self._calls, self._characters]
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Spot:
-    """A spot in the pieces of a message.
-
-    Attributes:
-        index: The index of the piece before which it is, or in which it is.
-        characters: The number of characters of the text at that index that stand before it; 0 before the piece.
-    """
+    """A spot in the pieces of a message: before the piece at an index, or after some characters of the text there."""
 
     index: int
     characters: int = 0
 
 
-def split_text(text: Text, characters: int) -> tuple[Text, Text]:
-    """The text in two, the first with so many characters; half a JSON document is none."""
-    first, second = text.value[:characters], text.value[characters:]
-    return replace(text, value=first, is_json=False), replace(text, value=second, is_json=False)
-
-
 def follows_text(item: Mapping[str, Any]) -> bool:
-    """Tells whether the place of an item counts characters, so that another text would mean another place."""
+    """Whether the place of an item counts characters, so that another text would mean another place."""
     place = _place_of(item)
     return place is not None and type(place[1]) is int and place[1] > 0
 
 
 def spot_of(content: Sequence[Piece], item: Mapping[str, Any]) -> Spot:
-    """The spot in the pieces of a message where an item stood: the beginning if it does not say.
-
-    A place behind more than there is means the end of what there is.
-    """
+    """The spot of an item in the pieces of a message: the beginning if the item has no place, the end if its place is
+    after the end of the pieces."""
     place = _place_of(item)
     if place is None:
         return Spot(0)
@@ -112,7 +108,11 @@ def spot_of(content: Sequence[Piece], item: Mapping[str, Any]) -> Spot:
     while calls > 0 and index < len(content):
         calls -= isinstance(content[index], Call)
         index += 1
-    return _behind_texts(content, index) if isinstance(text, bool) and text else _behind(content, index, text)
+    if isinstance(text, bool) and text:
+        while index < len(content) and isinstance(content[index], Text):
+            index += 1
+        return Spot(index)
+    return _after(content, index, text)
 
 
 def _place_of(item: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -123,14 +123,8 @@ def _place_of(item: Mapping[str, Any]) -> tuple[int, int] | None:
             return None
 
 
-def _behind_texts(content: Sequence[Piece], index: int) -> Spot:
-    while index < len(content) and isinstance(content[index], Text):
-        index += 1
-    return Spot(index)
-
-
-def _behind(content: Sequence[Piece], index: int, characters: int) -> Spot:
-    """The spot behind so many characters of the texts from an index on, up to the next call."""
+def _after(content: Sequence[Piece], index: int, characters: int) -> Spot:
+    """The spot after so many characters of the texts from an index on, up to the next call."""
     while characters > 0 and index < len(content):
         piece = content[index]
         if not isinstance(piece, Text | Attachment):
@@ -145,16 +139,16 @@ def _behind(content: Sequence[Piece], index: int, characters: int) -> Spot:
 
 
 def _begins(piece: Piece) -> bool:
-    """Whether an answer has begun with this piece, so that white space behind it counts."""
+    """Whether a response has begun with this piece, so that white space after it counts."""
     return isinstance(piece, Call) or (isinstance(piece, Text) and not piece.value.isspace())
 
 
-# ---- reasoning ----
+# ---- Items ----
 
 ITEMS: Final = "reasoning_items"
-"""The metadata field of thinking that lists the items of the answer."""
+"""The metadata field of thinking that lists the items of the response."""
 MOST_ITEMS: Final = 1000
-"""The most items of one answer: each metadata lists all before it, so that twice as many take four times the space."""
+"""The most items of one response: each metadata lists all before it, so twice as many take four times the space."""
 ORIGIN: Final = "origin"
 """The metadata field that names the origin of the items."""
 _NAMES: Final = frozenset({"type", "id", "status", "text", "summary", "content", "toolCallId", PLACE})
@@ -162,12 +156,12 @@ _NAMES: Final = frozenset({"type", "id", "status", "text", "summary", "content",
 
 
 def usable_items(items: Iterable[Any]) -> tuple[Mapping[str, Any], ...]:
-    """The items that are useful when they come back: those with state beside the shown text."""
-    return tuple(item for item in items if isinstance(item, Mapping) and _holds_state(item))
-
-
-def _holds_state(item: Mapping[str, Any]) -> bool:
-    return any(value for name, value in item.items() if name not in _NAMES)
+    """The items with state beside the shown text; others are useless to a server."""
+    return tuple(
+        item
+        for item in items
+        if isinstance(item, Mapping) and any(value for name, value in item.items() if name not in _NAMES)
+    )
 
 
 def carried_reasoning(
@@ -190,13 +184,10 @@ def carried_reasoning(
 def place_reasoning(
     content: Sequence[Piece], items: Iterable[Mapping[str, Any]], may_end: Callable[[Mapping[str, Any]], bool]
 ) -> tuple[Piece, ...]:
-    """The pieces of an assistant turn with its items at their places; a text is split where an item stood inside it.
+    """The pieces of an assistant turn with its items at their places; a text is split at an item inside it.
 
-    Args:
-        content: The pieces.
-        items: The items, each with its place.
-        may_end: Whether an item may stand behind the last piece, see
-            :attr:`partstream.conversation.preparation.ConversationRules.may_end`. One that may not is dropped there.
+    After the last piece, an item is dropped unless it `may_end` the turn, see
+    :attr:`partstream.conversation.preparation.ConversationRules.may_end`.
     """
     placed: dict[Spot, list[Mapping[str, Any]]] = {}
     for item in items:
@@ -206,10 +197,11 @@ def place_reasoning(
         rest = piece
         done = 0
         for spot in sorted(spot for spot in placed if spot.index == index):
-            if spot.characters and isinstance(rest, Text):
-                before, rest = split_text(rest, spot.characters - done)
+            if spot.characters and isinstance(rest, Text):  # half a JSON document is none
+                before, after = rest.value[: spot.characters - done], rest.value[spot.characters - done :]
+                result.append(replace(rest, value=before, is_json=False))
+                rest = replace(rest, value=after, is_json=False)
                 done = spot.characters
-                result.append(before)
             result += map(_piece, placed[spot])
         result.append(rest)
     result += (_piece(item) for item in placed.get(Spot(len(content)), ()) if may_end(item))
@@ -220,40 +212,32 @@ def _piece(item: Mapping[str, Any]) -> Reasoning:
     return Reasoning({name: value for name, value in item.items() if name != PLACE})
 
 
-# ---- carried ----
-# The kinds of state from earlier answers that a request may carry; a server may refuse each of them.
-
-
 class Carried(Flag):
-    """State of earlier answers."""
+    """The kinds of state from earlier responses that a request may carry; a server may refuse each of them."""
 
     NOTHING = 0
     RESPONSE = auto()
     """The id of a stored response."""
     REASONING = auto()
-    """Reasoning of the current turn: of the answers behind the last message of the user that is not only results of
-    tools. Servers demand it back."""
+    """Reasoning of the current turn: of the responses after the last message of the user that is not only tool results.
+    Servers demand it back."""
     EARLIER = auto()
-    """Reasoning of finished turns: of the answers before that message. Servers answer without it, too."""
+    """Reasoning of finished turns: of the responses before that message. Servers also respond without it."""
     ALL_REASONING = REASONING | EARLIER
     EVERYTHING = RESPONSE | ALL_REASONING
 
     def without_first(self, refused: Carried) -> Carried:
-        """What a request carries after a server has refused some of it.
+        """The state that a request carries after a server has refused some of it.
 
-        A server that refuses reasoning seldom says whose it means: that of finished turns goes first, and that of the
-        current turn only if the server refuses again.
-
-        Args:
-            refused: What the server refuses.
+        A server that refuses reasoning seldom states which: that of finished turns goes first, and that of the current
+        turn only if the server refuses again.
         """
         if Carried.REASONING in refused and Carried.EARLIER in self:
             refused = (refused & ~Carried.REASONING) | Carried.EARLIER
         return self & ~refused
 
 
-# ---- sealing ----
-# Seals JSON values into one word of text that other programs carry and give back; a changed text reads as None.
+# ---- Opaque text: JSON values in one word that other programs carry ----
 
 _FORM: Final = re.compile(r"partstream1\.([A-Za-z0-9_-]+)\.([0-9a-f]{16})")
 
@@ -275,13 +259,7 @@ def unseal(text: str) -> Any:
         return None
 
 
-# ---- state marker ----
-# Our stateful marker: the state that an answer leaves in the conversation for later requests, as text and as a value.
-#
-# Copilot keeps the bytes of a `stateful_marker` part on the assistant message and sends them back in every later
-# request, under the name of the then requested model, also to other providers' models. It keeps only the text between
-# the first and the second backslash (docs/wires/vscode.md#stateful-markers). Our marker therefore names its upstream
-# and model, carries a checksum and holds no backslash; any other marker reads as None.
+# ---- The stateful marker ----
 
 MAX_MARKER_LENGTH: Final = 65_536
 """The most characters of a marker. VS Code was observed to keep 64 KB of metadata."""
@@ -292,12 +270,7 @@ _OF_CALL: Final = "toolCallId"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The upstream and model that answered, for which alone carried state is valid.
-
-    Attributes:
-        upstream: A fingerprint of the server.
-        model: The model's id on the server.
-    """
+    """The fingerprint of the upstream and its id of the model that responded; only for them is carried state valid."""
 
     upstream: str
     model: str
@@ -310,15 +283,15 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class StateMarker:
-    """The state that an answer leaves in the conversation.
+    """The state that a response leaves in the conversation.
 
     Attributes:
-        origin: The upstream and model that answered.
-        response_id: The server's id of the response if the server was asked to store it, otherwise None.
-        history: The digest of the answered messages.
-        answer: The digest of the answer where something depends on it: a stored response, or the place of reasoning
-            in a text; otherwise empty.
-        reasoning: The reasoning items of the answer, in the form that its protocol wants back.
+        origin: The upstream and model that responded.
+        response_id: The server's id of a response that it was to store, otherwise None.
+        history: The digest of the messages of the request.
+        answer: The digest of the response if something depends on it: a stored response, or the place of reasoning in a
+            text; otherwise empty.
+        reasoning: The reasoning items of the response, in the form that its protocol wants back.
     """
 
     origin: Origin
@@ -330,8 +303,8 @@ class StateMarker:
     def encode(self) -> str:
         """The marker as text of at most :data:`MAX_MARKER_LENGTH` characters.
 
-        Reasoning that would exceed it is left out. What belongs to single calls, such as their signatures, is short,
-        and servers refuse the calls without it: it stays as far as it fits.
+        Reasoning that would exceed it is omitted. Items of single calls, such as their signatures, are short, and
+        servers refuse the calls without them: they stay if they fit.
         """
         text = seal(self._fields())
         if len(text) > MAX_MARKER_LENGTH and self.reasoning:
@@ -351,12 +324,7 @@ class StateMarker:
 
 
 def marker_part(model_id: str, marker: StateMarker) -> DataPart:
-    """The data part with a marker for the host; VS Code core's agent host reads the model's id before the backslash.
-
-    Args:
-        model_id: The host's id of the model.
-        marker: The marker.
-    """
+    """The data part with a marker for the host; VS Code core's agent host reads the model's id before the backslash."""
     name = model_id.replace("\\", "/")  # a second backslash would end the marker
     return DataPart.text(f"{name}\\{marker.encode()}", STATEFUL_MARKER_MIME_TYPE)
 
@@ -390,27 +358,14 @@ def _marker_of(fields: Any) -> StateMarker | None:
     return StateMarker(Origin(upstream, model), response_id, history, answer, items)
 
 
-# ---- thinking memory ----
-# The state of thinking for clients that drop it: kept in memory by the digest of the answer that it belongs to.
-#
-# A model may demand the thinking before its call back, signed or encrypted. Each wire carries it to the client and back
-# in the field of its servers. But the official types of Chat Completions and of Ollama have no such field, and
-# libraries build their history from the text and the calls alone
-# (docs/wires/serving.md#reasoning-that-a-wire-cannot-carry). An answer that comes back without its state gets it here:
-# by the caller, the text, and the calls with their ids.
-#
-# What is kept is lost with the process, and the oldest goes first: the model then misses state, as it would without.
+# ---- Memory for clients that drop thinking ----
 
 _MOST_BYTES: Final = 32 * 1024 * 1024
 _MOST_OF_ONE: Final = 1024 * 1024
 
 
 class ThinkingMemory:
-    """The state of the last answers of all callers.
-
-    Args:
-        most_bytes: The most bytes that are kept, counted as JSON.
-    """
+    """The state of the last responses of all callers, in at most `most_bytes` of JSON."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -418,11 +373,11 @@ class ThinkingMemory:
         self._kept: OrderedDict[bytes, tuple[Mapping[str, Any], int]] = OrderedDict()
 
     def of(self, caller: str) -> CallersMemory:
-        """What one caller may get back."""
+        """The memory of one caller."""
         return CallersMemory(self, caller)
 
     def keep(self, key: bytes, state: Mapping[str, Any]) -> None:
-        """Keeps the metadata of thinking; drops the oldest where there is no room."""
+        """Keeps the metadata of thinking; drops the oldest to make room."""
         size = len(dumps(state)) if is_json(state) else _MOST_OF_ONE + 1
         if size > min(_MOST_OF_ONE, self._most_bytes):
             return
@@ -434,7 +389,7 @@ class ThinkingMemory:
             self._bytes -= dropped
 
     def find(self, key: bytes) -> Mapping[str, Any] | None:
-        """The metadata of thinking that was kept, or None; it counts as new again."""
+        """The kept metadata of thinking, or None; it counts as new again."""
         found = self._kept.get(key)
         if found is None:
             return None
@@ -446,54 +401,38 @@ class ThinkingMemory:
 
 
 class CallersMemory:
-    """What one caller has got and may miss: no other caller finds it.
-
-    Args:
-        memory: That of all callers.
-        caller: The name of this one.
-    """
+    """The state of one caller's responses, which no other caller finds."""
 
     def __init__(self, memory: ThinkingMemory, caller: str) -> None:
         self._memory = memory
         self._caller = caller
 
     def remember(self, answer: Sequence[MessagePart], state: Mapping[str, Any]) -> None:
-        """Keeps the state of an answer.
+        """Keeps the state of a whole response: the last metadata of its thinking, which lists all of it.
 
-        Args:
-            answer: The whole answer.
-            state: The last metadata of its thinking, which lists the state of all of it.
+        Only a text or a call makes a response recognizable.
         """
-        if _is_recognizable(answer):
+        if any(isinstance(one, ToolCallPart) or (isinstance(one, TextPart) and one.value.strip()) for one in answer):
             self._memory.keep(_key(self._caller, answer), state)
 
     def restored(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
-        """The conversation with the state of those answers that came back without it."""
+        """The conversation with the state of those responses that came back without it."""
         if not self._memory:
             return tuple(messages)
         return tuple(self._restored(one) if one.role is Role.ASSISTANT else one for one in messages)
 
     def _restored(self, message: ChatMessage) -> ChatMessage:
-        if _brings_state(message.content):
-            return message
+        thinking = (one for one in message.content if isinstance(one, ThinkingPart))
+        if any((one.metadata or {}).keys() - {ITEMS} for one in thinking):
+            return message  # thinking came back with more than its shown text
         state = self._memory.find(_key(self._caller, message.content))
         if state is None:
             return message
         return replace(message, content=(ThinkingPart("", None, dict(state)), *message.content))
 
 
-def _brings_state(content: Iterable[MessagePart]) -> bool:
-    """Whether thinking came back with more than its shown text."""
-    return any(isinstance(one, ThinkingPart) and (one.metadata or {}).keys() - {ITEMS} for one in content)
-
-
-def _is_recognizable(content: Iterable[MessagePart]) -> bool:
-    """Whether an answer says anything by which it is known again."""
-    return any(isinstance(one, ToolCallPart) or (isinstance(one, TextPart) and one.value.strip()) for one in content)
-
-
 def _key(caller: str, content: Sequence[MessagePart]) -> bytes:
-    """The digest of what every client gives back: the text without the spaces around it, and the calls."""
+    """The digest of the parts that every client returns: the text without surrounding white space, and the calls."""
     text = "".join(one.value for one in content if isinstance(one, TextPart)).strip()
     calls = [[one.call_id, one.name, dict(one.input)] for one in content if isinstance(one, ToolCallPart)]
     said = json.dumps([caller, text, calls], sort_keys=True, default=repr)

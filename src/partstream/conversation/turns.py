@@ -1,8 +1,22 @@
 """Conversations in a form that every protocol can send: the meaning of messages, before any wire form; no I/O.
 
-The entrance is :func:`partstream.conversation.preparation.prepare`: it makes a
-:class:`partstream.conversation.preparation.ChatRequest` of messages and options, which a protocol's folder only has to
-write.
+:func:`partstream.conversation.preparation.prepare` is the entry point. It makes a
+:class:`partstream.conversation.preparation.ChatRequest` of messages and options, and a protocol only writes it. The
+steps are:
+
+1. :func:`read_turns` converts messages into turns: consecutive pieces of one role, where consecutive tool results form
+   a turn of their own. It omits empty texts and the host's marks. Leading messages of the assistant are instructions,
+   unless they greet: VS Code's public API has no system role (:func:`leading_instructions`).
+2. :func:`pair` assigns the ids and names to send (:class:`CallIds`, :class:`ToolNames`), and adds the missing half of
+   each call or result. Servers refuse incomplete pairs, and hosts send them after a summary or a stopped response.
+3. :func:`shown_by_user` moves images and files that a protocol does not accept in their place.
+4. :func:`spoken_turns` puts results directly after their calls. Servers refuse a message of the user between the two,
+   and so does the AI SDK since version 6 (`MissingToolResultsError`: recorded with `ai` 6.0.50); hosts send text before
+   a result in one message, or a result two messages later.
+
+Ids and names depend only on the conversation before them, so later requests send the same ones, and the server's prompt
+cache stays valid. :class:`HistoryDigest` covers everything that reaches a model and nothing else: marks move between
+messages (`cache_control`), thinking comes and goes, and the host adds empty texts.
 """
 
 from __future__ import annotations
@@ -36,11 +50,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart, ToolResultContent
 
 
-# ---- turns ----
-# A conversation as a list of turns: the common form from which every protocol writes its request.
-#
-# A turn holds consecutive pieces of one role; consecutive results of tools form a turn of their own. Names and call
-# ids are those to send.
+# ---- Turns ----
 
 
 class TurnRole(StrEnum):
@@ -93,7 +103,7 @@ class Call:
         name: The name to send.
         input: The arguments.
         where: The place in the messages.
-        is_added: Whether the conversation lacks it: it was added to a result that is left of it.
+        is_added: Whether it was added for a result without a call.
     """
 
     call_id: str
@@ -123,7 +133,7 @@ class Result:
         content: The result; may be empty.
         is_error: Whether the tool failed.
         where: The place in the messages.
-        is_added: Whether the conversation lacks it: it was added to a call that was never answered.
+        is_added: Whether it was added for a call without a result.
     """
 
     call_id: str
@@ -165,13 +175,8 @@ class Note:
     where: str
 
 
-# ---- greeting ----
-# The rule for callers without a system role: assistant messages before the first user message are instructions.
-#
-# VS Code's public API has no system role, so extensions put their instructions into leading assistant messages. A
-# real greeting stands in the same place and must stay a greeting: it says hello or offers help, and gives no orders.
-#
-# Source: the documents' `fixSystemMessages`.
+# ---- Instructions of callers without a system role ----
+# A real greeting is in the same place and must stay one: it says hello or offers help, and gives no orders.
 
 _LONGEST_GREETING: Final = 300
 _HELLO: Final = re.compile(r"\W*(hi|hello|hey|welcome|greetings|good (morning|afternoon|evening|day))\b", re.IGNORECASE)
@@ -195,20 +200,17 @@ def leading_instructions(messages: Sequence[ChatMessage]) -> int:
 def _may_be_instructions(message: ChatMessage) -> bool:
     """Whether a leading assistant message is neither a real answer nor a greeting."""
     # Instructions may have cache marks; any other part that is not text comes from a model.
-    if not all(isinstance(part, TextPart) or _is_cache_mark(part) for part in message.content):
-        return False
+    for part in message.content:
+        is_cache_mark = isinstance(part, DataPart) and part.mime_type == "cache_control"
+        if not isinstance(part, TextPart) and not is_cache_mark:
+            return False
     text = "".join(part.value for part in message.content if isinstance(part, TextPart)).strip()
     if len(text) > _LONGEST_GREETING or _ORDER.search(text):
         return True
     return not (_HELLO.match(text) or _OFFER.search(text))
 
 
-def _is_cache_mark(part: object) -> bool:
-    return isinstance(part, DataPart) and part.mime_type == "cache_control"
-
-
-# ---- texts ----
-# Makes text that every server can read, and one text of several; does not know where the text is used.
+# ---- Texts ----
 
 
 def joined_texts(texts: Iterable[str]) -> str:
@@ -239,10 +241,7 @@ def well_formed(text: str) -> str:
     return text
 
 
-# ---- normal form ----
-# Converts messages into turns; leaves out only empty texts and the host's marks.
-#
-# A table converts the parts by their class; other modules handle thinking and ids.
+# ---- From messages to turns ----
 
 
 class _Placed(NamedTuple):
@@ -263,7 +262,7 @@ _JSON_SUFFIXES: Final = ("/json", "+json")
 def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]:
     """The turns of a conversation in order, with the given ids and names; and notes.
 
-    Consecutive results form one turn. Thinking is left out: it goes back in another way, or not at all.
+    Consecutive results form one turn. Thinking is omitted: it goes back in another way, or not at all.
     """
     turns: list[Turn] = []
     notes: _Notes = []
@@ -302,7 +301,7 @@ def _data(part: DataPart, speaker: TurnRole, where: str, notes: _Notes) -> _Plac
 
 
 def _thinking(_part: ThinkingPart, _speaker: TurnRole, _where: str, _notes: _Notes) -> None:
-    """Leaves reasoning out: it is not the assistant's text, and sending it as text teaches the model to think aloud."""
+    """Omits reasoning: it is not the assistant's text, and reasoning sent as text teaches the model to think aloud."""
 
 
 def _call(part: ToolCallPart, _speaker: TurnRole, where: str, _notes: _Notes) -> _Placed:
@@ -322,7 +321,7 @@ _CONVERTERS: Final[dict[type[MessagePart], Callable[..., _Placed | None]]] = {
     ToolCallPart: _call,
     ToolResultPart: _result,
 }
-"""The converters by part class; a converter returns None for a part that is left out."""
+"""The converters by part class; a converter returns None for a part that it omits."""
 
 
 def _content(part: ToolResultContent, where: str, notes: _Notes) -> ResultContent | None:
@@ -339,23 +338,14 @@ def _content(part: ToolResultContent, where: str, notes: _Notes) -> ResultConten
     return Attachment(media.kind, media.media_type, data, where, media.url)
 
 
-# ---- spoken turns ----
-# Brings turns into the order that many wires demand: one message a speaker, and results right after their calls.
-#
-# Servers refuse a conversation in which a message of the user stands between a call and its result, and so does the
-# AI SDK since version 6 (`MissingToolResultsError`: recorded with `ai` 6.0.50). Hosts send it: text before a result
-# in one message, or a result that comes two messages later.
+# ---- One message a speaker, and results directly after their calls ----
 
 
 @dataclass(slots=True)
 class MergedTurn:
-    """The words of one speaker, and the results of the calls in them.
+    """The adjacent turns of one speaker, and the results of their calls.
 
-    Attributes:
-        role: Who speaks.
-        turns: What is said, in the turns that hold it.
-        results: The results, in the order they came; empty for all but the assistant, except for results whose calls
-            are not in the conversation, which stand alone.
+    Only turns of the assistant have results, and turns of tools: results whose calls are not in the conversation.
     """
 
     role: TurnRole
@@ -396,8 +386,14 @@ def spoken_turns(turns: Iterable[Turn]) -> list[MergedTurn]:
     for turn in turns:
         if turn.role is TurnRole.TOOL:
             for piece in turn.content:
-                if isinstance(piece, Result):
-                    _caller(piece, callers, said).results.append(piece)
+                if not isinstance(piece, Result):
+                    continue
+                caller = callers.get(piece.call_id)
+                if caller is None:  # its call is before the turns
+                    if not said or said[-1].role is not TurnRole.TOOL:
+                        said.append(MergedTurn(TurnRole.TOOL))
+                    caller = said[-1]
+                caller.results.append(piece)
             continue
         last = said[-1] if said else None
         if last is None or turn.role is not TurnRole.ASSISTANT or last.role is not turn.role or last.results:
@@ -408,21 +404,11 @@ def spoken_turns(turns: Iterable[Turn]) -> list[MergedTurn]:
     return said
 
 
-def _caller(result: Result, callers: dict[str, MergedTurn], said: list[MergedTurn]) -> MergedTurn:
-    """The turn that made the call; one of its own for a result whose call stands before the turns."""
-    if (caller := callers.get(result.call_id)) is not None:
-        return caller
-    if not said or said[-1].role is not TurnRole.TOOL:
-        said.append(MergedTurn(TurnRole.TOOL))
-    return said[-1]
-
-
-# ---- wording ----
-# The texts that we put into a conversation to replace a field that a protocol lacks.
+# ---- Texts in place of fields that a protocol lacks ----
 
 FAILED: Final = "The tool failed: "
 FAILED_SILENTLY: Final = "The tool failed and did not say why."
-"""Without this text, the model would take an error for a result."""
+"""Without this text, the model would mistake an error for a result."""
 
 SHOWN_BY_ASSISTANT: Final = "[shown by the assistant]"
 
@@ -432,18 +418,12 @@ def in_next_user_message(kind: MediaKind, number: int) -> str:
     return f"[{kind} {number} of the next user message]"
 
 
-# ---- deferral ----
-# Moves images and files that a protocol does not accept at their place into a following message of the user.
+# ---- Images and files that move into a following message of the user ----
 
 
 def shown_by_user(turns: Iterable[Turn], *, of_results: bool, of_assistant: bool) -> Iterator[Turn]:
-    """The turns, with images and files moved into a user turn after the consecutive results.
-
-    Args:
-        turns: The conversation.
-        of_results: Whether to move the images and files of results.
-        of_assistant: Whether to move the images and files of the assistant.
-    """
+    """The turns, with images and files of results or of the assistant moved into a user turn after the consecutive
+    results."""
     deferral = _Deferral(of_results=of_results, of_assistant=of_assistant)
     last = 0
     for turn in turns:
@@ -482,22 +462,18 @@ class _Deferral:
     def _result(self, piece: Piece) -> Piece:
         if not isinstance(piece, Result):
             return piece
-        return replace(piece, content=tuple(map(self._without_attachment, piece.content)))
+        content: list[ResultContent] = []
+        for one in piece.content:
+            if isinstance(one, Attachment):
+                self._waiting.append(one)
+                number = sum(isinstance(waiting, Attachment) for waiting in self._waiting)
+                content.append(Text(in_next_user_message(one.kind, number)))
+            else:
+                content.append(one)
+        return replace(piece, content=tuple(content))
 
-    def _without_attachment(self, piece: ResultContent) -> ResultContent:
-        if not isinstance(piece, Attachment):
-            return piece
-        self._waiting.append(piece)
-        number = sum(isinstance(waiting, Attachment) for waiting in self._waiting)
-        return Text(in_next_user_message(piece.kind, number))
 
-
-# ---- pairing ----
-# Pairs every result with its call, and adds the missing half of incomplete pairs.
-#
-# Servers refuse a conversation with a result without an earlier call, or with a call without a later result; hosts
-# send both, after a summary has removed the other half or an answer was stopped. Nothing is left out: the added half
-# tells that it was missing.
+# ---- Pairs of calls and results ----
 
 MISSING_RESULT: Final = "[The result of this call is missing: it was not given back.]"
 UNKNOWN_TOOL: Final = "unknown_tool"
@@ -512,11 +488,8 @@ def pair(
 ) -> tuple[list[Turn], list[Note]]:
     """The turns with the ids and names to send, with a result for every call and a call for every result; and notes.
 
-    Args:
-        turns: The turns with the given ids and names.
-        ids: Assigns the ids to send.
-        names: Gives the names to send.
-        foreign: The numbers of messages that another upstream is known to have given.
+    Nothing is omitted: an added half states that it was missing. `foreign` are the numbers of messages that are known
+    to come from another upstream.
     """
     pairing = _Pairing(_answers(turns), ids, names, foreign)
     for turn in turns:
@@ -525,7 +498,7 @@ def pair(
 
 
 def _answers(turns: Sequence[Turn]) -> dict[int, int]:
-    """The first pass: for the number of each result, the number of the call that it answers."""
+    """The first pass: the number of the call for the number of each result."""
     answers: dict[int, int] = {}
     waiting: dict[str, deque[tuple[int, Turn]]] = {}
     calls = results = 0
@@ -595,15 +568,12 @@ class _Pairing:
     def _add_result(self, result: Result, message: int) -> None:
         number = self._answers.get(self._results)
         self._results += 1
-        call = self._orphan(result) if number is None else self._calls[number]
+        if number is None:  # the missing call is added before the result
+            self.notes.append(Note("a tool result without a call", result.where))
+            name = self._names.to_upstream(self._tool_of.get(result.call_id, UNKNOWN_TOOL))
+            self._orphans.append(Call(self._ids.open(result.call_id), name, {}, result.where, is_added=True))
+        call = self._orphans[-1] if number is None else self._calls[number]
         self._append(replace(result, call_id=call.call_id, name=call.name), message)
-
-    def _orphan(self, result: Result) -> Call:
-        """The missing call of a result, to be added before it."""
-        self.notes.append(Note("a tool result without a call", result.where))
-        name = self._names.to_upstream(self._tool_of.get(result.call_id, UNKNOWN_TOOL))
-        self._orphans.append(Call(self._ids.open(result.call_id), name, {}, result.where, is_added=True))
-        return self._orphans[-1]
 
     def _append(self, result: Result, message: int) -> None:
         if not self._run:
@@ -619,11 +589,7 @@ class _Pairing:
         self._run, self._orphans = [], []
 
 
-# ---- digest ----
-# Digests of conversations: two are equal exactly if a model that saw one has also seen the other.
-#
-# A digest covers everything that reaches a model and nothing else: marks move from message to message
-# (`cache_control`), thinking comes and goes, and the host adds empty texts.
+# ---- Digests: two are equal exactly if a model that saw one conversation has also seen the other ----
 
 _SIZE: Final = 16
 
@@ -660,7 +626,7 @@ class HistoryDigest:
 
 
 def answer_digest(parts: Iterable[MessagePart]) -> str:
-    """The digest of an answer, which does not depend on the number of text parts.
+    """The digest of a response, which does not depend on the number of text parts.
 
     White space at the ends of the text does not count, because consumers remove it.
     """
@@ -731,26 +697,16 @@ _PIECES: Final[dict[type[MessagePart], Callable[..., tuple[bytes, ...]]]] = {
 }
 
 
-# ---- call ids ----
-# Makes call ids that a server accepts, and maps them back to the given ids.
-#
-# In the conversation, the ids of this upstream have our prefix, which is removed here; ids of other providers stay,
-# as far as the server takes them. A sent id depends only on the conversation before it, so later requests send the
-# same id.
+# ---- Call ids ----
+# In the conversation, ids of this upstream have our prefix, which is removed here. Ids of other providers remain,
+# unless the server refuses them.
 
 MAX_ID_LENGTH: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class IdForm:
-    """The form of the ids that a server accepts.
-
-    Attributes:
-        longest: The most characters.
-        shortest: The fewest characters.
-        refused: Matches a character that is refused; None where every character is accepted.
-        filler: What an id of ours has in place of refused characters.
-    """
+    """The form of the ids that a server accepts, in characters; `filler` replaces refused characters."""
 
     longest: int = MAX_ID_LENGTH
     shortest: int = 1
@@ -764,12 +720,7 @@ class IdForm:
         return self.refused is None or not self.refused.search(call_id)
 
     def derive(self, call_id: str, seed: str) -> str:
-        """An id of this form, readable as far as there is room: `search_9f86d081884c7d65`.
-
-        Args:
-            call_id: What it is derived from.
-            seed: What makes it another id than those of other seeds.
-        """
+        """An id of this form, unique for the seed and as readable as its length allows: `search_9f86d081884c7d65`."""
         digest = short_digest(seed)
         suffix = f"{self.filler}{digest}"
         if self.longest <= len(suffix):
@@ -783,13 +734,8 @@ _ANY_ID: Final = IdForm()
 
 @dataclass(frozen=True, slots=True)
 class CallIdRule:
-    """Which ids of calls a server accepts.
-
-    Attributes:
-        own: The form of ids that it gave itself. Some know the call again by nothing else, so they change only where
-            the server would refuse them.
-        foreign: The form of ids that others gave.
-    """
+    """The ids of calls that a server accepts: its own and those of others. Some servers recognize a call only by its
+    own id, so an own id changes only if the server would refuse it."""
 
     own: IdForm = _ANY_ID
     foreign: IdForm = _ANY_ID
@@ -815,9 +761,7 @@ class CallIds:
     def open(self, call_id: str, *, is_foreign: bool = False) -> str:
         """The id to send for a call: its own, or one derived from it if the server refuses it, or if it was used.
 
-        Args:
-            call_id: The given id.
-            is_foreign: Whether another upstream gave it, whatever its prefix.
+        `is_foreign` marks an id from another upstream, whatever its prefix.
         """
         own = well_formed(call_id.removeprefix(self._prefix))
         is_own = call_id.startswith(self._prefix) and not is_foreign
@@ -844,11 +788,8 @@ class CallIds:
         return sent in self._changed
 
 
-# ---- tool names ----
-# Makes tool names that a server accepts, at most `^[a-zA-Z0-9_-]{1,64}$`, and maps them back to the given names.
-#
-# A sent name depends only on the given name, not on the request: later requests send the same name, and the server's
-# prompt cache stays valid.
+# ---- Tool names ----
+# A sent name depends only on the given name, not on the request.
 
 MAX_NAME_LENGTH: Final = 64
 _VALID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -856,16 +797,12 @@ _LETTER_FIRST: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 _INVALID_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 _NAMESPACES: Final = ("default_api:", "default_api.", "functions.", "functions:")
 _LETTER: Final = "t_"
-"""What is put before a name that begins with no letter."""
+"""The prefix of a name that begins with no letter."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameForm:
-    """The form of the names of tools that a server accepts.
-
-    Attributes:
-        letter_first: Whether a name has to begin with a letter or an underscore.
-    """
+    """The form of tool names that a server accepts; with `letter_first`, they begin with a letter or an underscore."""
 
     letter_first: bool = False
 
@@ -876,9 +813,7 @@ class NameForm:
     def derive(self, name: str, attempt: int) -> str:
         """A name of this form: `mcp_find_it_7c8f5051` of `mcp.find/it`, `t_1st` of `1st`.
 
-        Args:
-            name: A name that is not of this form, or that was used.
-            attempt: How many derived names were used before.
+        `attempt` is the number of derived names that were used before.
         """
         if not attempt and _VALID.fullmatch(name) and self.fits(f"{_LETTER}{name}"):
             return f"{_LETTER}{name}"
@@ -917,7 +852,7 @@ class ToolNames:
         """The given name for a sent one; a name that was not sent stays unchanged, and the consumer refuses it.
 
         Models put the namespace of their own format before a name: Gemini `default_api:`, Kimi and gpt-oss
-        `functions.`. It is taken off where a sent name remains.
+        `functions.`. It is removed if a sent name remains.
         """
         given = self._given.get(name)
         if given is None:
