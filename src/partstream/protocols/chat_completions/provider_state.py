@@ -1,4 +1,29 @@
-"""Reads the thinking of an answer from its several fields (docs/wires/chat-completions.md#thinking-fields)."""
+"""Reads the thinking of a response, and carries it into the next request.
+
+:class:`Thinking` reads thinking from the field of each server (docs/wires/chat-completions.md#thinking-fields), and
+:class:`CarriedState` collects the state for the next request. Reasoning goes back in the field in which it came: some
+servers refuse the wrong field, others a missing one (docs/wires/chat-completions.md#sending-reasoning-back). So each
+item names its field. The items of one response are, in order, in the metadata of its thinking
+(:data:`partstream.conversation.provider_state.ITEMS`), and come back in requests to the same upstream and model. They
+have `"type": "message-field"` and one of these forms:
+
+- `{"field": NAME, "text": TEXT}`: a text field of the assistant's message, such as `reasoning_content`, `reasoning`,
+  `reasoning_text` or Copilot's `reasoning_opaque`; the text may be empty. NAME is `content` for thinking in tags at the
+  beginning of the content: the text with its tags, as it came.
+- `{"reasoning_details": [ENTRY, ...]}`: the entries of OpenRouter and MiniMax, merged, in order.
+- `{"thinking_blocks": [BLOCK, ...]}`: LiteLLM's signed blocks, merged, in order.
+- `{"content_parts": [PART, ...]}`: Mistral's parts of the type `thinking`, which precede the text.
+- `{"toolCallId": ID, "extra_content": {}}`: Gemini's signature of the call with the server's id; without an id, that of
+  the message.
+
+An item may continue the one before it: a response goes on after its first thinking was emitted, and an emitted item
+cannot change. :func:`joined_items` joins the items of one message. Servers accept lists only as they made them, so
+deltas of one entry are merged (:class:`MergedEntries`), and other entries stay apart and in order.
+
+State of other protocols, and the name of its server, is sealed into an entry of `reasoning_details`, which only this
+code reads: clients return every entry as it came, as OpenRouter requires
+(docs/wires/chat-completions.md#reasoning-details).
+"""
 
 from __future__ import annotations
 
@@ -20,11 +45,7 @@ if TYPE_CHECKING:
     from partstream.protocols.provider_state import OpaqueState
 
 
-# ---- reasoning details ----
-# Merges the entries of `reasoning_details` and of `thinking_blocks`, which stream as deltas.
-#
-# A server takes the list back only as it made it: so consecutive entries that continue each other become one, and all
-# others stay apart and in order.
+# ---- Lists that stream as deltas ----
 
 DETAIL_TEXTS: Final[Mapping[str, str]] = {"reasoning.text": "text", "reasoning.summary": "summary"}
 """The field of an entry's text by the type of the entry; entries of other types, such as encrypted ones, are whole."""
@@ -38,12 +59,8 @@ _IDENTITY: Final = ("index", "id")
 
 
 class MergedEntries:
-    """A list of entries that grows by deltas.
-
-    Args:
-        texts: The field of an entry's text by the entry's type.
-        sealed_by: The field that ends an entry: nothing continues an entry that has it. None where nothing ends one.
-    """
+    """A list of entries that grows by deltas. `texts` names the text field of each type of entry; no delta continues an
+    entry with the field `sealed_by`."""
 
     __slots__ = ("_entries", "_pieces", "_said", "_sealed_by", "_texts")
 
@@ -59,7 +76,7 @@ class MergedEntries:
         return bool(self._entries)
 
     def add(self, entry: Mapping[str, Any]) -> str:
-        """Takes the next entry; returns the piece of text that it adds."""
+        """Adds the next entry; returns the piece of text that it adds."""
         name = self._text_field(entry)
         said = None if name is None else entry.get(name)
         piece = said if isinstance(said, str) else ""
@@ -76,7 +93,7 @@ class MergedEntries:
         return piece
 
     def take(self) -> list[dict[str, Any]]:
-        """The entries so far; what comes next begins a new list."""
+        """The entries so far; the next entry begins a new list."""
         self._close()
         taken, self._entries = self._entries, []
         return taken
@@ -124,25 +141,7 @@ def _merged(merged: MergedEntries, entries: Iterable[Mapping[str, Any]]) -> list
     return merged.take()
 
 
-# ---- carried items ----
-# What a server wants back of its answer: the shape of the items that carry it through the conversation.
-#
-# Reasoning goes back in the field in which it came: some servers refuse the wrong field, others a missing one
-# (docs/wires/chat-completions.md#sending-reasoning-back). So each item names the field. The items of one answer are,
-# in order, in the metadata of its thinking (:data:`partstream.conversation.provider_state.ITEMS`) and come back in
-# requests to the same upstream and model as :class:`partstream.conversation.turns.Reasoning`. They have `"type":
-# "message-field"` and one of these forms::
-#
-# {"field": NAME, "text": TEXT}              a text field of the assistant's message, such as `reasoning_content`,
-# `reasoning`, `reasoning_text` or Copilot's `reasoning_opaque`; the text may be empty. NAME is `content` for thinking
-# that stood in tags at the beginning of the content: the text with its tags, as it came {"reasoning_details": [ENTRY,
-# ...]}        the entries of OpenRouter and MiniMax, merged, in order {"thinking_blocks": [BLOCK, ...]}
-# LiteLLM's signed blocks, merged, in order {"content_parts": [PART, ...]}             Mistral's parts of the type
-# `thinking`, which stand before the text {"toolCallId": ID, "extra_content": {}}    Gemini's signature of the call
-# with this id, as the server knows it {"extra_content": {}}                      the same of the message
-#
-# An item may continue the one before it: an answer goes on after its first thinking was handed out, and what was
-# handed out cannot be changed. :func:`joined_items` joins them to what one message holds.
+# ---- Carried state ----
 
 ITEM_TYPE: Final = "message-field"
 """The type of every item: it belongs to its message, not to the piece that follows, and stays where none does."""
@@ -158,13 +157,13 @@ CONTENT: Final = "content"
 
 @dataclass(frozen=True, slots=True)
 class CarriedMessage:
-    """What one message of the assistant takes back.
+    """The state that goes back with one message of the assistant.
 
     Attributes:
-        fields: The texts by the names of their fields; `content` is what stands before the message's own text.
-        details: The list for `reasoning_details`, whole and in order; empty where there is none.
+        fields: The texts by the names of their fields; `content` precedes the message's own text.
+        details: The list for `reasoning_details`, whole and in order.
         blocks: The list for `thinking_blocks`.
-        parts: The parts that stand before the content.
+        parts: The parts before the content.
         extra: The object for `extra_content` of the message.
         extra_of_calls: The object for `extra_content` of each call, by the server's id of the call.
     """
@@ -178,7 +177,7 @@ class CarriedMessage:
 
 
 def joined_items(items: Iterable[Mapping[str, Any]]) -> CarriedMessage:
-    """What the items of one message mean together; items of other protocols' forms mean nothing."""
+    """The joined items of one message; items in the forms of other protocols are ignored."""
     fields: dict[str, str] = {}
     lists: dict[str, list[Any]] = {REASONING_DETAILS: [], THINKING_BLOCKS: [], CONTENT_PARTS: []}
     extra: dict[str, Any] = {}
@@ -207,23 +206,8 @@ def joined_items(items: Iterable[Mapping[str, Any]]) -> CarriedMessage:
     )
 
 
-# ---- carried state ----
-# Collects what one answer gives for the next request (docs/wires/chat-completions.md#sending-reasoning-back).
-
-_NOT_CARRIED: Final = f"reasoning (more than {MOST_ITEMS} items of one answer, or no JSON)"
-
-
 class CarriedState:
-    """What one answer leaves for the next request; only thinking parts can carry it.
-
-    Args:
-        mode: What becomes of thinking.
-
-    Attributes:
-        wanted: Whether anything is carried.
-        details: The entries of `reasoning_details`.
-        blocks: The blocks of `thinking_blocks`.
-    """
+    """The state of one response for the next request; only thinking parts can carry it, so nothing else is `wanted`."""
 
     __slots__ = ("_extra", "_extra_of_calls", "_items", "_parts", "_texts", "blocks", "details", "wanted")
 
@@ -242,23 +226,23 @@ class CarriedState:
         return self._texts.setdefault(field, [])
 
     def add_part(self, thought: str) -> None:
-        """Takes a piece of one of Mistral's parts of thinking."""
+        """Adds a piece of one of Mistral's parts of thinking."""
         self._parts.append(thought)
 
     def add_extra(self, extra: Mapping[str, Any], call_id: str | None = None) -> None:
-        """Takes an `extra_content` of the message or of a call."""
+        """Adds an `extra_content` of the message or of a call."""
         if call_id is None:
             self._extra |= extra
         else:
             self._extra_of_calls[call_id] = extra
 
-    def hand_out(self, outputs: list[StreamOutput]) -> None:
-        """Emits the items that have come since the last time, with all before them; nothing where there are none."""
+    def emit(self, outputs: list[StreamOutput]) -> None:
+        """Emits the items if any has come since the last time, with all items before them."""
         items = self._new_items()
         if not (items and self.wanted):
             return
         if len(self._items) + len(items) > MOST_ITEMS or not is_json(items):
-            outputs.append(Unmapped(_NOT_CARRIED, items[0]))
+            outputs.append(Unmapped(f"reasoning (more than {MOST_ITEMS} items of one answer, or no JSON)", items[0]))
             return
         self._items += ({"type": ITEM_TYPE, **item} for item in items)
         outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
@@ -266,7 +250,7 @@ class CarriedState:
     def _new_items(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = []
         details = self.details.take()
-        # A block without a signature is of no use to whoever made it; its text is that of the field beside it.
+        # A block without a signature is useless to its server; its text is that of the field beside it.
         blocks = [one for one in self.blocks.take() if one.get("type") != "thinking" or one.get("signature")]
         if details:
             items.append({REASONING_DETAILS: details})
@@ -292,7 +276,7 @@ SAID_BESIDE: Final = frozenset({"reasoning", "reasoning_content"})
 """The fields that say the text of `reasoning_details` or `thinking_blocks` again: with the list they are not sent."""
 
 
-# ---- thinking ----
+# ---- Thinking ----
 
 REASONING_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "cot_summary", "thinking")
 """The fields of text, in the order in which the first that is not empty is taken: some servers fill two alike.
@@ -307,21 +291,15 @@ REASONING_LISTS: Final = ("reasoning_details", "thinking_blocks")
 STATE_FIELDS: Final = ("reasoning_opaque", "cot_id", "signature")
 """The fields of state that go back beside a text field, as they came."""
 
-_INNER: Final = ("text", "content", "summary")
-"""Where an object in place of a text holds it."""
-
 
 class Thinking:
-    """The thinking of one answer.
-
-    Args:
-        options: Whether it is shown.
+    """The thinking of one response.
 
     Attributes:
-        state: What the server wants back.
+        state: The state that goes back.
         field: The field that was shown last, or None.
-        is_open: Whether thinking was the last thing that was said.
-        said: What was emitted of it.
+        is_open: Whether the last output was thinking.
+        said: The emitted text.
         empty_field: The first field of thinking that came and was empty, or None.
     """
 
@@ -337,7 +315,7 @@ class Thinking:
         self.empty_field: str | None = None
 
     def read(self, delta: Wire, outputs: list[StreamOutput]) -> None:
-        """Shows the thinking of a delta once, in whichever of its fields it stands."""
+        """Shows the thinking of a delta once, whichever of its fields hold it."""
         field, said = self._text_of(delta, outputs)
         detailed = "".join([self.state.details.add(one) for one in objects(delta, "reasoning_details")])
         blocked = "".join([self.state.blocks.add(one) for one in objects(delta, "thinking_blocks")])
@@ -360,13 +338,7 @@ class Thinking:
             self.show(missing, outputs, self.state.pieces(field))
 
     def show(self, thought: str, outputs: list[StreamOutput], kept: list[str] | None = None) -> None:
-        """Emits a piece of thinking.
-
-        Args:
-            thought: The piece.
-            outputs: Where it goes.
-            kept: Where it is kept for the server, or None.
-        """
+        """Emits a piece of thinking, and adds it to `kept` for the server."""
         self.is_open = True
         self.said.add(thought)
         if kept is not None and self.state.wanted:
@@ -375,15 +347,15 @@ class Thinking:
             outputs.append(thinking_part(thought))
 
     def close(self, outputs: list[StreamOutput]) -> None:
-        """Text follows. The first time, what the server wants back goes out with the thinking that it belongs to."""
+        """Text follows. The first time, the state is emitted with the thinking that it belongs to."""
         if self.is_open:
             self.is_open = False
             if not self._closed_once:
                 self._closed_once = True
-                self.state.hand_out(outputs)
+                self.state.emit(outputs)
 
     def finish(self, outputs: list[StreamOutput], *, has_calls: bool) -> None:
-        """The answer ends, or its calls follow: hands out what came late.
+        """The response ends, or its calls follow: emits state that came late.
 
         A field of thinking that stayed empty goes back only with calls: DeepSeek refuses a turn with calls without it
         (docs/wires/chat-completions.md#sending-reasoning-back).
@@ -391,7 +363,7 @@ class Thinking:
         if has_calls and self.empty_field is not None and self.said.is_empty:
             self.state.pieces(self.empty_field)
         self.is_open = False
-        self.state.hand_out(outputs)
+        self.state.emit(outputs)
 
     def _text_of(self, delta: Wire, outputs: list[StreamOutput]) -> tuple[str | None, str]:
         """The first field of thinking that is not empty, and its text; None and an empty text where there is none."""
@@ -408,32 +380,20 @@ class Thinking:
 
 
 def _said(value: Any) -> str | None:
-    """The text of a field of thinking; None where it holds none."""
+    """The text of a field of thinking, or of an object in its place; None without a text."""
     if isinstance(value, dict):
-        value = next((value[name] for name in _INNER if isinstance(value.get(name), str)), None)
+        value = next((value[name] for name in ("text", "content", "summary") if isinstance(value.get(name), str)), None)
     return value if isinstance(value, str) else None
 
 
-# ---- sealed state ----
-# The state of thinking that this wire has no field for, in an entry of `reasoning_details`.
-#
-# Clients give back every entry as it came, as OpenRouter requires (docs/wires/chat-completions.md#reasoning-details).
-# So the state of other protocols, and who gave it, are in an entry of their own, which no server but ours reads.
-
-_ENCRYPTED: Final = "reasoning.encrypted"
-_FORMAT: Final = "partstream"
-"""What the entry says of its form, in place of the makers that OpenRouter names."""
+# ---- State of other protocols ----
 
 
 def sealed_entry(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The entry that carries an item; None if JSON has no form for it.
-
-    Args:
-        item: The item, or None where the metadata lists none.
-        metadata: The metadata that it stands in.
-    """
+    """The entry that carries an item and the metadata around it; None if JSON has no form for them."""
     sealed = seal_state(item, beside_items(metadata))
-    return None if sealed is None else {"type": _ENCRYPTED, "data": sealed, "format": _FORMAT}
+    # In `format`, OpenRouter names the makers of its entries.
+    return None if sealed is None else {"type": "reasoning.encrypted", "data": sealed, "format": "partstream"}
 
 
 def read_sealed(entry: Mapping[str, Any]) -> OpaqueState | None:

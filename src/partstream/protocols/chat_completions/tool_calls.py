@@ -1,6 +1,9 @@
-"""Hands the calls of an answer out: at its end, once each, in the order of their opening.
+"""Assembles the tool calls of a response, and returns each once, at the end, in the order of their opening.
 
-Not before: arguments that parse may still grow (docs/wires/chat-completions.md#when-a-call-is-whole).
+Not before: arguments that parse may still grow (docs/wires/chat-completions.md#when-a-call-is-whole). A delta names its
+call by an id or an index, by both or by neither, and real servers repeat, change and omit both;
+:class:`OpenCalls` finds the call by the rules of docs/wires/chat-completions.md#which-call-a-delta-means. Where neither
+tells calls apart, it matters whether the arguments so far are a whole object (:class:`OpenJson`).
 """
 
 from __future__ import annotations
@@ -20,19 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-# ---- open json ----
-# Tells whether a JSON object that arrives in pieces has come to its end, in one pass over its characters.
-
 _SIGNS: Final = re.compile(r'[\\"{}\[\]]')
 _STEP: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
 class OpenJson:
-    """The pieces of a JSON text, and how deep the last one ends.
-
-    Attributes:
-        pieces: All pieces; whoever appends to it asks :attr:`is_complete` only where it matters.
-    """
+    """The pieces of a JSON object; finds its end in one pass over the characters, when :attr:`is_complete` is read."""
 
     __slots__ = ("_depth", "_in_string", "_read", "_skips", "_was_open", "pieces")
 
@@ -79,19 +75,11 @@ class OpenJson:
                 self._was_open = True
 
 
-# ---- call deltas ----
-# Finds the tool call that a delta means, by the rules of docs/wires/chat-completions.md#which-call-a-delta-means.
-
-
 class CallDelta:
     """One element of `tool_calls`.
 
-    Attributes:
-        id: The call's id, or None: several servers send `""`.
-        index: The call's place as the server counts it, or None.
-        name: The tool's name, or None.
-        arguments: A piece of the arguments as text, or all of them as an object; None where there are none.
-        extra: What a server wants back with the call, such as Gemini's signature; or None.
+    `arguments` are a piece of text, all arguments as an object, or None. `extra` goes back with the call, such as
+    Gemini's signature. Several servers send `""` for a missing id.
     """
 
     __slots__ = ("arguments", "extra", "id", "index", "name")
@@ -114,15 +102,12 @@ class CallDelta:
 
 
 class OpenCall:
-    """A call that arrives.
+    """A call that arrives; the first id and the first name count.
 
     Attributes:
-        id: The id that came first, or None.
-        name: The name that came first, or None.
         json: The pieces of the arguments.
-        whole: The arguments as an object or a list, where a server sends them so; it replaces the pieces.
-        extra: What the server wants back with the call, or None.
-        is_named_again: Whether the last delta said a name of a call that has one and whose arguments are complete.
+        whole: The arguments as an object or a list, if a server sends them so; it replaces the pieces.
+        is_named_again: Whether the last delta named a call that had a name and complete arguments.
     """
 
     __slots__ = ("extra", "id", "is_named_again", "json", "name", "whole")
@@ -137,26 +122,26 @@ class OpenCall:
 
     @property
     def is_complete(self) -> bool:
-        """Whether what came of the arguments is a whole object; more may follow all the same."""
+        """Whether the arguments so far are a whole object; more may follow all the same."""
         return self.whole is not None or self.json.is_complete
 
     @property
     def is_begun(self) -> bool:
-        """Whether anything of the arguments came."""
+        """Whether any of the arguments came."""
         return self.whole is not None or self.json.is_begun
 
     @property
     def arguments(self) -> Any:
-        """All that came of the arguments: a text, or what a server sends in place of one."""
+        """The arguments so far: a text, or the server's value in place of one."""
         return self.json.text if self.whole is None else self.whole
 
     def replace(self, delta: CallDelta) -> None:
-        """Takes the whole call in place of what came of its arguments."""
+        """Reads the whole call, which replaces the arguments so far."""
         self.json, self.whole = OpenJson(), None
         self.take(delta)
 
     def take(self, delta: CallDelta) -> None:
-        """Adds what a delta says. A name is said once: servers repeat it, and none was seen to split it."""
+        """Adds a delta. A name comes whole: servers repeat it, and no observed server splits it."""
         self.is_named_again = delta.name is not None and self.name is not None and self.is_complete
         self.id = self.id or delta.id
         self.name = self.name or delta.name
@@ -186,7 +171,7 @@ class OpenCall:
 
 
 class OpenCalls:
-    """All calls of one answer in the order of their opening."""
+    """All calls of one response in the order of their opening."""
 
     __slots__ = ("_by_id", "_by_index", "calls")
 
@@ -197,20 +182,15 @@ class OpenCalls:
 
     def take(self, delta: CallDelta) -> OpenCall:
         """Adds a delta to the call that it means, and returns the call."""
-        call = self._find(delta)
+        return self.add(self._find(delta), delta)
+
+    def add(self, call: OpenCall | None, delta: CallDelta) -> OpenCall:
+        """Adds a delta to a call, None for a new one, and returns the call."""
         if call is None:
-            return self.open(delta)
-        return self._add(call, delta)
-
-    def open(self, delta: CallDelta) -> OpenCall:
-        """Opens a new call with a delta, and returns it."""
-        call = OpenCall()
-        self.calls.append(call)
-        if delta.index is not None:
-            self._by_index[delta.index] = call
-        return self._add(call, delta)
-
-    def _add(self, call: OpenCall, delta: CallDelta) -> OpenCall:
+            call = OpenCall()
+            self.calls.append(call)
+            if delta.index is not None:
+                self._by_index[delta.index] = call
         if delta.id is not None:
             self._by_id[delta.id] = call
         call.take(delta)
@@ -247,24 +227,8 @@ class OpenCalls:
         return call if delta.name is None and not call.is_complete else None
 
 
-# ---- tool calls ----
-
-_FUNCTIONS: Final = frozenset({None, "function"})
-_DIGITS: Final = 24
-_DECODER: Final = json.JSONDecoder()
-_BLANKS: Final = re.compile(r"\s*")
-_NAMELESS: Final = "tool_calls (arguments of no call)"
-
-
 class CompleteCall(NamedTuple):
-    """A call that is ready to be handed out.
-
-    Attributes:
-        call_id: The server's id; one of ours where it gave none.
-        name: The tool.
-        input: The arguments.
-        extra: What the server wants back with the call, or None.
-    """
+    """A call that is ready to be emitted; without an id of the server, the id is one of ours."""
 
     call_id: str
     name: str
@@ -273,7 +237,7 @@ class CompleteCall(NamedTuple):
 
 
 class ToolCalls:
-    """The calls of one answer."""
+    """The calls of one response."""
 
     __slots__ = ("_counted", "_open")
 
@@ -287,13 +251,15 @@ class ToolCalls:
         return bool(self._open.calls)
 
     def delta(self, wires: Iterable[Wire], outputs: list[StreamOutput]) -> OpenCall | None:
-        """Takes the elements of one `tool_calls`; returns the last call that they went to."""
+        """Reads the elements of one `tool_calls`; returns the last call that they belong to."""
         call = None
         for wire in wires:
-            if identifier(wire, "type") in _FUNCTIONS or mapping(wire, "function"):
+            kind = identifier(wire, "type")
+            if kind in {None, "function"} or mapping(wire, "function"):
                 call = self._open.take(CallDelta(wire))
-            else:
-                self._count(wire, outputs)
+            elif not self._counted:  # a tool that is no function: no request of ours offers any
+                self._counted = True
+                outputs.append(Unmapped(f"tool_calls:{kind}", wire))
         return call
 
     def at(self, place: int) -> OpenCall | None:
@@ -301,7 +267,7 @@ class ToolCalls:
         return self._open.at(place)
 
     def message(self, wires: Iterable[Wire], outputs: list[StreamOutput]) -> None:
-        """Takes the whole calls of a message, except for those that deltas brought."""
+        """Reads the whole calls of a message, except for those that deltas brought."""
         had = list(self._open.calls)
         said = {_content(call.name, call.arguments) for call in had}
         for wire in wires:
@@ -310,7 +276,7 @@ class ToolCalls:
             if known is None and had and _content(delta.name, delta.arguments) in said:
                 continue
             if known is None:
-                self._open.open(delta)
+                self._open.add(None, delta)
             elif known in had and not known.is_complete:
                 known.replace(delta)
 
@@ -319,8 +285,8 @@ class ToolCalls:
 
         Args:
             response_id: The server's id of the response, or None: ids of ours differ by it.
-            is_cut: Whether a limit or a filter ended the answer: then no arguments at all are not yet `{}`.
-            outputs: Where arguments are counted that belong to no call.
+            is_cut: Whether a limit or a filter ended the response: then no arguments at all are not yet `{}`.
+            outputs: Gets arguments that belong to no call, as unmapped.
 
         Raises:
             ToolArgumentsError: One of them is not whole.
@@ -329,7 +295,7 @@ class ToolCalls:
         taken: set[str] = set()
         for number, call in enumerate(self._open.calls):
             if call.name is None and any(one.name for one in self._open.calls):
-                outputs.append(Unmapped(_NAMELESS, {"arguments": call.arguments}))
+                outputs.append(Unmapped("tool_calls (arguments of no call)", {"arguments": call.arguments}))
                 continue
             value = _read(call.arguments, is_cut=is_cut)
             if call.name is None or value is None:
@@ -337,21 +303,18 @@ class ToolCalls:
                 raise ToolArgumentsError(
                     call_id=call.id, name=call.name, arguments=str(call.arguments), expected=expected
                 )
-            call_id = call.id or _own_id(response_id, number, call)
+            call_id = call.id
+            if call_id is None:  # an id that no call of another response has, as far as responses differ at all
+                said = json.dumps([response_id, number, call.name, str(call.arguments)]).encode()
+                call_id = f"call_{hashlib.sha256(said).hexdigest()[:24]}"
             if call_id not in taken:
                 taken.add(call_id)
                 complete.append(CompleteCall(call_id, call.name, value, call.extra))
         return complete
 
-    def _count(self, wire: Wire, outputs: list[StreamOutput]) -> None:
-        """Counts calls of tools that are no functions: no request of ours offers any."""
-        if not self._counted:
-            self._counted = True
-            outputs.append(Unmapped(f"tool_calls:{identifier(wire, 'type') or 'unknown'}", wire))
-
 
 def _read(arguments: Any, *, is_cut: bool) -> dict[str, Any] | None:
-    """The object that arguments are, or None where they are none."""
+    """The object in the arguments, or None without one."""
     values = _values(arguments) if isinstance(arguments, str) else [arguments]
     if not values and isinstance(arguments, str) and not arguments.strip():
         return None if is_cut else {}
@@ -363,33 +326,28 @@ def _read(arguments: Any, *, is_cut: bool) -> dict[str, Any] | None:
 
 
 def _values(text: str) -> list[Any]:
-    """The JSON values of a text, one after the other, because servers say a call twice; none where it is no JSON."""
+    """The JSON values of a text, because some servers send a call twice; none if it is no JSON."""
     if nests_too_deeply(text):
         return []
     try:
         return [loads(text)]
     except JSONDecodeError:
         pass
+    decoder, blanks = json.JSONDecoder(), re.compile(r"\s*")
     values: list[Any] = []
     place = 0
     try:
         while place < len(text):
-            value, place = _DECODER.raw_decode(text, place)
+            value, place = decoder.raw_decode(text, place)
             values.append(value)
-            blanks = _BLANKS.match(text, place)
-            place = place if blanks is None else blanks.end()
+            gap = blanks.match(text, place)
+            place = place if gap is None else gap.end()
     except (ValueError, RecursionError):
         return []
     return values
 
 
 def _content(name: str | None, arguments: Any) -> tuple[str | None, str | bytes]:
-    """What two calls of the same tool with the same arguments have in common, however their JSON is written."""
+    """The key of calls of the same tool with the same arguments, however their JSON is written."""
     value = _read("" if arguments is None else arguments, is_cut=False)
     return name, str(arguments) if value is None else canonical_json(value)
-
-
-def _own_id(response_id: str | None, number: int, call: OpenCall) -> str:
-    """An id for a call without one, which no call of another answer has as far as the answers differ at all."""
-    said = json.dumps([response_id, number, call.name, str(call.arguments)]).encode()
-    return f"call_{hashlib.sha256(said).hexdigest()[:_DIGITS]}"
