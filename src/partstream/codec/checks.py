@@ -1,8 +1,9 @@
-"""The gate for numbers from outside: a number that is not finite or not within its limits is unknown.
+"""Checks of values from outside: numbers, arguments of public constructors, and objects with an interface of ours.
 
-Upstreams, providers, settings and files are other people's: JSON lets them write `1e999`, Python reads `NaN` too, and
-headers hold any text. Beyond these limits floats overflow, SQLite refuses integers (64 bits) and the JSON-RPC peer
-refuses the whole message. Pure functions; whoever calls them says what was dropped.
+Upstreams, providers, settings and files may hold any number: JSON allows `1e999`, Python reads `NaN` too, and headers
+hold any text. A number that is not finite or not within its limits is unknown. Beyond these limits floats overflow,
+SQLite refuses integers (64 bits) and the JSON-RPC peer refuses the whole message. Pure functions; their callers report
+dropped values.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final, NoReturn, TypeVar
 
 from partstream.errors import CallerError, UnexpectedValueError
 
-# ---- numbers ----
+# ---- Numbers ----
 
 MOST_TOKENS: Final = 10**9
 """The most tokens of a request, an answer or a limit; servers without a limit report larger numbers."""
@@ -80,8 +81,7 @@ def _shown(number: float) -> str:
     return f"an integer of {number.bit_length()} bits" if isinstance(number, int) and number >= 2**64 else f"{number}"
 
 
-# ---- arguments ----
-# Checks the arguments of public constructors: says what was got, where, and what was expected. Knows no class.
+# ---- Arguments: an error names the value, its place, and the expected value ----
 
 T = TypeVar("T")
 
@@ -195,8 +195,7 @@ def described(value: object) -> str:
     return f"{value!r} ({type(value).__name__})" if isinstance(value, int | float) else type(value).__name__
 
 
-# ---- kinds ----
-# Tells whether an object has what an interface of ours asks for; quickly, because it is asked for every answer.
+# ---- Interfaces, checked fast because each response checks some ----
 
 _Kind = TypeVar("_Kind")
 

@@ -1,4 +1,10 @@
-"""What a JSON text says before it breaks off: it tells what a stream is that was cut in its first event."""
+"""The only module that reads and writes JSON text: with msgspec if it is installed, else with the standard library.
+
+The library is chosen once, at import. msgspec reads about five times faster, but refuses lone surrogates, which real
+servers send when they cut UTF-16 text; the standard library reads the texts that msgspec refuses.
+:func:`make_event_decoder` decodes the few fields of frequent events. :func:`begun_object` reads the beginning of a cut
+JSON text, which shows the kind of a stream that was cut in its first event.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +21,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-# ---- json codec ----
-# The only module that reads and writes JSON text: with msgspec if it is installed, else with the standard library.
-#
-# The library is chosen once, at import. msgspec reads about five times faster, but refuses lone surrogates, which
-# real servers send when they cut UTF-16 text; the standard library reads the texts that msgspec refuses.
 
 MOST_LEVELS: Final = 256
 """The most levels of objects and lists in an event, and in a JSON text that an event holds.
@@ -287,12 +287,12 @@ def loads(data: bytes | str) -> Any:
 _decode: Callable[[bytes | str], Any] = json.loads if _msgspec is None else _msgspec.json.Decoder().decode
 
 
-# ---- begun json ----
+# ---- A JSON text that was cut ----
 
 _SIGNS: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]', re.DOTALL)
 _CLOSES: Final = {"{": "}", "[": "]"}
 _MOST: Final = 65536
-"""Characters that are looked at: the kind of an event stands at its beginning."""
+"""The characters that are read: the kind of an event is at its beginning."""
 
 
 def begun_object(data: bytes) -> dict[str, Any] | None:
@@ -343,8 +343,7 @@ def _is_hidden(part: str) -> bool:
     return (len(inner) - len(inner.rstrip("\\"))) % 2 == 1
 
 
-# ---- json values ----
-# Finds the place in a value that JSON cannot represent; knows neither parts nor rules.
+# ---- Values that JSON cannot represent ----
 
 MAX_DEPTH: Final = 500
 """The most levels that objects and arrays may nest: far above any real argument, and below Python's own limits."""

@@ -1,9 +1,9 @@
 """Removes secrets from texts, in whichever form a server repeats them.
 
 A server that refuses a key may quote it: plain, escaped for JSON (`\\/`, `\\u0026`), for a URL (`%2F`) or for HTML
-(`&amp;`), several of them inside each other, or in base64 or hexadecimal digits, alone or behind a user name. So a text
-is searched as it is, and again with its escapes decoded, until nothing is left to decode; what is found there is hidden
-where it stands in the text itself.
+(`&amp;`), several of them nested, or in base64 or hexadecimal digits, alone or after a user name. So a text is searched
+unchanged, and again with its escapes decoded, until nothing is left to decode (:func:`decoded_views`). A secret that is
+found in a decoded text is hidden at its place in the original text (:class:`DecodedText`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 HIDDEN: Final = "***"
-"""What stands in the place of a secret."""
+"""The replacement of a secret."""
 
 _NAMES_OF_SECRETS: Final = re.compile(r"auth|cookie|credential|key|pass|secret|sig|token", re.IGNORECASE)
 _RATE_LIMIT: Final = re.compile(r"rate-?limit", re.IGNORECASE)
@@ -31,7 +31,7 @@ _SHORTEST_ENCODED: Final = 8
 """Characters of a secret whose encoded and cut-off forms are searched: those of a shorter one would be found in words.
 """
 _MOST_DECODINGS: Final = 4
-"""A text with escapes inside of escapes inside of escapes inside of escapes says nothing to a reader."""
+"""No reader understands a text with escapes nested more often."""
 
 _ESCAPES: Final = re.compile(
     r"""
@@ -63,7 +63,7 @@ _CUT_ENDS: Final = tuple(
     re.compile(rf"{half_an_escape}[\"'`….\s\\]*\Z")
     for half_an_escape in ("", r"%(?:25)*[0-9a-fA-F]?", r"\\+u?x?[0-9a-fA-F]{0,3}", r"&[#0-9A-Za-z]{0,6}")
 )
-"""What stands behind a text that was cut: half an escape, quotation marks, dots."""
+"""The ends of a text that was cut: half an escape, quotation marks, dots."""
 _LONGEST_CUT_END: Final = 24
 
 
@@ -138,12 +138,7 @@ class DecodedText(NamedTuple):
 
 
 class Redactor:
-    """Removes a set of secrets from texts.
-
-    Args:
-        secrets: The secrets; empty ones are left out.
-        hidden: What stands in the place of a secret.
-    """
+    """Removes a set of secrets from texts; `hidden` replaces each of them."""
 
     __slots__ = ("_hidden", "_secrets", "_wanted")
 
@@ -165,7 +160,7 @@ class Redactor:
         return self._secrets.issuperset(filter(None, secrets))
 
     def with_more(self, secrets: Iterable[str]) -> Redactor:
-        """A redactor of these secrets too."""
+        """A redactor that also knows these secrets."""
         return self if self.knows(secrets := [*secrets]) else Redactor(self._secrets.union(secrets), self._hidden)
 
     def redact(self, text: str) -> str:
@@ -182,11 +177,11 @@ class Redactor:
         return "".join((*pieces, text[end:])) if pieces else text
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where the secrets stand in a text: the first character of each, and the one behind its last."""
+        """The places of the secrets in a text: the first character of each, and the one after its last."""
         return iter(sorted(self._spans(text))) if self._secrets else iter(())
 
     def redact_bytes(self, data: bytes) -> bytes:
-        """The same of bytes, which need not be text."""
+        """Like :meth:`redact`, for bytes that may not be valid UTF-8."""
         if not self._secrets:
             return data
         text = data.decode(errors="surrogateescape")
@@ -194,12 +189,7 @@ class Redactor:
         return data if redacted is text else redacted.encode(errors="surrogateescape")
 
     def mask_bytes(self, data: bytes, mask: bytes = b"R") -> bytes:
-        """The same bytes with a mask in the place of each byte of a secret: no length and no place changes.
-
-        Args:
-            data: The bytes, which need not be text.
-            mask: One byte.
-        """
+        """The bytes with a mask (one byte) in the place of each byte of a secret: no length and no place changes."""
         if not self._secrets:
             return data
         text = data.decode(errors="surrogateescape")
@@ -214,11 +204,8 @@ class Redactor:
         return b"".join((*pieces, text[end:].encode(errors="surrogateescape"))) if pieces else data
 
     def may_go_on(self, data: bytes) -> bool:
-        """Whether bytes end in what may be the beginning of a secret, so that what follows them has to be seen first.
-
-        Args:
-            data: The bytes, which need not be text. The first character of a secret at their end is enough.
-        """
+        """Whether bytes may end in the beginning of a secret, even its first character, so that the next bytes have to
+        be seen first."""
         text = data.decode(errors="surrogateescape")
         for level in range(_MOST_DECODINGS + 1):
             wanted = self._wanted_at(level)
@@ -248,31 +235,25 @@ class Redactor:
         return value
 
     def _spans(self, text: str) -> Iterator[_Span]:
-        """Where secrets stand in the text."""
+        """The places of secrets in the text."""
         yield from self._wanted_at(0).spans(text)
         for level, view in enumerate(decoded_views(text), start=1):
             for found in self._wanted_at(level).spans(view.text):
                 yield _Span(*view.before(*found))
 
     def _wanted_at(self, level: int) -> _Wanted:
-        """What is searched in a text that was decoded so often: an escape in a secret itself is decoded with it."""
+        """The forms to search in a text that was decoded so often: an escape in a secret itself is decoded with it."""
         while level >= len(self._wanted):
             self._wanted.append(_Wanted.of(map(_decoded, self._wanted[-1].plain)))
         return self._wanted[level]
 
 
 class _Wanted(NamedTuple):
-    """The forms of the secrets that are searched in one view.
-
-    Attributes:
-        plain: The secrets.
-        base64: What any base64 text with a secret in it holds, in the alphabet of RFC 4648 section 4.
-        lower: The secrets in small letters, alone and in hexadecimal digits.
-    """
+    """The forms of the secrets that are searched in one view."""
 
     plain: tuple[str, ...]
-    base64: tuple[str, ...]
-    lower: tuple[str, ...]
+    base64: tuple[str, ...]  # the common part of all base64 texts with a secret, in the alphabet of RFC 4648 section 4
+    lower: tuple[str, ...]  # in small letters, alone and in hexadecimal digits
 
     @classmethod
     def of(cls, secrets: Iterable[str]) -> _Wanted:
@@ -285,7 +266,7 @@ class _Wanted(NamedTuple):
         )
 
     def spans(self, text: str) -> Iterator[_Span]:
-        """Where the secrets stand in a view."""
+        """The places of the secrets in a view."""
         for secret in self.plain:
             yield from _found(secret, text)
             yield from _found_cut(secret, text)
@@ -299,7 +280,7 @@ class _Wanted(NamedTuple):
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether a header or a field of a query holds a secret by its name; one of any other name may hold one too."""
+    """Whether the name of a header or of a query field announces a secret; other fields may hold one too."""
     return _NAMES_OF_SECRETS.search(name) is not None
 
 
@@ -323,7 +304,7 @@ def _hidden_value(value: str) -> str:
 
 
 def secrets_in_header(value: str) -> Iterator[str]:
-    """What of a header's value may be a secret: all of it, what follows its scheme, and what that says in base64."""
+    """The possible secrets in a header's value: all of it, the part after the scheme, and its base64 content."""
     yield value
     scheme, _, rest = value.rpartition(" ")
     if not scheme:
@@ -358,7 +339,7 @@ def _found(wanted: str, text: str) -> Iterator[_Span]:
 
 
 def _found_cut(wanted: str, text: str) -> Iterator[_Span]:
-    """The beginning of what is wanted at the very end of a text: somebody cut the text off."""
+    """The beginning of `wanted` at the very end of a text that was cut."""
     if len(wanted) <= _SHORTEST_ENCODED:
         return
     tail = max(0, len(text) - _LONGEST_CUT_END)
@@ -372,7 +353,7 @@ def _found_cut(wanted: str, text: str) -> Iterator[_Span]:
 
 
 def _ends_inside(wanted: str, text: str) -> bool:
-    """Whether a text ends in the beginning of what is wanted, with half an escape or a quotation mark behind it."""
+    """Whether a text ends with a prefix of `wanted`, optionally followed by a partial escape or a quotation mark."""
     tail = max(0, len(text) - _LONGEST_CUT_END)
     for end in {found.start() for pattern in _CUT_ENDS if (found := pattern.search(text, tail)) is not None}:
         at = text.find(wanted[:1], max(0, end - len(wanted) + 1), end)
@@ -422,7 +403,8 @@ def _decode(text: str) -> DecodedText | None:
             texts.append(text[before:start])
             pieces.append(_Piece(at, before, True))
             at += start - before
-        decoded = _meaning(escape)
+        kind = str(escape.lastgroup)
+        decoded = _MEANINGS[kind](escape[kind])
         texts.append(decoded)
         pieces.append(_Piece(at, start, False))
         at += len(decoded)
@@ -434,19 +416,13 @@ def _decode(text: str) -> DecodedText | None:
     return DecodedText("".join(texts), pieces)
 
 
-def _meaning(escape: re.Match[str]) -> str:
-    """What an escape stands for."""
-    kind = str(escape.lastgroup)
-    return _MEANINGS[kind](escape[kind])
-
-
 def _utf16(escapes: str) -> str:
     units = "".join(digits[:4] for digits in escapes.split("u")[1:])
     return bytes.fromhex(units).decode("utf-16-be", errors="surrogatepass")
 
 
 def _url(escapes: str) -> str:
-    """Of `2F`, `252F` or `E2%82%AC`: each byte is the last two digits behind a percent sign."""
+    """The text of `2F`, `252F` or `E2%82%AC`: each byte is the last two digits after a percent sign."""
     return bytes.fromhex("".join(escape[-2:] for escape in escapes.split("%"))).decode(errors="replace")
 
 
@@ -465,4 +441,4 @@ _MEANINGS: Final[Mapping[str, Callable[[str], str]]] = {
     "name": lambda name: _NAMED[name],
     "nothing": lambda _: "",
 }
-"""What an escape stands for, by the group of the pattern that found it."""
+"""The meaning of an escape, by the group of the pattern that found it."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-# ---- files ----
-
 Key = tuple[str, ...]
 """The names that lead to a value, from the outermost."""
 
@@ -53,8 +51,7 @@ class FileForm(Protocol):
         """A file with these values alone."""
 
 
-# ---- splices ----
-# Changes of a text that can be taken back: each says what stood where, and what stands there now.
+# ---- Changes that can be reverted ----
 
 
 class Splice(NamedTuple):
@@ -99,10 +96,8 @@ def newline_of(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-# ---- json nodes ----
-# Where the members of a JSON text stand; comments and commas behind the last member are allowed, as in JSONC.
-#
-# Sources: RFC 8259; the comments of Visual Studio Code's "JSON with Comments".
+# ---- The members of a JSON text and their places ----
+# Comments and a comma after the last member are allowed (RFC 8259; Visual Studio Code's "JSON with Comments").
 
 _SPACE: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')

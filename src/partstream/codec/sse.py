@@ -1,8 +1,20 @@
-"""Decodes event streams in which JSON stands bare, without `data:`; knows no protocol.
+"""Decodes bytes into server-sent events, lines of JSON, or bare JSON; knows no protocol.
 
-Servers and proxies that were asked for a stream answer with one JSON document under the name of a stream, in one line
-or many, some with `data: [DONE]` appended; others send each event as a line of JSON. The standard ignores such lines,
-because it knows no field of their names (docs/wires/chat-completions.md#framing).
+:class:`LineSplitter` splits bytes into lines, in linear time and memory however the bytes arrive. Lines end with LF, CR
+or CR LF, or with LF alone. An incomplete line grows in one buffer, and only new bytes are searched: searching the whole
+tail on every read made a 2 MB event in reads of 1,460 bytes three hundred times slower than in one read. A list of the
+pieces would cost 90 bytes for each: `bytes.join` describes every piece in memory.
+
+:class:`SSEDecoder` implements the algorithm of the WHATWG HTML standard
+(https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation), with three intended
+differences: a last event without its blank line is still dispatched (real servers close the connection after it); data
+stays bytes, because JSON is decoded from bytes; `id` and `retry` are ignored, because a model's response is never
+resumed. The events do not depend on how the bytes are split.
+
+:class:`BareJSONDecoder` also reads JSON without `data:`. Some servers and proxies respond to a request for a stream
+with one JSON document under the name of a stream, in one line or many, some with `data: [DONE]` appended; others send
+each event as a line of JSON. The standard ignores such lines, because it knows no field of their names
+(docs/wires/chat-completions.md#framing).
 """
 
 from __future__ import annotations
@@ -13,12 +25,7 @@ from typing import Final, Protocol, TypeAlias
 
 from partstream.errors import EventTooLargeError
 
-# ---- framing ----
-# Splits a stream of bytes into lines, in linear time and memory however the bytes arrive; knows no format.
-#
-# Lines end with LF, CR or CR LF, or with LF alone. An incomplete line grows in one buffer, and only what is new is
-# searched: scanning the tail again on every read made a 2 MB event in reads of 1,460 bytes three hundred times slower
-# than in one read. A list of the pieces would cost 90 bytes for each: `bytes.join` describes every piece in memory.
+# ---- Lines ----
 
 DEFAULT_MAX_EVENT_SIZE: Final = 64 * 1024 * 1024
 """The most bytes of an event. The largest field of the OpenResponses schema is a file of 32 MiB in base64."""
@@ -107,17 +114,10 @@ class LineSplitter:
         return head.removeprefix(_BYTE_ORDER_MARK)
 
 
-# ---- sse ----
-# Decodes bytes into server-sent events, by the algorithm of the WHATWG HTML standard; knows no protocol.
-#
-# https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
-#
-# Three intended differences: a last event without its blank line is still dispatched (real servers close the
-# connection after it); data stays bytes, because JSON is decoded from bytes; `id` and `retry` are ignored, because
-# the answer of a model is never resumed. The events do not depend on how the bytes are split.
+# ---- Server-sent events ----
 
 SHORT_EVENT: Final = 512
-"""Bytes. A shorter event has no room for what takes a reader long, such as hundreds of levels of brackets."""
+"""Bytes. A shorter event has no room for values that take long to read, such as hundreds of levels of brackets."""
 
 ServerSentEvent: TypeAlias = tuple[bytes, bytes]
 """One event as it came: the value of its last `event:` line in UTF-8 (empty without such a line), and the values of its
@@ -355,7 +355,7 @@ class JSONLinesDecoder:
         return events
 
 
-# ---- bare json ----
+# ---- Bare JSON ----
 
 _BEGINS: Final = re.compile(rb"[ \t]*(?=\{|\[DONE\])")
 """What a value begins with: an object, or the mark of the end. Other words in brackets are no value."""

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# ---- user folders ----
-# The folders where the user's system wants programs to keep files, by purpose; creates and opens none of them.
-#
-# Source: XDG Base Directory Specification 0.8; Apple, "File System Programming Guide"; Microsoft, "Known Folders".
+# ---- The user's folders for files of programs ----
+# XDG Base Directory Specification 0.8; Apple, "File System Programming Guide"; Microsoft, "Known Folders".
 
 
 class UserFolder(NamedTuple):
@@ -57,15 +55,14 @@ CACHE: Final = UserFolder("PARTSTREAM_CACHE", "Library/Caches", "XDG_CACHE_HOME"
 """Files that can be fetched again."""
 
 
-# ---- write ahead log ----
-# Opens files of SQLite that several processes use at the same time.
+# ---- SQLite files that several processes use at the same time ----
 
 _PAUSE: Final = 0.01
 
 
 @contextmanager
 def closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Closes a connection if the block that prepares it raises: nobody has it then to close it."""
+    """Closes a connection if the block that prepares it raises, because no caller gets it then."""
     try:
         yield connection
     except BaseException:
