@@ -114,7 +114,7 @@ class Member:
         name: Its name.
         start: Where the name begins.
         node: Its value.
-        comma: Where the comma behind it is, or None.
+        comma: The place of the comma after it, or None.
     """
 
     name: str

@@ -401,7 +401,7 @@ class BareJSONDecoder(SSEDecoder):
             self._close()  # what seemed to be a value or a list never came to its end
             self._is_listed = False
         elif self._data is not None and line.startswith(b"{"):
-            super()._line(b"", events)  # an error behind an event that was not ended
+            super()._line(b"", events)  # an error after an event without its end
         place = 0
         while self.error is None:
             if self._value is None:
@@ -447,7 +447,7 @@ class BareJSONDecoder(SSEDecoder):
         return None if found is None else found.end()
 
     def _find_end(self, line: bytes, place: int) -> int:
-        """The place behind the value that is open, or behind the line where the value goes on."""
+        """The place after the open value, or after the line if the value continues."""
         for sign in _SIGNS.finditer(line, place):
             if (step := _STEP.get(sign[0])) is not None:
                 self._depth += step

@@ -70,7 +70,7 @@ def visible(text: str) -> str:
 
 
 def visible_record(text: str) -> str:
-    """The text of one record of a log: lines behind the first are indented, so that none looks like another record."""
+    """The text of one record of a log: lines after the first are indented, so that none looks like another record."""
     return "\n    ".join(visible(text).replace("\r\n", "\n").split("\n"))
 
 

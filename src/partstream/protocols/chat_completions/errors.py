@@ -42,7 +42,7 @@ OPTIONAL_FIELDS: Final = (
     # OpenAI's reasoning models know only the second, Ollama and many others only the first.
     OptionalField("max_tokens", twin="max_completion_tokens"),
     OptionalField("max_completion_tokens", twin="max_tokens"),
-    # A forced choice beside thinking is refused by Moonshot, Qwen, and Anthropic behind gateways.
+    # Moonshot, Qwen, and Anthropic through gateways refuse a forced choice beside thinking.
     OptionalField("tool_choice", instead="auto"),
     OptionalField("parallel_tool_calls"),
     OptionalField("parallel_function_calling"),

@@ -1,6 +1,8 @@
-"""What differs between servers of Chat Completions in a request, as one value; the table of servers is beside it.
+"""The differences between servers of Chat Completions in a request, and the settings for them.
 
-The defaults are the smallest request, for a server that nobody knows: what every server takes.
+:class:`Quirks` holds all differences as one value; its defaults are the smallest request, which every server takes.
+`SERVER_QUIRKS` has a row for each known server, and `MODEL_QUIRKS` for some of its models; a row holds only the fields
+that differ. :func:`quirks_of` combines both with the settings of the user, which win.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class EffortAs(Choice):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How a server is told the effort.
+    """The form of the reasoning effort for a server.
 
     Attributes:
         write: Gives the fields of the body for a word.
@@ -88,7 +90,7 @@ def thinking_and_effort(word: str) -> Wire:
 
 
 def kept_thinking(word: str) -> Wire:
-    """GLM's switch; it forgets the thinking of earlier turns unless it is told not to."""
+    """GLM's switch; it forgets the thinking of earlier turns unless `clear_thinking` is false."""
     return thinking_type(word) if word == _NONE else {"thinking": {"type": "enabled", "clear_thinking": False}}
 
 
@@ -381,7 +383,7 @@ class Quirks:
         required: Its word for "the model must call a tool"; empty where it has none.
         stream_options: The field of that name, or None where it takes none.
         limit_field: The field for the most tokens of an answer.
-        effort: How it is told the reasoning effort.
+        effort: The form of the reasoning effort.
         reasoning_back: Where its reasoning goes in later requests.
         filled_reasoning: The field of reasoning that every message with calls must have, even if it is empty.
         fills_signatures: Whether the first call of a message must have a signature, even if another model made it.

@@ -30,7 +30,7 @@ class OllamaSettings:
     Attributes:
         num_ctx: The context window in tokens that models are loaded with: 0 leaves it to the server; None for what is
             known of the model.
-        keep_alive: How long a model stays loaded behind an answer: seconds or a duration; None for the server's.
+        keep_alive: How long a model stays loaded after a response: seconds or a duration; None for the server's.
         truncate: Whether the server cuts a conversation that is too long.
         shift: Whether the server forgets the beginning when the window fills during an answer.
     """
@@ -90,7 +90,7 @@ OWN_SETTINGS: Final = OwnSettings(
 CAREFUL_WINDOW: Final = 32_768
 """Tokens where nothing says more: agents need it, and it fits beside a model of middle size."""
 SMALLEST_WINDOW: Final = 4_096
-"""Tokens that a server chooses which has little memory: nobody says otherwise where requests set no window."""
+"""The tokens that a server with little memory chooses if requests set no window."""
 
 _ADVERTISED: Final = "maxContextWindowTokens"
 
