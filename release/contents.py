@@ -58,6 +58,12 @@ _FOR_PROVIDERS: Final[Mapping[str, str]] = {
 }
 """What the sidecar does not import and a person's own provider may, each with what it is: packed all the same."""
 
+_LATE: Final[Mapping[str, str]] = {
+    "partstream.server.application": "an application, which the sidecar does not make",
+    "partstream.server.settings": "the settings of an application",
+}
+"""What a package of the sidecar offers under its names, and loads when somebody asks for it."""
+
 _CACHES: Final = frozenset(
     {"__pycache__", ".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv", "node_modules"}
 )
@@ -87,7 +93,7 @@ def faults_of_imports(names: Iterable[str], source: Path) -> list[str]:
     modules = modules_of(source, "partstream")
     files = {f"{_LIBRARIES}{path.relative_to(source).as_posix()}": name for name, path in modules.items()}
     packed = {files[name] for name in names if name in files}
-    imported = imported_by(_SIDECAR, modules)
+    imported = imported_by(_SIDECAR, {name: path for name, path in modules.items() if name not in _LATE})
     missing = {
         name: importer
         for name, importer in imported.items()

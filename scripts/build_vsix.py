@@ -62,7 +62,6 @@ NOT_PACKED = {
     "partstream.devtools.recordings": "the files that commands open",
     "partstream.devtools.testing": "servers for tests",
     "partstream.hub": "serves other programs",
-    "partstream.runtime.provider_files": "serves other programs; the sidecar loads an edited file by itself",
     "partstream.server": "serves other programs",
 }
 """Packages and modules of our own that the sidecar never imports, each with its reason."""

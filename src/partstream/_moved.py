@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -71,7 +72,7 @@ def renamed(module_name: str, name: str) -> Any:
     return getattr(module, RENAMED[name])
 
 
-class MovedFinder:
+class MovedFinder(MetaPathFinder, Loader):
     """Finds modules by their old names; the last of `sys.meta_path`."""
 
     @classmethod
