@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
 
 
-# ---- citations ----
-
 CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
 """The media type of the part that names a source, in :attr:`partstream.lm.outputs.CitationMode.DATA`."""
 
@@ -41,8 +39,8 @@ class Citation(NamedTuple):
         source_id: The protocol's identifier of the source, or None.
         filename: The name of a source that is a file, or None.
         media_type: The media type of a source that is a document, or None.
-        start: The place in the text where the words begin that it stands for, in characters from 0; or None.
-        end: The place behind these words, or None.
+        start: The place in the text where its words begin, in characters from 0; or None.
+        end: The place after these words, or None.
         cited_text: The words of the source that are cited, or None.
     """
 
@@ -103,18 +101,13 @@ def read_citation(part: DataPart) -> Citation | None:
         return None
     found: dict[str, Any] = {}
     for field, names in _SPELLINGS.items():
-        is_fit = _is_place if field in {"start", "end"} else _is_word
-        found[field] = next((said[name] for name in names if is_fit(said.get(name))), None)
+        values = (said.get(name) for name in names)
+        if field in {"start", "end"}:
+            found[field] = next((value for value in values if type(value) is int and value >= 0), None)
+        else:
+            found[field] = next((value for value in values if isinstance(value, str) and value), None)
     citation = Citation(name="citation", data=said, **found)
     return None if citation.payload is None else citation
-
-
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _is_place(value: Any) -> bool:
-    return type(value) is int and value >= 0
 
 
 class CitedText(Protocol):
@@ -173,7 +166,7 @@ class Citations:
             CitationMode.INLINE: self._inline,
             CitationMode.DATA: self._data,
             CitationMode.END: self._collect,
-            CitationMode.OFF: self._nothing,
+            CitationMode.OFF: lambda _citation, _text: [],
         }[mode]
         self._links: dict[str, str] = {}
         self._seen: set[Hashable] = set()
@@ -213,9 +206,6 @@ class Citations:
         self._links.setdefault(url, _link(url, citation.title))
         return []
 
-    def _nothing(self, _citation: Citation, _text: CitedText) -> _Rendered:
-        return []
-
 
 def _linkable(url: str | None) -> str | None:
     if url is None:
@@ -245,10 +235,6 @@ def _link(url: str, title: str | None) -> str:
     return f"[{escaped}]({url})"
 
 
-# ---- linked files ----
-# Files of an answer of which the server gives only the address, as the options want them; fetches nothing.
-
-
 def linked_file(address: str, mode: FileMode) -> ResponsePart | None:
     """The part for a file, or None for an address that no link can hold.
 
@@ -260,13 +246,9 @@ def linked_file(address: str, mode: FileMode) -> ResponsePart | None:
     """
     if mode is not FileMode.LINK:
         return DataPart.text(address, URI_LIST)
-    link = markdown_link(address, _name(address))
-    return None if link is None else TextPart(f"\n\n{link}\n\n")
-
-
-def _name(address: str) -> str | None:
-    """The last word of the path, or None."""
     try:
-        return unquote(urlsplit(address).path.rpartition("/")[2]) or None
+        name = unquote(urlsplit(address).path.rpartition("/")[2]) or None
     except ValueError:  # no URL after all
         return None
+    link = markdown_link(address, name)
+    return None if link is None else TextPart(f"\n\n{link}\n\n")

@@ -1,8 +1,16 @@
-"""The life of a response: one table of states for all adapters and writers of all protocols.
+"""What the response readers of all wires share: the lifecycle of a response, a base class, and how to read fields.
 
-A protocol says which :class:`LifecycleEvent` each of its events is; what an event does in which state stands here and
-nowhere else. A row that real servers need, and that no specification allows, is lenient: an adapter takes it, a writer
-never makes use of it (:func:`strict_step`).
+A protocol classifies each of its events as a :class:`LifecycleEvent`; :data:`TRANSITIONS` alone says what an event does
+in which state, for the readers and the writers of every wire. A lenient row is one that real servers need and that no
+specification allows: a reader takes it, a writer never uses it (:func:`strict_step`).
+
+An :class:`Adapter` holds how far a response has come, and ends it once. A wire adds :meth:`Adapter.feed_into`, when a
+response is whole, and what its Finish says. Anthropic's wire
+has a class of its own, with a table of handlers for each state.
+
+Below them are the tools of several wires: fields that may be missing, null or of another type; arguments of tool calls;
+:class:`EmittedPrefix`, which recognizes a snapshot of a text that was emitted; :func:`make_chunk_template`, the fast
+path for chunks that differ in one text alone.
 """
 
 from __future__ import annotations
@@ -36,7 +44,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import FastPath, StreamOutput
 
 
-# ---- life ----
+# ---- Lifecycle ----
 
 
 class LifecycleState(Enum):
@@ -53,7 +61,7 @@ class LifecycleState(Enum):
     FINISHED = auto()
     """The :class:`partstream.lm.outputs.Finish` is out."""
     ENDED = auto()
-    """Nobody may feed anything more."""
+    """The events were ended: nothing more may be fed."""
 
 
 class LifecycleEvent(Enum):
@@ -63,11 +71,11 @@ class LifecycleEvent(Enum):
     """It opens the response, or says that it goes on."""
     CONTENT = auto()
     REPORT = auto()
-    """It says something of the response or of a part of it that is over: tokens, who answers; also behind an error."""
+    """It reports on the response, or on a part of it that is over: usage, the model; also after an error."""
     ERROR = auto()
     """The upstream reports an error, and its end follows."""
     ANSWER_END = auto()
-    """The answer is whole; the stream goes on behind it."""
+    """The answer is whole; the stream goes on."""
     TERMINAL = auto()
     """The response ends."""
     SILENT = auto()
@@ -84,13 +92,7 @@ class Action(Enum):
 
 
 class Transition(NamedTuple):
-    """The effect of a kind of event in a state.
-
-    Attributes:
-        next_state: The state behind it.
-        action: What becomes of the event.
-        lenient: Whether only servers that break the rules need the row.
-    """
+    """The effect of a kind of event in a state; a lenient one is for servers that break the rules."""
 
     next_state: LifecycleState
     action: Action
@@ -154,10 +156,7 @@ def strict_step(state: LifecycleState, kind: LifecycleEvent) -> Transition | Non
     return None if step is None or step.lenient else step
 
 
-# ---- adapter ----
-# What the adapters of several wires do alike: they hold how far a response has come, and end it.
-#
-# A protocol reads its events in :meth:`Adapter.feed_into`, says when an answer is whole, and what the Finish says.
+# ---- Adapter ----
 
 
 class Adapter(ABC):
@@ -252,8 +251,8 @@ class Adapter(ABC):
 _OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
 
 
-# ---- fields ----
-# Reads fields of JSON objects as servers send them: what is missing, null or of another type is None or empty.
+# ---- Fields ----
+# Real servers deviate: a field that is missing, null or of another type reads as None or empty.
 
 Wire: TypeAlias = dict[str, Any]
 """A JSON object as it came. Real servers deviate, so nothing about it is certain."""
@@ -288,9 +287,6 @@ def objects(source: Any, name: str) -> list[Wire]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-# ---- showing ----
-# Shows the beginning of a wrong value in an error, whatever the value is.
-
 _LENGTH: Final = 60
 """Characters."""
 
@@ -301,10 +297,6 @@ def shown(value: object) -> str:
         return repr(value)[:_LENGTH]
     except (RecursionError, ValueError):  # ValueError: an integer of more digits than Python writes
         return f"a {type(value).__name__} that cannot be shown"
-
-
-# ---- call arguments ----
-# Reads the arguments of a tool call, in whichever form they come.
 
 
 def read_arguments(arguments: object) -> dict[str, Any] | None:
@@ -322,11 +314,9 @@ def read_arguments(arguments: object) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and is_json(value) else None
 
 
-# ---- emitted text ----
-# What was emitted of one text, by its length and checksum: memory does not grow with the answer.
-#
-# What was emitted cannot be taken back. Where an upstream says the whole text again, only its missing suffix is
-# emitted, and to know that suffix the text itself is not needed.
+# ---- Emitted text ----
+# Output cannot be taken back. Where an upstream repeats a text, only the missing suffix is emitted; a length and a
+# checksum show that suffix, so memory does not grow with the response.
 
 
 class EmittedPrefix(RecentText):
@@ -375,15 +365,11 @@ def checksum(text: str, before: int = 0) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"), before)
 
 
-# ---- chunk template ----
-# Reads the one piece of text in which a chunk differs from the chunk before it, without reading the rest.
-#
-# A chunk is some 300 bytes of JSON around a word. Nearly all chunks of an answer are the same bytes but for that word
-# and, at OpenAI, a padding of random length. What stands before and behind the word was understood once, so that only
-# the word is decoded.
-#
-# This is no guess: where the bytes around a complete JSON string are the same, the document is the same but for that
-# string (RFC 8259 section 7: a string ends with its first quotation mark that no backslash hides).
+# ---- Chunk template ----
+# A chunk is some 300 bytes of JSON around one word. Nearly all chunks of a response are the same bytes but for that
+# word and, at OpenAI, a padding of random length: only the word is decoded. This is no guess: if the bytes around a
+# complete JSON string are the same, the document is the same but for that string (RFC 8259 section 7: a string ends
+# with its first quotation mark that no backslash hides).
 
 _STRING: Final = rb'("(?:[^"\\]|\\.)*+")'
 _PADDING: Final = re.compile(rb'"obfuscation":\s*"([\w-]*)(".*)', re.DOTALL)
@@ -437,7 +423,12 @@ def make_chunk_template(field: str) -> ChunkTemplate:
             return
         tries += 1
         places = list(islice(where.finditer(chunk), 2))
-        if len(places) != 1 or not _says(places[0][1], text):
+        if len(places) != 1:
+            return
+        try:
+            if decode(places[0][1]) != text:
+                return
+        except DECODE_ERRORS:
             return
         head, behind, end = chunk[: places[0].start(1)], chunk[places[0].end(1) :], b""
         padding = _PADDING.search(behind)
@@ -447,21 +438,13 @@ def make_chunk_template(field: str) -> ChunkTemplate:
     return ChunkTemplate(read, learn)
 
 
-def _says(token: bytes, text: str) -> bool:
-    try:
-        return _decode_text(token) == text
-    except DECODE_ERRORS:
-        return False
-
-
-# ---- applied edits ----
-# What a provider says that it took out of a conversation by itself, in the words of the AI SDK.
-#
-# Source: `providerMetadata.anthropic.contextManagement.appliedEdits` of `@ai-sdk/anthropic` 4.0.105.
+# ---- Applied edits ----
 
 
 def applied_edits(provider_metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """What providers say that they took out of the conversation: a phrase for each edit.
+    """What providers took out of a conversation by themselves: a phrase for each edit, such as `2 tool calls`.
+
+    Source: `providerMetadata.anthropic.contextManagement.appliedEdits` of `@ai-sdk/anthropic` 4.0.105.
 
     Args:
         provider_metadata: As in :attr:`partstream.lm.outputs.Finish.provider_metadata`.
@@ -471,22 +454,18 @@ def applied_edits(provider_metadata: Mapping[str, Any]) -> tuple[str, ...]:
         management = about.get("contextManagement") if isinstance(about, Mapping) else None
         edits = management.get("appliedEdits") if isinstance(management, Mapping) else None
         for edit in edits if isinstance(edits, list | tuple) else ():
-            if isinstance(edit, Mapping):
-                phrases.append(_phrase(edit))
+            if not isinstance(edit, Mapping):
+                continue
+            counts = [
+                f"{edit[field]:,} {noun if edit[field] == 1 else noun + 's'}"
+                for field, noun in _COUNTED.items()
+                if type(edit.get(field)) is int
+            ]
+            kind = str(edit.get("type") or "an edit")
+            if kind.startswith("compact"):
+                counts.insert(0, "the conversation was summarised")
+            phrases.append(", ".join(counts) or kind)  # the type alone where nothing here knows it
     return tuple(phrases)
-
-
-def _phrase(edit: Mapping[str, Any]) -> str:
-    """Such as `2 tool calls, 5,000 tokens`; the type alone where it is one that nobody knows yet."""
-    counts = [
-        f"{edit[field]:,} {noun if edit[field] == 1 else noun + 's'}"
-        for field, noun in _COUNTED.items()
-        if type(edit.get(field)) is int
-    ]
-    kind = str(edit.get("type") or "an edit")
-    if kind.startswith("compact"):
-        return ", ".join(["the conversation was summarised", *counts])
-    return ", ".join(counts) or kind
 
 
 _COUNTED: Final = {

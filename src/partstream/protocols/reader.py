@@ -1,8 +1,16 @@
 """Reads the bytes of one response through its decoder, JSON and adapter; names no protocol.
 
-Sans-IO like everything below it: whoever owns the socket or the file feeds it. An event is decoded once. Nearly all
-events of a response are of one kind, so the adapter offers a short way for more of the kind that came last, its sink
-(docs/decisions/0006-the-sink.md). This module alone decides when the short way is taken.
+Sans-IO, like everything below it: whoever owns the socket or the file calls :meth:`StreamReader.feed`. One read takes
+this way:
+
+1. While the protocol is not known, bytes go to the finder (:mod:`partstream.protocols.recognition`); once it is found,
+   all bytes so far are read.
+2. The decoder of the framing cuts bytes into events; each event is decoded once and goes to the adapter.
+3. Nearly all events of a response are of one kind. So the adapter offers a fast path for more of the kind that came
+   last, its sink (docs/decisions/0006-the-sink.md). This module alone decides when the fast path is taken: for an event
+   of the same name, whose bytes fit. Whatever the sink refuses takes the slow path.
+4. A response ends with its own events, with an end mark of the wire, or with the bytes. If it ends before anything was
+   understood, the error says what the bytes are instead.
 """
 
 from __future__ import annotations
@@ -41,11 +49,9 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol as WireProtocol
 
 
-# ---- reader ----
-
 _EVENT: Final = re.compile(rb"^data:", re.MULTILINE)
 _AT_ONCE: Final = 256 * 1024
-"""Bytes. Of more, lines and events are made piece by piece: a few megabytes may unpack to a thousand times as many."""
+"""Bytes. More are decoded in slices: a few megabytes of lines may unpack to a thousand times as many."""
 
 
 class StreamReader:
@@ -146,7 +152,10 @@ class StreamReader:
         self._decoder = (framing or row.framings[0]).make_decoder()
         self._repeated = self._decoder.repeated
         self._decode_any = make_decoder()
-        self._frequent = _event_decoders(row.tag, corner.frequent)
+        self._frequent: dict[str, Callable[[bytes], Any] | None] = {
+            kind: make_event_decoder(row.tag, kind, fields) if fields else None
+            for kind, fields in corner.frequent.items()
+        }
         self._sink: FastPath | None = None
         self._sink_name = b""
         self._decode: Callable[[bytes], Any] | None = None  # None where the sink takes bytes
@@ -185,7 +194,8 @@ class StreamReader:
                 except DECODE_ERRORS:
                     pass  # not what its name says; read below with more patience
         if self._finder is not None:
-            return self._find(self._finder, data)
+            # All bytes so far are read once the protocol is found.
+            return self._begin(self._finder) if self._finder.feed(data) else []
         if self._head is not None:
             self._head += data[: LOOKED_AT - len(self._head)]
         if len(data) <= _AT_ONCE:
@@ -244,7 +254,8 @@ class StreamReader:
         if self._closed:
             return begun
         # What has no end of its own and is no JSON was cut: the stream is truncated, not wrong.
-        outputs = self._read([event for event in self._decoder.end() if self._is_whole(*event)])
+        rest = (one for one in self._decoder.end() if one[1].strip() in self._ends.data or _lenient(one[1]) is not None)
+        outputs = self._read([*rest])
         self._sink = None
         if not self._closed:
             outputs += self._close(self._whole or self._ends.end_of_bytes.completes)
@@ -255,10 +266,6 @@ class StreamReader:
         self._sink = None
         self._finder = self._head = None
         return self._stream.fail(error)
-
-    def _find(self, finder: WireFinder, data: bytes) -> list[StreamOutput]:
-        """Looks for the protocol in more bytes; reads all bytes so far once it is found."""
-        return self._begin(finder) if finder.feed(data) else []
 
     def _begin(self, finder: WireFinder) -> list[StreamOutput]:
         self._finder = None
@@ -308,11 +315,7 @@ class StreamReader:
         return outputs
 
     def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:
-        """Reads one event of any kind, and asks the adapter how to read more of the same.
-
-        Returns:
-            Whether anything behind it is read.
-        """
+        """Reads one event, and asks the adapter for a sink for more of its kind; tells whether reading goes on."""
         self._sink = None
         self.started = True
         if self._head is not None and len(self._begun) < MOST_BEGUN and not self._stream.finished:
@@ -363,9 +366,6 @@ class StreamReader:
         self._closed = True
         return self._stream.end(whole=whole)
 
-    def _is_whole(self, _name: bytes, data: bytes) -> bool:
-        return data.strip() in self._ends.data or _lenient(data) is not None
-
     def _not_an_object(self, data: bytes) -> list[StreamOutput]:
         got = data[:80].decode(errors="replace")
         expected = "a JSON object" + (f" of at most {MOST_LEVELS} levels" if may_nest_deeply(data) else "")
@@ -373,7 +373,7 @@ class StreamReader:
 
 
 def _unwrapped(value: Any) -> Any:
-    """The object that is the only thing in a list: so Google's servers say their errors."""
+    """The only element of a list: Google's servers send their errors in one."""
     return value[0] if type(value) is list and len(value) == 1 else value
 
 
@@ -385,16 +385,8 @@ def _lenient(data: bytes) -> Any:
         return None
 
 
-def _event_decoders(
-    tag: str | None, frequent: Mapping[str, Mapping[str, str]]
-) -> dict[str, Callable[[bytes], Any] | None]:
-    return {kind: make_event_decoder(tag, kind, fields) if fields else None for kind, fields in frequent.items()}
-
-
-# ---- tapped reader ----
-# A reader with a tap: somebody sees each event of a response with the outputs that came of it; knows nobody who does.
-#
-# A reader without a tap has no line for it: this is another class, which takes the long way for every event.
+# ---- Tapped reader ----
+# A class of its own, so that the plain reader pays nothing for it; it takes the slow path for every event.
 
 END_OF_BYTES = "end of the bytes"
 FAILURE = "failure"
@@ -410,7 +402,7 @@ class ReadStep:
             or one of :data:`END_OF_BYTES`, :data:`FAILURE` (of the framing, or below it) and :data:`DOCUMENT`.
         size: The bytes of its data.
         event: The event; empty where there is none.
-        outputs: What came of it.
+        outputs: Its outputs.
     """
 
     kind: str
@@ -428,18 +420,14 @@ class Tap(TypingProtocol):
 
 
 class TappedReader(StreamReader):
-    """A reader that shows each step to a tap.
+    """A reader that shows each step to a tap; the other arguments are those of :class:`StreamReader`.
 
     Args:
         tap: Sees the steps.
         protocol: What the bytes are, or its name.
-        options: How what is read is rendered.
-        framing: How the events are told apart; None for the framing of the wire.
-        paused: The adapter of an answer that was paused, and with which these bytes go on; None for a new answer.
-
-    Raises:
-        KeyError: There is no protocol of that name.
-        ProtocolLoadError: An installed package promises the protocol, and it cannot be loaded.
+        options: How outputs are rendered.
+        framing: How the stream separates its events; None for the framing of the wire.
+        paused: The adapter of a paused response that these bytes continue; None for a new response.
     """
 
     __slots__ = ("_seen", "_tap")

@@ -1,7 +1,14 @@
-"""Finds out what the bytes of an answer are as they come: their protocol and framing, or why they are no answer.
+"""Finds out what the bytes of a response are as they come: their protocol and framing, or why they are no response.
 
-Sans-IO. Bytes are kept until the first event that shows its protocol. What is decided depends on the bytes alone and
-never on how they were cut: the framing by the first sixteen bytes, the protocol event by event.
+Sans-IO. :class:`WireFinder` keeps bytes until the first event that shows its protocol. A decision depends on the bytes
+alone and never on how they were cut: the framing on the first sixteen bytes, the protocol on event after event.
+
+Each protocol claims events (:attr:`partstream.protocols.protocol.ResponseReaderSpec.claim`). One event tells little: an
+error or a ping occurs in the streams of many wires. So the first event counts that a protocol is sure of, and otherwise
+the protocol that most events may belong to (:class:`ProtocolMatcher`). Streams that no protocol here reads are
+recognized too, so that an error can name them.
+
+:func:`explanation` says what the bytes are of which the reader of a protocol has understood nothing.
 """
 
 from __future__ import annotations
@@ -33,60 +40,35 @@ from partstream.protocols.protocol import (
 from partstream.protocols.read_response import LifecycleState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from partstream.codec.sse import EventDecoder, ServerSentEvent
     from partstream.errors import LanguageModelError
+    from partstream.lm.outputs import StreamOutput
     from partstream.protocols.protocol import Framing, Protocol
     from partstream.protocols.serve import WireEvent
 
 
-# ---- foreign ----
-# Recognizes streams that no protocol here reads, so that an error can name them.
-
 _CONVERSE_FIELDS: Final = frozenset({"messageStart", "contentBlockStart", "contentBlockDelta", "messageStop"})
 
 
-def _is_converse_event(event: WireEvent) -> bool:
-    return not _CONVERSE_FIELDS.isdisjoint(event)
-
-
-_SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (("Bedrock Converse", _is_converse_event),)
-"""The name of a wire, and whether an event is one of its events."""
-
-
 def name_of_stream(events: Iterable[WireEvent]) -> str | None:
-    """The name of the stream that the events belong to, by the first event that shows it; None if no event does."""
-    return next((name for event in events for name, is_sign in _SIGNS if is_sign(event)), None)
+    """The name of the stream that the events belong to, for a wire that no protocol here reads; None if none shows."""
+    return "Bedrock Converse" if any(not _CONVERSE_FIELDS.isdisjoint(event) for event in events) else None
 
 
-# ---- claims ----
-# Which protocol events are of, by what the protocols claim of them.
-#
-# One event tells little: an error or a ping stands in the streams of many wires. So an event counts that a protocol
-# is sure of, and otherwise what most events may be.
+# ---- Claims ----
 
 
 class NamedEvent(NamedTuple):
-    """An event as it stands in a recording.
-
-    Attributes:
-        name: What the line before it calls it; empty without such a line.
-        event: The JSON object.
-    """
+    """An event of a recording, with its name in the line before it; the name is empty without such a line."""
 
     name: str
     event: WireEvent
 
 
 class Claims(NamedTuple):
-    """What a protocol claims of some events.
-
-    Attributes:
-        sure: How many are surely of it.
-        possible: How many may be of it.
-        of: How many there are.
-    """
+    """How many of some events are surely of a protocol, how many may be, and how many there are."""
 
     sure: int
     possible: int
@@ -158,13 +140,7 @@ def protocol_of(rows: Sequence[Protocol], events: Iterable[NamedEvent]) -> Proto
 
 
 def stream_of_another(rows: Iterable[Protocol], row: Protocol, events: Sequence[NamedEvent]) -> str | None:
-    """The title of another wire that is sure of one of the events; None where no other is.
-
-    Args:
-        rows: The protocols that may be meant.
-        row: The one that is no other.
-        events: The events.
-    """
+    """The title of a wire other than `row` that is sure of one of the events; None where no other is."""
     others = (one for one in rows if one.name != row.name and claims_of(one, events).sure)
     other = next(others, None)
     return name_of_stream(event for _, event in events) if other is None else other.shown_title
@@ -174,7 +150,7 @@ def _claim(row: Protocol, named: NamedEvent) -> MatchConfidence:
     return row.read_response().claim(row.kind(named.event) or named.name or None, named.event)
 
 
-# ---- finding ----
+# ---- Finding ----
 
 LOOKED_AT: Final = 16 * 1024
 """Bytes at the beginning of an answer that are looked at to say what it is."""
@@ -185,7 +161,7 @@ _MOST_EVENTS: Final = 100
 _MOST_BYTES: Final = DEFAULT_MAX_EVENT_SIZE
 """Bytes that are kept until then: those of the largest event."""
 _PIECE: Final = 64 * 1024
-"""Bytes that are decoded at a time: nothing is decoded behind the event that tells."""
+"""Bytes that are decoded at a time: nothing is decoded after the event that tells."""
 _TELLS_FRAMING: Final = 16
 _BLANKS: Final = b"\xef\xbb\xbf \t\r\n"
 _GZIP: Final = b"\x1f\x8b"
@@ -199,12 +175,12 @@ class WireFinder:
     """Finds out what the bytes of one answer are.
 
     Args:
-        framing: How the events are told apart; None to find it out too.
+        framing: How the stream separates its events; None to find it out too.
 
     Attributes:
         data: All bytes so far.
         row: The protocol, once it is found.
-        framing: How its events are told apart, once it is found.
+        framing: How it separates its events, once it is found.
         is_json: Whether the bytes begin as JSON, and not as events with fields.
         events: The JSON objects that were looked at.
         document: The JSON document in place of a stream, which only the protocol's own rule for documents reads; None
@@ -310,15 +286,14 @@ class WireFinder:
             telling = ProtocolMatcher(self._rows)
             telling.add(begun)
             self.row = telling.told
-        if self.row is not None and self.framing is None:
-            self.framing = self._framing_of(self.row)
-
-    def _framing_of(self, row: Protocol) -> Framing:
-        """How the events of a protocol are told apart here: as on its wire, wherever that fits."""
-        first = row.framings[0]
+        if self.row is None or self.framing is not None:
+            return
+        first = self.row.framings[0]  # as on the wire of the protocol, wherever that fits
         if self.is_json:
-            return first if first.looks is not None or first.make_decoder is BareJSONDecoder else LENIENT_SSE
-        return next((one for one in row.framings if one.name == SSE.name), first)
+            fits = first.looks is not None or first.make_decoder is BareJSONDecoder
+            self.framing = first if fits else LENIENT_SSE
+        else:
+            self.framing = next((one for one in self.row.framings if one.name == SSE.name), first)
 
 
 def explanation(
@@ -381,8 +356,10 @@ def _error_of_document(finder: WireFinder, row: Protocol, head: bytes, expected:
     if not finder.is_json or not finder.events or claims_of(row, finder.events).any:
         return None
     document = finder.events[0].event
-    if (said := _failure_in(document, row)) is not None:
-        return said
+    outputs = _outputs_of(document, row) if document.get("error") else []
+    failure = next((one.error for one in outputs if isinstance(one, Finish)), None)
+    if isinstance(failure, UpstreamFailureError):
+        return failure
     if finder.document is not None:
         return UnreadableStreamError(
             got="one JSON document",
@@ -460,35 +437,26 @@ def _error_of_events(events: Sequence[NamedEvent], head: bytes, expected: str) -
 
 def _error_of_foreign(events: Sequence[NamedEvent], head: bytes, expected: str) -> LanguageModelError | None:
     """The error of events that nothing here reads, by the name of their wire."""
-    name = name_of_stream(event for _, event in events)
-    if name is None:
+    if (name := name_of_stream(event for _, event in events)) is None:
         return None
     got = f"a stream of {name}, which this version does not read"
     return UnreadableStreamError(got=got, expected=expected, beginning=_text(head))
 
 
-def _failure_in(document: WireEvent, row: Protocol) -> LanguageModelError | None:
-    """The error of the server that a document says in the words of a protocol."""
+def _outputs_of(document: WireEvent, row: Protocol) -> list[StreamOutput]:
+    """The outputs of a document in a protocol; none where the protocol has no documents."""
     corner = row.read_response()
-    if corner.events_of is None or not document.get("error"):
-        return None
+    if corner.events_of is None:
+        return []
     stream = corner.open(StreamOptions())
     outputs = [output for event in corner.events_of(document) for output in stream.feed(event)]
-    outputs += [] if stream.finished else stream.end()
-    error = next((one.error for one in outputs if isinstance(one, Finish)), None)
-    return error if isinstance(error, UpstreamFailureError) else None
+    return outputs if stream.finished else [*outputs, *stream.end()]
 
 
 def _document_row(rows: list[Protocol], document: WireEvent) -> Protocol | None:
-    """The protocol in which a document stands for an answer with something in it."""
+    """The protocol in which a document is a response with something in it."""
     for row in rows:
-        corner = row.read_response()
-        if corner.events_of is None:
-            continue
-        stream = corner.open(StreamOptions())
-        outputs = [output for event in corner.events_of(document) for output in stream.feed(event)]
-        outputs += [] if stream.finished else stream.end()
-        if any(not isinstance(output, Finish | Unmapped) for output in outputs):
+        if any(not isinstance(output, Finish | Unmapped) for output in _outputs_of(document, row)):
             return row
     return None
 
@@ -527,8 +495,7 @@ def _text(head: bytes, most: int = _SHOWN) -> str:
     return head[: most * 4].decode(errors="replace").strip()[:most]
 
 
-# ---- likeness ----
-# Tells that events were given to a protocol that they are not of, and names the protocol that they look like.
+# ---- Likeness ----
 
 
 def understood_nothing(error: LanguageModelError | None) -> bool:

@@ -1,7 +1,11 @@
-"""Takes thinking in tags out of the text of an answer, however the text is cut into pieces; knows no protocol.
+"""Thinking that is text: takes it out of its tags, and shows thinking parts as a quote; knows no protocol.
 
-A tag is known only where it can be nothing else: the opening one as the first thing of the answer that is not blank,
-the closing one once, at its first occurrence. Everywhere else a tag is text, as in an answer about tags.
+:class:`ThinkTagSplitter` finds thinking in tags, however a server cuts the text. It recognizes a tag only where it can
+be nothing else: the opening one as the first thing of the response that is not blank, the closing one once, at its
+first occurrence. Everywhere else a tag is text, as in a response about tags.
+
+:func:`open_response` opens the adapter of any protocol. An adapter gives thinking parts, or none; where a consumer
+wants text, :class:`ThinkingAsText` makes a Markdown quote of them, set apart from the answer.
 """
 
 from __future__ import annotations
@@ -22,8 +26,6 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import ResponseReaderSpec
 
 
-# ---- think tags ----
-
 _TAGS: Final = {"<think>": "</think>", "<thought>": "</thought>"}
 """Opening and closing tags; the second pair is Gemini's, at its compatible endpoint."""
 _USUAL: Final = "</think>"
@@ -31,12 +33,7 @@ _LINE_ENDS: Final = "\r\n"
 
 
 class TaggedPiece(NamedTuple):
-    """A piece of an answer.
-
-    Attributes:
-        is_thinking: Whether it is thinking, else text.
-        value: The piece.
-    """
+    """A piece of a response: thinking or text."""
 
     is_thinking: bool
     value: str
@@ -48,10 +45,10 @@ class _Place(Enum):
     HEAD = auto()
     """Before anything that is not blank."""
     OPENED = auto()
-    """Behind an opening tag."""
+    """After an opening tag."""
     THINKING = auto()
     CLOSED = auto()
-    """Behind a closing tag."""
+    """After a closing tag."""
     TEXT = auto()
 
 
@@ -104,7 +101,7 @@ class ThinkTagSplitter:
             self._raw.append(held)
         return [TaggedPiece(is_thinking, held)] if held else []
 
-    # Each step takes what is its own from the beginning of the text and returns the rest, for the steps behind it.
+    # Each step takes what is its own from the beginning of the text and returns the rest, for the steps after it.
 
     def _head(self, text: str, pieces: list[TaggedPiece]) -> str:
         if self._place is not _Place.HEAD:
@@ -133,7 +130,10 @@ class ThinkTagSplitter:
         if closing:
             self._place = _Place.CLOSED
         else:
-            self._held = _ending_in(thought, self._closing)
+            # The longest end that may be the beginning of the tag is held back.
+            lengths = range(min(len(self._closing) - 1, len(thought)), 0, -1)
+            ends = (thought[-length:] for length in lengths)
+            self._held = next((end for end in ends if self._closing.startswith(end)), "")
             thought = thought.removesuffix(self._held)
         self._raw.append(thought + closing)
         if thought:
@@ -144,7 +144,7 @@ class ThinkTagSplitter:
         return self._without_line_ends(text, _Place.TEXT) if self._place is _Place.CLOSED else text
 
     def _without_line_ends(self, text: str, next_place: _Place) -> str:
-        """The text behind a tag and the one run of line ends that belongs to the tag."""
+        """The text after a tag, without the one run of line ends that belongs to the tag."""
         rest = text.lstrip(_LINE_ENDS)
         self._raw.append(text[: len(text) - len(rest)])
         if rest:
@@ -152,17 +152,7 @@ class ThinkTagSplitter:
         return rest
 
 
-def _ending_in(text: str, tag: str) -> str:
-    """The longest end of a text that may be the beginning of a tag."""
-    lengths = range(min(len(tag) - 1, len(text)), 0, -1)
-    return next((text[-length:] for length in lengths if tag.startswith(text[-length:])), "")
-
-
-# ---- thinking text ----
-# Shows a model's thinking as text that is set apart from its answer; works behind the adapter of any protocol.
-#
-# An adapter gives thinking parts, or none; where a consumer wants text, what follows here makes a Markdown quote of
-# them.
+# ---- Thinking as text ----
 
 _MARK: Final = "> "
 """CommonMark 0.31 section 5.1: a line of a block quote."""
@@ -182,7 +172,7 @@ def open_response(corner: ResponseReaderSpec, options: StreamOptions) -> Respons
 
 
 class ThinkingAsText:
-    """An adapter whose thinking parts become text: a quote, with an empty line before and behind it.
+    """An adapter whose thinking parts become text: a quote, with an empty line before and after it.
 
     What a server wants back of its thinking is left out: only a thinking part could carry it.
 
@@ -303,11 +293,9 @@ class _Quote:
         """The text before the next piece; empty inside a block."""
         if self._is_open and block == self._block:
             return ""
-        said = _before(self._tail) if not self._is_open else ("\n" if self._is_line_begun else "") + _EMPTY_LINE
+        if self._is_open:
+            said = ("\n" if self._is_line_begun else "") + _EMPTY_LINE
+        else:  # the line ends that are missing for an empty line after the text
+            said = "\n" * (2 - len(self._tail) + len(self._tail.rstrip("\n")))
         self._is_open, self._is_line_begun, self._block = True, False, block
         return said
-
-
-def _before(tail: str) -> str:
-    """The line ends that make an empty line after a text."""
-    return "" if tail.endswith("\n\n") else "\n" if tail.endswith("\n") else "\n\n"
