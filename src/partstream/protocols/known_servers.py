@@ -13,20 +13,18 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ["KNOWN_SERVERS", "KeyRequirement", "KnownServer", "Region", "known_server", "server_at"]
-
 
 class KeyRequirement(StrEnum):
     """Whether a server wants a key."""
 
     REQUIRED = "required"
     OPTIONAL = "optional"
-    """Whoever runs the server decides it; most run it without."""
+    """The owner of the server decides it; most run it without."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of the world with a host of its own; a key of one region is of no use in another.
+    """A part of the world with a host of its own; a key of one region does not work in another.
 
     Attributes:
         host: The host.
@@ -49,8 +47,8 @@ class KnownServer:
         key: Whether it wants a key.
         key_variables: The environment variables that usually hold its key; the vendor's own first.
         keys_page: Where a person makes a key; empty where there is no such page.
-        address_example: What its base URL looks like, for a server of which everybody has another address; empty for
-            a server whose base URL is known.
+        address_example: An example of its base URL, for a server without a common address; empty for a server whose
+            base URL is known.
         headers: The headers that every request to it needs, whatever the protocol: names in lower case, and values.
         regions: Its regions, if a person has to choose one; the first is that of the base URLs in the tables.
         is_offered: Whether it is among the presets. Others are known for their quirks alone.
@@ -342,7 +340,10 @@ def server_at(url: str) -> KnownServer | None:
     if not host:
         return None
     by_host = next((server for server in KNOWN_SERVERS if server.has_host(host)), None)
-    if by_host is not None or not _is_private(host):
+    # An address, a name without dots such as that of a container, or a private name is no public name.
+    is_address = ":" in host or host.replace(".", "").isdigit()
+    is_private = is_address or "." not in host or host.endswith(_PRIVATE_ENDINGS)
+    if by_host is not None or not is_private:
         return by_host
     return next((server for server in KNOWN_SERVERS if port in server.ports), None)
 
@@ -360,9 +361,3 @@ _BY_NAME: Final = {server.name: server for server in KNOWN_SERVERS}
 
 _PRIVATE_ENDINGS: Final = (".localhost", ".local", ".lan", ".home.arpa", ".internal")
 """RFC 6762, RFC 8375, and the name that ICANN keeps for private use."""
-
-
-def _is_private(host: str) -> bool:
-    """Whether a host is no public name: an address, a name without dots such as that of a container, a private name."""
-    is_address = ":" in host or host.replace(".", "").isdigit()
-    return is_address or "." not in host or host.endswith(_PRIVATE_ENDINGS)

@@ -2,13 +2,18 @@
 
 ::
 
-    read_response    bytes of an answer   ──► parts, Unmapped, one Finish      asking a server
-    write_request    ChatRequest          ──► WireRequest                      asking a server
-    read_request     WireRequest          ──► Asked                            being asked
-    write_response   parts and a Finish   ──► events, or one document          being asked
+    read_response    bytes of a response  ──► parts, Unmapped, one Finish      as a client of a server
+    write_request    ChatRequest          ──► WireRequest                      as a client of a server
+    read_request     WireRequest          ──► InboundRequest                   as a server
+    write_response   parts and a Finish   ──► events, or one document          as a server
 
 A corner is a function that imports its module and returns the typed object in it, see :func:`loaded`: a program that
-only reads answers loads no writer. docs/adding-a-protocol.md adds one, step by step.
+only reads responses loads no writer. docs/adding-a-protocol.md adds a protocol, step by step.
+
+:data:`PROTOCOLS` has all protocols by name. Its table is the only place outside their folders that names them; an
+installed package adds its own with an entry point of the group `partstream.protocols`, whose name is the protocol's and
+whose object is a :class:`Protocol`. Entry points are read only where a name is not in the table, or where all names are
+listed.
 """
 
 from __future__ import annotations
@@ -43,10 +48,6 @@ if TYPE_CHECKING:
     from partstream.settings.row import Setting
 
 
-# ---- framings ----
-# The framings of streams: how each separates events, and how a recording in it is recognized.
-
-
 @dataclass(frozen=True, slots=True)
 class Framing:
     """One way in which a stream separates its events.
@@ -56,8 +57,8 @@ class Framing:
         make_decoder: Makes the decoder of one stream.
         media_type: What HTTP calls it.
         looks: Matches the first bytes of a stream of this form, or None where every form may begin like it.
-        begins: What a stream that ends inside its first event begins with.
-        event_ends: What stands behind a whole event.
+        begins: The beginnings of a stream that ends inside its first event.
+        event_ends: The bytes after a whole event.
     """
 
     name: str
@@ -90,7 +91,7 @@ JSON_LINES: Final = Framing(
 )
 
 
-# ---- protocol ----
+# ---- Corners ----
 
 NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 """The empty JSON object: the request that lacks everything, see :attr:`RequestWriterSpec.empty_request`."""
@@ -119,8 +120,8 @@ class EndMark:
     """What a mark that is not an event says about the end of a response.
 
     Attributes:
-        closes: Whether nothing behind it is read: the response ends at once. Otherwise the end is near, and whoever
-            owns the socket waits only briefly for what still comes.
+        closes: Whether nothing after it is read: the response ends at once. Otherwise the end is near, and the owner of
+            the socket waits only briefly for what still comes.
         completes: Whether the response is whole then, even if no event has said so.
     """
 
@@ -180,24 +181,6 @@ def bearer(key: str, _kind: KeyKind) -> Mapping[str, str]:
 def key_in_header(name: str) -> Callable[[str, KeyKind], Mapping[str, str]]:
     """A function for :attr:`RequestWriterSpec.authorize` that puts the key into a header, such as `x-api-key`."""
     return lambda key, _kind: {name: key}
-
-
-def _below_base_path(base_path: str) -> tuple[str, tuple[str, ...]]:
-    return base_path, ()
-
-
-def _as_they_are(
-    settings: RequestSettings, _base_url: str, _model: LanguageModelChatInformation, _server: KnownServer | None
-) -> RequestSettings:
-    return settings
-
-
-def _any_conversation(_settings: RequestSettings, _model_id: str) -> ConversationRules:
-    return ANY_CONVERSATION
-
-
-def _as_it_is(request: WireRequest, _names: Collection[str]) -> WireRequest:
-    return request
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,14 +298,16 @@ class RequestWriterSpec:
         Callable[[RequestSettings, KnownServer | None], Callable[[str, KeyKind], Mapping[str, str]]] | None
     ) = None
     document_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    find_model_lists: Callable[[str], tuple[str, tuple[str, ...]]] = _below_base_path
+    find_model_lists: Callable[[str], tuple[str, tuple[str, ...]]] = lambda base_path: (base_path, ())
     complete_settings: Callable[
         [RequestSettings, str, LanguageModelChatInformation, KnownServer | None], RequestSettings
-    ] = _as_they_are
-    conversation_rules: Callable[[RequestSettings, str], ConversationRules] = _any_conversation
+    ] = lambda settings, _base_url, _model, _server: settings
+    conversation_rules: Callable[[RequestSettings, str], ConversationRules] = lambda _settings, _model_id: (
+        ANY_CONVERSATION
+    )
     continues: bool = False
     errors: Errors = COMMON_ERRORS
-    leave_out: Callable[[WireRequest, Collection[str]], WireRequest] = _as_it_is
+    leave_out: Callable[[WireRequest, Collection[str]], WireRequest] = lambda request, _names: request
     resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest] | None = None
     count: CountEndpoint | None = None
     empty_request: Mapping[str, Any] | None = None
@@ -352,14 +337,13 @@ class ServerProtocol:
 
     Attributes:
         server: Its :attr:`partstream.protocols.known_servers.KnownServer.name`.
-        base_url: The base URL at the server's first host, or where it listens by default; of a server that everybody
-            has at another address, an example.
-        is_complete: Whether answers, thinking, calls and usage come whole in this protocol there, and what has to go
-            back can go back.
+        base_url: The base URL at the server's first host, or where it listens by default; an example for a server with
+            another address at each place.
+        is_complete: Whether answers, thinking, calls and usage come whole in this protocol there, and provider state
+            can go back.
         reason: What is missing, as a clause; empty where it is complete.
-        source: Where this is known from.
-        rank: Of a protocol that is not complete there, how much is missing beside the others that are not: the lower,
-            the less.
+        source: The source of this row.
+        rank: How much is missing, compared with other protocols that are not complete there: the lower, the less.
     """
 
     server: str
@@ -432,25 +416,16 @@ class Protocol:
         return kind if isinstance(kind, str) else None
 
 
-# ---- registry ----
-# The protocols by name: those of this package, then those of installed packages.
-#
-# The table below is the only place outside their folders that names protocols. A package adds its own with an entry
-# point of the group `partstream.protocols`, whose name is the protocol's and whose object is a
-# :class:`partstream.protocols.protocol.Protocol`. Entry points are looked up only where a name is not in the table,
-# or where all names are listed.
+# ---- Registry ----
 
 AUTO: Final = "auto"
-"""The value of the setting `protocol` with which is found out what an upstream speaks; the name of no protocol."""
-
+"""The value of the setting `protocol` that detects the protocol of an upstream; the name of no protocol."""
 DEFAULT_PROTOCOL: Final = "openresponses"
-"""What a stream is in where nobody says it."""
-
+"""The protocol of a stream where nothing names one."""
 DEFAULT_CHUNK_PROTOCOL: Final = "ai-sdk"
-"""What the events are that a program most likely holds as objects."""
-
+"""The protocol of the events that a program most likely holds as objects."""
 PLAIN_MESSAGES: Final = "chat-completions"
-"""Whose form of a message programs know: a dict of role and content."""
+"""The protocol whose form of a message programs know: a dict of role and content."""
 
 ENTRY_POINT_GROUP: Final = "partstream.protocols"
 
@@ -549,19 +524,15 @@ class UnknownProtocolError(CallerError, KeyError):
         super().__init__(name)
         self.name = name
         self.known = known
-        self.meant = _closest(name, known)
+        from difflib import get_close_matches  # noqa: PLC0415 - for an error alone
+
+        wanted = "-".join(name.lower().replace("_", " ").replace(".", " ").split())
+        found = get_close_matches(wanted, (*known, *_OTHER_NAMES), n=1)
+        self.meant = _OTHER_NAMES.get(found[0], found[0]) if found else None
 
     def __str__(self) -> str:
         hint = "" if self.meant is None else f"; did you mean {self.meant!r}?"
         return f"protocol: got {self.name!r}, expected one of {', '.join(self.known)}{hint}"
-
-
-def _closest(name: str, known: tuple[str, ...]) -> str | None:
-    from difflib import get_close_matches  # noqa: PLC0415 - for an error alone
-
-    wanted = "-".join(name.lower().replace("_", " ").replace(".", " ").split())
-    found = get_close_matches(wanted, (*known, *_OTHER_NAMES), n=1)
-    return _OTHER_NAMES.get(found[0], found[0]) if found else None
 
 
 class Protocols(Mapping[str, Protocol]):

@@ -1,7 +1,10 @@
-"""The state of thinking that a wire has no place for, as a text that clients give back as it is.
+"""Provider state that a wire has no place for, as a text that clients give back as it is.
 
-The state of other protocols, and who gave the state, are sealed together. A protocol says where the text stands: in a
-signature, in an entry of its own, in an encrypted field.
+:func:`seal_state` makes opaque state: one item and the other fields of the metadata, which say who gave it. A protocol
+chooses the place of the text: a signature, an entry of its own, an encrypted field.
+
+:func:`sign` makes the text of a JSON value that a server gives to clients and gets back: it is signed with a secret, so
+that the server reads only its own texts again, and it is not encrypted.
 """
 
 from __future__ import annotations
@@ -16,8 +19,6 @@ from typing import Any, Final, NamedTuple
 from partstream.codec.json_codec import JSONDecodeError, dumps, is_json, loads
 from partstream.conversation.provider_state import ITEMS, seal, unseal
 from partstream.errors import CallerError
-
-# ---- sealed state ----
 
 
 class OpaqueState(NamedTuple):
@@ -61,10 +62,7 @@ NO_STATE: Final = seal({"item": None, "beside": {}})
 """The text that says no state at all, for a field that must not be empty."""
 
 
-# ---- signed text ----
-# JSON values that a server gives to clients and gets back, signed with a secret so that only its own are read again.
-#
-# The text says what it holds to everybody who has it: it is signed, not encrypted.
+# ---- Signed text ----
 
 MIN_SECRET_BYTES: Final = 16
 

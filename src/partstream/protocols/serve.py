@@ -1,4 +1,20 @@
-"""The two corners of a protocol that a server has: the one that reads requests, and the one that writes answers."""
+"""What a protocol offers to a server: the corners that read requests and write responses, and what belongs to them.
+
+A server names no wire. It takes a :class:`WireRequest` at one of the paths of :class:`RequestReaderSpec`, reads it,
+and writes each output of the provider with the writer of :class:`ResponseWriterSpec`, whose :class:`StreamForm` says
+how events become bytes. Beside responses, a wire may have
+
+- documents of its own (:class:`ServedDocument`): the list of models, one of them, the count of a request;
+- stored answers (:class:`ServedState`): the protocol says which earlier answers a request refers to, how they are
+  joined to it, and which routes read what is kept; the server finds the answers of this caller, and keeps new ones;
+- a WebSocket (:class:`ServedSocket`) on which a client sends several requests: the protocol reads the messages and says
+  which requests wait, one after another. The responses are those of HTTP, the same reader, writer and frames; the
+  protocol turns their bytes into messages.
+
+All of it is without I/O. A path pattern is a path below the base URL that holds :data:`MODEL` once, such as
+`/models/{model}:streamGenerateContent`, or :data:`ID` once, such as `/responses/{id}`, or neither: one pattern writes
+paths and finds the name in them again.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +32,6 @@ if TYPE_CHECKING:
 
     from partstream.lm.outputs import InboundRequest, Reply, ResponseWriter
     from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
-
-
-# ---- server corners ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +147,7 @@ class FurtherEndpoint:
     writes: ResponseWriterSpec
 
 
-# ---- wire request ----
-# A request as it stands on the wire, as those who write it, read it and answer it know it.
+# ---- Requests and their paths ----
 
 WireEvent: TypeAlias = dict[str, Any]
 """One event of a wire as a JSON object."""
@@ -162,17 +174,10 @@ class WireRequest:
     base_path: str = ""
 
 
-# ---- model paths ----
-# Paths that name the model, or a thing that a server keeps: one pattern writes them and finds the name in them again.
-#
-# A pattern is a path below the base URL that holds :data:`MODEL` once, such as
-# `/models/{model}:streamGenerateContent`, or :data:`ID` once, such as `/responses/{id}`, or neither.
-
 MODEL: Final = "{model}"
-"""What stands in a pattern for the model."""
-
+"""The place of the model in a pattern."""
 ID: Final = "{id}"
-"""What stands in a pattern for the id of a thing, which is one segment of the path."""
+"""The place of the id of a thing in a pattern; the id is one segment of the path."""
 
 
 def path_for_model(pattern: str, model_id: str) -> str:
@@ -219,8 +224,7 @@ def literal_size(pattern: str) -> int:
     return len(pattern.replace(MODEL, "").replace(ID, ""))
 
 
-# ---- served documents ----
-# The documents that a server has beside its answers: its list of models, one of them, the count of a request.
+# ---- Documents ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +290,7 @@ class ServedDocument:
         return self.is_meant is _everybody
 
 
-# ---- served state ----
-# What the server of a protocol remembers of its answers, and what it does with them: the seam, without I/O.
-#
-# A protocol says which earlier answers a request refers to, how they are joined to it, and which routes read what is
-# kept. Who serves finds the answers, for the caller that they belong to, and keeps new ones.
+# ---- Stored answers ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,11 +453,7 @@ class ServedState:
     fields: frozenset[str]
 
 
-# ---- served sockets ----
-# A WebSocket on which a client asks a model more than once: the seam, without I/O.
-#
-# A protocol reads the client's messages and says which requests are to be answered, one after another. The answers
-# are those of HTTP: the same reader, writer and frames; the protocol turns their bytes into messages.
+# ---- Sockets ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,10 +506,6 @@ class SocketConversation(Protocol):
         ...
 
 
-def _no_headers() -> Mapping[str, Any]:
-    return MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class ServedSocket:
     """The WebSocket that stands at the path of an endpoint.
@@ -524,4 +516,4 @@ class ServedSocket:
     """
 
     open: Callable[[WireRequest], SocketConversation]
-    headers: Mapping[str, str] = field(default_factory=_no_headers)
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,8 +1,8 @@
 """Translates requests and answers from one wire into another, sans-IO.
 
 Any two protocols with the corners it takes translate into each other, through the values in the middle:
-:class:`partstream.lm.outputs.Asked` and the outputs of an answer. docs/translation.md says for every pair what is lost
-on the way; tests/unsupported has the table of each protocol.
+:class:`partstream.lm.outputs.InboundRequest` and the outputs of a response. docs/translation.md says what each pair
+loses on the way; tests/unsupported has the table of each protocol.
 """
 
 from __future__ import annotations
@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest, Reply, StreamOutput
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
-
-__all__ = [
-    "MissingCornerError",
-    "frame_answer",
-    "read_answer",
-    "read_document",
-    "read_question",
-    "write_answer",
-    "write_document",
-    "write_question",
-]
 
 
 class MissingCornerError(CallerError):
