@@ -1,8 +1,14 @@
-"""Interprets the errors of servers: codes, bodies of HTTP errors, and refusals of what a request holds.
+"""Reads the errors of servers: codes, the bodies of HTTP errors, waits, and refusals of an input that is too long.
 
-The codes, bodies and sentences that servers of several wires use stand in :mod:`partstream.protocols.errors`,
-:mod:`partstream.protocols.errors` and :mod:`partstream.protocols.errors`. A protocol whose servers have others
-adds them with an :class:`Errors` of its own.
+An error takes this way. :func:`read_error_body` reads any JSON value in the shapes that servers and the gateways before
+them use (docs/wires/chat-completions.md#error-bodies); the deepest layer says most. :meth:`Errors.kind_of_body` weighs
+its code against the HTTP status and says what it means for the caller, an :class:`ErrorKind`.
+:meth:`Errors.overflow` recognizes an input that is too long: most servers have only a sentence for it, so
+:data:`PHRASINGS` is the one place that reads sentences, a row for each phrasing in use. :func:`wait_in_body` and
+:func:`wait_in_sentence` read how long a server asks to wait, beside the header Retry-After.
+
+Gateways pass codes, bodies and sentences on, and local servers speak more than one wire: the tables here serve all
+wires. A protocol whose servers have others adds them with an :class:`Errors` of its own.
 """
 
 from __future__ import annotations
@@ -22,12 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from partstream.errors import UpstreamError
-
-
-# ---- error kinds ----
-# What a provider's error code means for the caller; the codes that servers of several wires use.
-#
-# A protocol whose servers have other codes adds them with an :class:`partstream.protocols.errors.Errors` of its own.
 
 
 class ErrorKind(StrEnum):
@@ -123,12 +123,10 @@ COMMON_CODES: Final[Mapping[str, ErrorKind]] = MappingProxyType(
         "request_too_large": ErrorKind.REQUEST_TOO_LARGE,
     }
 )
-"""The codes of servers that speak several wires, or stand behind gateways that pass them on; in lower case."""
+"""The codes of servers that speak several wires, also through gateways; in lower case."""
 
 
-# ---- waits ----
-# Reads how long a server asks to wait, in the forms that servers have for it beside the header Retry-After.
-#
+# ---- Waits ----
 # Sources: OpenAI's guide to rate limits and Groq's, whose headers hold durations as Go writes them (`12ms`, `6m0s`);
 # Google's `google.rpc.RetryInfo`, whose `retryDelay` is `37s`.
 
@@ -204,12 +202,7 @@ def _usable(seconds: float) -> float | None:
     return as_amount(seconds, MOST_SECONDS) if seconds > 0 else None
 
 
-# ---- error bodies ----
-# Reads the JSON values in which servers say what went wrong, under any status and any content type.
-#
-# Servers of several wires, or gateways in front of them, send these shapes
-# (docs/wires/chat-completions.md#error-bodies). A protocol whose servers send others reads those first, see
-# :mod:`partstream.protocols.errors`.
+# ---- Bodies ----
 
 _MAX_ID: Final = 200
 _MAX_ATTEMPTS: Final = 10
@@ -262,16 +255,14 @@ def holds_error(document: Any) -> bool:
         return True
     if "choices" in value:
         return False
-    says = isinstance(value.get("message"), str) and _is_failing_code(value.get("code"))
+    code = value.get("code")
+    fails = code not in (None, "", 0, "0", 200, "200", "success", "Success", "ok") and isinstance(code, str | int)
+    says = isinstance(value.get("message"), str) and fails
     detail = value.get("detail")
     is_detailed = isinstance(detail, str | list) or (
         isinstance(detail, dict) and ("error" in detail or "message" in detail)
     )
     return says or bool(value.get("errors")) or is_detailed
-
-
-def _is_failing_code(code: object) -> bool:
-    return code not in (None, "", 0, "0", 200, "200", "success", "Success", "ok") and isinstance(code, str | int)
 
 
 def read_error_body(document: Any) -> ErrorBody:
@@ -339,8 +330,6 @@ def routing_attempts(document: Any) -> tuple[str, ...]:
     return tuple(said[:_MAX_ATTEMPTS])
 
 
-# ---- the layers of an error ----
-
 _INNER: Final = ("error", "errors", "detail", "message")
 """Where an error holds another one."""
 
@@ -378,15 +367,9 @@ def _layers(value: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
 
 
 def _message(layer: dict[str, Any]) -> str | None:
-    return _first(_sentence(layer, name) for name in ("message", "error", "detail", "msg")) or _refused_fields(
-        layer.get("detail")
-    )
-
-
-def _sentence(layer: dict[str, Any], name: str) -> str | None:
-    """A text that is not the JSON of another layer."""
-    said = _text(layer, name)
-    return None if said is not None and isinstance(_parsed(said), dict | list) else said
+    texts = (_text(layer, name) for name in ("message", "error", "detail", "msg"))
+    own = (said for said in texts if said is not None and not isinstance(_parsed(said), dict | list))
+    return next(own, None) or _refused_fields(layer.get("detail"))  # the JSON of another layer is no sentence
 
 
 def _refused_fields(detail: Any) -> str | None:
@@ -421,9 +404,6 @@ def _status(layer: dict[str, Any]) -> int | None:
     return None
 
 
-# ---- what gateways and filters add ----
-
-
 def _provider_error(layer: dict[str, Any]) -> ErrorBody:
     """What OpenRouter's `metadata` says: the error of the provider behind it, or why moderation refused the input."""
     metadata = _object(layer, "metadata")
@@ -434,7 +414,7 @@ def _provider_error(layer: dict[str, Any]) -> ErrorBody:
         return ErrorBody(f"{said} ({flags})", kind=ErrorKind.CONTENT_POLICY)
     raw = metadata.get("raw")
     value = _unwrapped(raw)
-    # Not read as deeply as the rest: what a provider says within what a provider says is nobody's business.
+    # Not read as deeply as the rest: `metadata` inside of it does not count.
     inner = _own_error(value) if isinstance(value, dict) else ErrorBody()
     if inner.message is None and isinstance(raw, str) and raw.strip() and value is None:
         words = (_text(layer, "message"), raw.strip().splitlines()[0][:_MAX_ATTEMPT])
@@ -461,9 +441,6 @@ def _filtered(layer: dict[str, Any]) -> str:
     return ", ".join(names[:_MAX_ATTEMPTS])
 
 
-# ---- careful reading ----
-
-
 def _first(values: Iterable[Any]) -> Any:
     return next((value for value in values if value is not None), None)
 
@@ -483,13 +460,7 @@ def _identifier(document: Any, name: str) -> str | None:
     return value if isinstance(value, str) and 0 < len(value) <= _MAX_ID and value.isprintable() else None
 
 
-# ---- overflow ----
-# Tells whether an upstream refused a request because its input is too long, and reads the numbers that it named.
-#
-# Most upstreams have only a sentence for it, so this is the one place that reads sentences: a row for each phrasing
-# in use, gathered from public bug reports about these servers. Gateways pass the sentences on, and local servers
-# speak more than one wire: so they stand here, and a protocol adds what its servers alone say
-# (:mod:`partstream.protocols.errors`).
+# ---- Inputs that are too long ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -601,8 +572,8 @@ _N = r"[\d][\d,._]*\d|\d"
 
 
 def phrasing(server: str, pattern: str) -> Phrasing:
-    """A phrasing, in short: `<limit>` stands for the number that is the limit, and so on; a space for any blanks,
-    `...` for some words of one line."""
+    """A phrasing, in short: `<limit>` is the number of the limit, and so on; a space is any blanks, `...` are some
+    words of one line."""
     named = re.sub(r"<(\w+)>", lambda group: f"(?P<{group[1]}>{_N})", pattern)
     return Phrasing(server, named.replace("...", r"[^\n]{0,200}?").replace(" ", r"\s+"))
 
@@ -680,17 +651,9 @@ PHRASINGS: Final = (
 """The sentences, those that name more numbers first: the first that matches is taken."""
 
 
-# ---- errors ----
+# ---- Errors of a wire ----
 
 NO_REASON: Final = "it gave no reason"
-
-
-def _nothing_refused(_error: UpstreamError) -> Carried:
-    return Carried.NOTHING
-
-
-def _no_fields_refused(_error: UpstreamError, _body: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -715,8 +678,8 @@ class Errors:
     code_forms: tuple[tuple[str, ErrorKind], ...] = ()
     phrasings: tuple[Phrasing, ...] = ()
     read_body: Callable[[Any], ErrorBody] = read_error_body
-    refused: Callable[[UpstreamError], Carried] = _nothing_refused
-    refused_fields: Callable[[UpstreamError, Mapping[str, Any]], frozenset[str]] = _no_fields_refused
+    refused: Callable[[UpstreamError], Carried] = lambda _error: Carried.NOTHING
+    refused_fields: Callable[[UpstreamError, Mapping[str, Any]], frozenset[str]] = lambda _error, _body: frozenset()
     holds_error: Callable[[Any], bool] = holds_error
 
     def kind(self, code: str | None) -> ErrorKind | None:
@@ -739,8 +702,8 @@ class Errors:
     def failure(self, message: str, code: str | None) -> UpstreamFailureError:
         """Makes the error for a failure that an upstream reported inside a stream."""
         kind = self.kind(code)
-        said = LanguageModelErrorCode.UNSPECIFIED if kind is None else kind.code
-        return UpstreamFailureError(message, provider_code=code, code=said)
+        own = LanguageModelErrorCode.UNSPECIFIED if kind is None else kind.code
+        return UpstreamFailureError(message, provider_code=code, code=own)
 
     def failure_in(self, document: Any) -> UpstreamFailureError | None:
         """The failure that an event or a document says which came with a status of success; None for any other value.
@@ -765,11 +728,10 @@ class Errors:
 
     def overflow(self, error: UpstreamError) -> Overflow | None:
         """Reads the numbers of an error that refuses an input as too long; returns None for every other error."""
-        tokens, size = (self._codes_of(kind) for kind in (ErrorKind.INPUT_TOO_LONG, ErrorKind.REQUEST_TOO_LARGE))
+        codes = {**COMMON_CODES, **self.codes}.items()
+        tokens = frozenset(code for code, kind in codes if kind is ErrorKind.INPUT_TOO_LONG)
+        size = frozenset(code for code, kind in codes if kind is ErrorKind.REQUEST_TOO_LARGE)
         return read_overflow(error, (*self.phrasings, *PHRASINGS), token_codes=tokens, size_codes=size)
-
-    def _codes_of(self, kind: ErrorKind) -> frozenset[str]:
-        return frozenset(code for code, one in {**COMMON_CODES, **self.codes}.items() if one is kind)
 
 
 COMMON_ERRORS: Final = Errors()

@@ -1,4 +1,10 @@
-"""Failures that a server tells a client, in no wire's words yet; a wire's table turns them into status, headers, body.
+"""Failures that a server tells its client: first in no wire's words, then as status, headers and body of a wire.
+
+:func:`failure_of` says what an error of ours means for a client, by one table; a wire says it in its own words, with
+:attr:`partstream.protocols.serve.ResponseWriterSpec.fail` before the response has begun and with its writer inside the
+stream. :func:`common_reply` and :func:`said_in_stream` are the form that most wires share, OpenAI's:
+`{"error": {"message", "type", "param", "code"}}`, always all four. Codex acts on the codes `context_length_exceeded`,
+`insufficient_quota` and `rate_limit_exceeded`, and on "try again in 12s" in the message.
 
 The kinds come from the statuses of three wires (docs/wires/serving.md#statuses-and-error-codes).
 """
@@ -30,9 +36,6 @@ from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-
-# ---- served failures ----
 
 
 class FailureKind(StrEnum):
@@ -84,8 +87,8 @@ STATUSES: Final[Mapping[FailureKind, int]] = MappingProxyType(
 """The HTTP status of a failure on a wire that has no status of its own for it."""
 
 _STAYS_SO: Final = frozenset({FailureKind.SPENT_BUDGET, FailureKind.UNAUTHENTICATED, FailureKind.FORBIDDEN})
-"""Failures that official clients are told not to ask about again. Claude Code 2.1.330 does so for minutes after 401
-where it is not told (tried)."""
+"""Failures after which official clients must not repeat the request. Without the header, Claude Code 2.1.330 repeats it
+for minutes after 401 (tried)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,7 @@ def plain_reply(error: Callable[[int, str], Mapping[str, Any]], failure: ServedF
 
     Args:
         error: The JSON object of an HTTP error, given its status and message.
-        failure: The failure. Where the error object is an object, its param, code and further fields stand in it.
+        failure: The failure; an error that is an object takes its param, code and further fields.
     """
     status = STATUSES[failure.kind]
     said = error(status, failure.message)
@@ -154,14 +157,11 @@ def plain_reply(error: Callable[[int, str], Mapping[str, Any]], failure: ServedF
     return FailedReply(status, retry_headers(failure), body)
 
 
-# ---- refused ----
-# A request that a real server refuses although its wire has a place for it.
-
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class RefusedRequestError(CallerError):
-    """A request that a real server refuses, in its own words.
+    """A request that a real server refuses although its wire has a place for it, in the server's own words.
 
     Attributes:
         param: The field that the server blames, or None where its errors name none.
@@ -186,11 +186,7 @@ class RefusedRequestError(CallerError):
         self.fields = fields
 
 
-# ---- failure meanings ----
-# What our errors mean for the client of a server, as one table.
-#
-# A wire says the failure in its own words: :attr:`partstream.protocols.serve.ResponseWriterSpec.fail` before the
-# answer has begun, its writer inside the stream.
+# ---- What errors mean ----
 
 
 def failure_of(error: BaseException) -> ServedFailure:
@@ -204,33 +200,9 @@ def failure_of(error: BaseException) -> ServedFailure:
     return ServedFailure(FailureKind.INTERNAL, f"the provider of the model failed ({type(error).__name__})")
 
 
-def _unsupported(error: UnsupportedParameterError) -> ServedFailure:
-    return ServedFailure(FailureKind.UNSUPPORTED_PARAMETER, str(error), error.where)
-
-
-def _invalid(error: InvalidRequestError) -> ServedFailure:
-    return ServedFailure(FailureKind.INVALID_REQUEST, str(error), error.where)
-
-
-def _not_expressible(error: RequestNotExpressibleError) -> ServedFailure:
-    return ServedFailure(FailureKind.INVALID_REQUEST, error.message, error.where)
-
-
 def _refused(error: RefusedRequestError) -> ServedFailure:
     kind = _OF_OURS.get(error.status) or _BY_STATUS.get(error.status, FailureKind.INVALID_REQUEST)
     return ServedFailure(kind, str(error), error.param, error.code, fields=error.fields)
-
-
-def _unknown_model(error: UnknownModelError) -> ServedFailure:
-    return ServedFailure(FailureKind.MODEL_NOT_FOUND, error.message, "model")
-
-
-def _too_long(error: ContextLengthExceededError) -> ServedFailure:
-    return ServedFailure(FailureKind.CONTEXT_LENGTH, error.message, tokens=error.count, token_limit=error.limit)
-
-
-def _timed_out(error: UpstreamTimeoutError) -> ServedFailure:
-    return ServedFailure(FailureKind.TIMEOUT, error.message)
 
 
 def _of_upstream(error: UpstreamError) -> ServedFailure:
@@ -244,25 +216,20 @@ def _of_upstream(error: UpstreamError) -> ServedFailure:
     return ServedFailure(found, said or error.message, error.param, error.provider_code, error.retry_after)
 
 
-def _of_provider(error: LanguageModelError) -> ServedFailure:
-    return ServedFailure(_BY_CODE.get(error.code, FailureKind.INTERNAL), error.message)
-
-
-def _of_caller(error: CallerError) -> ServedFailure:
-    return ServedFailure(FailureKind.INTERNAL, str(error))
-
-
 _ERRORS: Final[tuple[tuple[type[BaseException], Callable[[Any], ServedFailure]], ...]] = (
-    (UnsupportedParameterError, _unsupported),
-    (InvalidRequestError, _invalid),
+    (UnsupportedParameterError, lambda one: ServedFailure(FailureKind.UNSUPPORTED_PARAMETER, str(one), one.where)),
+    (InvalidRequestError, lambda one: ServedFailure(FailureKind.INVALID_REQUEST, str(one), one.where)),
     (RefusedRequestError, _refused),
-    (RequestNotExpressibleError, _not_expressible),
-    (UnknownModelError, _unknown_model),
-    (ContextLengthExceededError, _too_long),
-    (UpstreamTimeoutError, _timed_out),
+    (RequestNotExpressibleError, lambda one: ServedFailure(FailureKind.INVALID_REQUEST, one.message, one.where)),
+    (UnknownModelError, lambda one: ServedFailure(FailureKind.MODEL_NOT_FOUND, one.message, "model")),
+    (
+        ContextLengthExceededError,
+        lambda one: ServedFailure(FailureKind.CONTEXT_LENGTH, one.message, tokens=one.count, token_limit=one.limit),
+    ),
+    (UpstreamTimeoutError, lambda one: ServedFailure(FailureKind.TIMEOUT, one.message)),
     (UpstreamError, _of_upstream),
-    (LanguageModelError, _of_provider),
-    (CallerError, _of_caller),
+    (LanguageModelError, lambda one: ServedFailure(_BY_CODE.get(one.code, FailureKind.INTERNAL), one.message)),
+    (CallerError, lambda one: ServedFailure(FailureKind.INTERNAL, str(one))),
     (TimeoutError, lambda _: ServedFailure(FailureKind.TIMEOUT, "the answer took too long")),
 )
 """How each error is read; of several classes that an error is of, the first row counts."""
@@ -326,11 +293,7 @@ _BY_CODE: Final[Mapping[LanguageModelErrorCode, FailureKind]] = {
 """What VS Code's code of a provider's error means."""
 
 
-# ---- common failures ----
-# Failures in the form that most wires share: `{"error": {"message", "type", "param", "code"}}`, always all four.
-#
-# Statuses, types and codes are OpenAI's (docs/wires/serving.md#statuses-and-error-codes). Codex acts on the codes
-# `context_length_exceeded`, `insufficient_quota` and `rate_limit_exceeded`, and on "try again in 12s" in the message.
+# ---- The form that most wires share ----
 
 
 class FailureRow(NamedTuple):
@@ -340,7 +303,7 @@ class FailureRow(NamedTuple):
         status: The HTTP status.
         type: The type of the error.
         code: The code of the error; None where the wire has none for the kind.
-        is_acted_on: Whether clients act on the code: it stands there, whatever the provider's own code was.
+        is_acted_on: Whether clients act on the code: then it wins over the provider's own code.
     """
 
     status: int

@@ -3,7 +3,13 @@
 OpenAI's clients look at `object` and `data`, Anthropic's at `data` with `has_more`, `first_id` and `last_id`, Codex at
 `models`; each ignores what the others want. An entry of `data` has the fields of all three, and those of Vercel's
 gateway. Sources: `openai` 3.54.0 (`types/model.py`), `anthropic` 2.12.0 (`types/model_info.py`,
-`types/model_capabilities.py`); for Codex see :mod:`partstream.protocols.model_documents`.
+`types/model_capabilities.py`).
+
+Codex asks for the field `models` where its key comes from a command. Source: `ModelInfo` of Codex
+(`protocol/src/openai_models.rs`), tried with Codex CLI 0.169.0. If one entry lacks a field that it requires, it takes
+nothing of the list. Of a model that it does not know otherwise it reads the context window, the efforts and whether
+images may be sent. With them it takes the instructions of the entry in place of its own, which are ten times as long
+and fit its tools; no form of an entry leaves it those, but a list without entries does, so a client may ask for one.
 """
 
 from __future__ import annotations
@@ -21,14 +27,7 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import ServedModel, WireRequest
 
 
-# ---- codex models ----
-# A model as Codex reads it in the field `models` of a list, which it asks for where its key comes from a command.
-#
-# Source: `ModelInfo` of Codex (`protocol/src/openai_models.rs`), tried with Codex CLI 0.169.0: one entry that lacks a
-# field that it requires, and it takes nothing of the list. What it reads of a model that it does not know otherwise
-# is the context window, the efforts and whether images may be sent. With them it takes the instructions of the entry
-# in place of its own, which are ten times as long and fit its tools: no form of an entry leaves it those. A list
-# without entries does, so a client may ask for one.
+# ---- The field for Codex ----
 
 _FIELD: Final = "models"
 """The field of the list, and the parameter of the query that may ask for none of its entries."""
@@ -80,8 +79,7 @@ need, ask for permission by the means that your tools have.
 # The end
 Say briefly what you changed, in which files, how you checked it, and what is left to do. Name files by their paths.
 """
-"""The instructions of the agent. The field is required, and Codex takes the text in place of its own: an empty one
-leaves a model without any (tried)."""
+"""The instructions of the agent; an empty text would leave the model without any (tried)."""
 
 
 def codex_models(models: Sequence[ServedModel], query: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
@@ -92,16 +90,10 @@ def codex_models(models: Sequence[ServedModel], query: Mapping[str, str]) -> dic
         query: The parameters of the query.
     """
     is_left_out = query.get(_FIELD) == _NONE
-    return {_FIELD: [] if is_left_out else [_codex_models_entry(model, place) for place, model in enumerate(models)]}
+    return {_FIELD: [] if is_left_out else [_codex_entry(model, place) for place, model in enumerate(models)]}
 
 
-def _codex_models_entry(model: ServedModel, place: int) -> dict[str, Any]:
-    """An entry of the list.
-
-    Args:
-        model: The model.
-        place: Its place in the list: the lower, the sooner Codex offers it.
-    """
+def _codex_entry(model: ServedModel, place: int) -> dict[str, Any]:
     efforts = [{"effort": effort, "description": says} for effort, says in _EFFORTS.items()] if model.thinking else []
     return {
         "slug": model.id,
@@ -128,7 +120,7 @@ def _codex_models_entry(model: ServedModel, place: int) -> dict[str, Any]:
     }
 
 
-# ---- model documents ----
+# ---- The list ----
 
 ALIAS_OF: Final = "alias_of"
 """The field of an entry that lists a model for the second time; it holds the model's own id."""
@@ -136,7 +128,7 @@ ALIAS_OF: Final = "alias_of"
 _ONE: Final = f"/models/{MODEL}"
 _MOST: Final = 1000
 _UNKNOWN_DATE: Final = "1970-01-01T00:00:00Z"
-"""What Anthropic's server says of a model whose date it does not know."""
+"""The date that Anthropic's server gives to a model whose date it does not know."""
 
 
 class ModelDocuments:
@@ -165,7 +157,7 @@ class ModelDocuments:
     def listed(self, request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
         """One page of the models, behind the one that `after_id` names or before the one of `before_id`."""
         entries = self._entries(models)
-        query = _query(request)
+        query = {name: values[-1] for name, values in parse_qs(request.query).items()}
         page, has_more = _page_of(entries, query, self._page)
         return 200, {
             "object": "list",
@@ -193,10 +185,6 @@ class ModelDocuments:
             if not model.id.startswith(self._known)
         ]
         return [*(_entry(model, self._kind) for model in models), *aliased]
-
-
-def _query(request: WireRequest) -> dict[str, str]:
-    return {name: values[-1] for name, values in parse_qs(request.query).items()}
 
 
 def _page_of(

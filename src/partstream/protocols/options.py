@@ -1,4 +1,14 @@
-"""Helpers that the writers of all request bodies share."""
+"""What the request writers of all wires share: further fields, options of other wires, optional fields.
+
+A caller in Python names options in the words of the server, and all of them are sent. A client of a served wire names
+them in the words of its own wire, and servers of another wire refuse a request for a field that they do not know:
+:func:`options_for` keeps the options that mean the same there, and the format that the response is to have.
+
+Servers of one wire refuse different fields of it, with HTTP 400 or 422 and a sentence that names the field. A protocol
+has a table of its optional fields, rows of :class:`OptionalField`; :func:`refused_fields` reads the sentence and
+:func:`leave_out` changes the body. The name of a refusal is that of the field, or `field=value` where the server
+refuses only that value.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +21,12 @@ from partstream.codec.json_codec import dumps
 from partstream.errors import RequestNotExpressibleError, UpstreamFailureError, UpstreamHTTPError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from partstream.conversation.preparation import ChatRequest
     from partstream.conversation.turns import Call
     from partstream.errors import UpstreamError
     from partstream.protocols.serve import WireRequest
-
-
-# ---- bodies ----
 
 
 def with_extra_fields(body: Mapping[str, Any], extras: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,12 +47,7 @@ def call_arguments(call: Call) -> bytes:
         raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
 
 
-# ---- foreign options ----
-# The options of a request that came in over another wire, as far as this wire's servers know them.
-#
-# Whoever asks a provider in Python names options in the words of the server, and all go on. A client of a served wire
-# names them in the words of its own wire, and servers of another one refuse a request for a field that they do not
-# know: of such a request only the options go on that mean the same there, and the form that the answer is to have.
+# ---- Options of other wires ----
 
 
 class AnswerFormat(NamedTuple):
@@ -123,12 +125,7 @@ def _format_of(place: Mapping[str, Any]) -> AnswerFormat | None:
     )
 
 
-# ---- optional fields ----
-# Finds the optional fields of a request that a refusal names, and takes them out of the body.
-#
-# Servers of one wire refuse different fields of it: with HTTP 400 or 422 and a sentence that names the field. A
-# protocol's folder has the table of its optional fields; this module reads the sentence and changes the body. What is
-# left out has a name: that of the field, or `field=value` where the server refuses only that value.
+# ---- Optional fields ----
 
 NOTHING: Final = object()
 """The value of a field that is not there."""
@@ -175,9 +172,13 @@ def refused_fields(rows: Sequence[OptionalField]) -> Callable[[UpstreamError, Ma
     """Makes the function for :attr:`partstream.protocols.errors.Errors.refused_fields` from a protocol's table."""
 
     def find(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
-        said = _said(error)
-        if not _blames_request(error):
+        if error.http_status is None:
+            blames_request = _REQUEST_IS_WRONG.search(f"{error.provider_code} {error.provider_type}") is not None
+        else:
+            blames_request = error.http_status in _STATUSES
+        if not blames_request:
             return frozenset()
+        said = _said(error)
         meant = [row for row in rows if row.sentence and re.search(row.sentence, said, re.IGNORECASE)]
         if meant:
             return frozenset(_name(row, body, said) for row in meant if _applies(row, body))
@@ -186,7 +187,9 @@ def refused_fields(rows: Sequence[OptionalField]) -> Callable[[UpstreamError, Ma
         if not named and _REFUSES.search(said):
             subject = _ALTERNATIVES.split(said, maxsplit=1)[0]
             named = [row for row in present if _names(subject, row)]
-        return frozenset(_name(row, body, said) for row in _most_specific(named) if not _is_demanded(said, row))
+        # Of `stream_options`, only the field that is named in it.
+        specific = [row for row in named if not any(other.path.startswith(f"{row.path}.") for other in named)]
+        return frozenset(_name(row, body, said) for row in specific if not _is_demanded(said, row))
 
     return find
 
@@ -202,8 +205,6 @@ def leave_out(rows: Sequence[OptionalField]) -> Callable[[WireRequest, Collectio
 
     return change
 
-
-# ---- what a refusal says ----
 
 _STATUSES: Final = frozenset({400, 404, 422})
 """404: OpenRouter, of a model none of whose providers takes a value."""
@@ -254,12 +255,6 @@ def _said(error: UpstreamError) -> str:
     return error.provider_message[:_MOST_READ] if isinstance(error, UpstreamFailureError) else ""
 
 
-def _blames_request(error: UpstreamError) -> bool:
-    if error.http_status is None:
-        return _REQUEST_IS_WRONG.search(f"{error.provider_code} {error.provider_type}") is not None
-    return error.http_status in _STATUSES
-
-
 def _is_blamed(row: OptionalField, param: str | None) -> bool:
     """Whether the error's `param` is the field, or a place within it."""
     if param is None:
@@ -287,12 +282,6 @@ def _is_demanded(said: str, row: OptionalField) -> bool:
     return any(re.search(rf"\b{re.escape(word)}\b{_DEMANDED}", said, re.IGNORECASE) for word in row.words)
 
 
-def _most_specific(rows: Iterable[OptionalField]) -> list[OptionalField]:
-    """The rows without those that hold another one: of `stream_options`, only the field that is named in it."""
-    named = list(rows)
-    return [row for row in named if not any(other.path.startswith(f"{row.path}.") for other in named)]
-
-
 def _name(row: OptionalField, body: Mapping[str, Any], said: str) -> str:
     value = _value(body, row.path)
     is_plain = isinstance(value, str | int | float | dict)
@@ -300,9 +289,6 @@ def _name(row: OptionalField, body: Mapping[str, Any], said: str) -> str:
     if row.only_beside is None and is_plain and (row.instead is not NOTHING or is_of_value):
         return _with_value(row, value)
     return row.name
-
-
-# ---- the body ----
 
 
 def _applies(row: OptionalField, body: Mapping[str, Any]) -> bool:

@@ -1,4 +1,9 @@
-"""Reads fields of requests: a missing field is empty, and a field of the wrong type is refused with its place."""
+"""Reads requests of clients, for all wires: fields, messages, parts, media and tools.
+
+A field that is missing is empty; a field of the wrong type is refused with its place, because the answer depends on it.
+What nothing here has a place for, such as a part or a tool of an unknown type, is counted in :class:`Counts` and fails
+no request. A wire brings the table of its parts; :class:`AskedMessages` joins messages as VS Code has them.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from partstream.lm.parts import MessagePart, ToolResultPart
-
-
-# ---- asked fields ----
 
 
 class Counts:
@@ -109,10 +111,6 @@ def not_default(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[
     }
 
 
-# ---- asked messages ----
-# Reads the list of messages in a request, and puts them together as VS Code has them.
-
-
 def messages_by_role(value: object, roles: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any], str]]:
     """The role of each message, the message, and its place in the request.
 
@@ -163,9 +161,6 @@ class AskedMessages:
             self._messages.append(ChatMessage.user(self._results))
             self._results = []
 
-
-# ---- asked parts ----
-# Reads the content of a message in a request: a string, or a list of parts that each have a type.
 
 _Part = TypeVar("_Part", bound="MessagePart")
 
@@ -218,9 +213,6 @@ def said(part: Mapping[str, Any], name: str, where: str) -> TextPart | None:
     return TextPart(text) if text else None
 
 
-# ---- asked media ----
-# Reads images and files of requests: bytes in a data URL or in base64, or an address.
-
 _UNKNOWN: Final = "application/octet-stream"
 
 
@@ -262,10 +254,6 @@ def _is_data_url(value: str) -> bool:
 def _from_base64(payload: str) -> bytes:
     compact = "".join(payload.split())
     return b64decode(compact + "=" * (-len(compact) % 4), validate=True)
-
-
-# ---- asked tools ----
-# Reads the list of tools in a request: tools of one type are read, and all others are counted.
 
 
 def tools_of_type(value: object, kind: str, counts: Counts) -> Iterator[tuple[str, Mapping[str, Any]]]:

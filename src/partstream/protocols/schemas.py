@@ -1,4 +1,17 @@
-"""JSON Schema in the forms that servers of several wires take."""
+"""JSON Schema in the forms that servers take; what a form cannot say is left out, or said in words.
+
+:func:`with_inner_schemas` walks: it alone knows which keywords hold schemas, and in which form. :func:`inlined` puts
+definitions where they are referred to, and :func:`with_parts` merges `allOf`, for servers without `$ref` (Qwen, Gemini)
+or `allOf`. Each function below is the form of one kind of server:
+
+- :func:`openapi_subset`: what Google takes as a protobuf message; one unknown keyword anywhere fails the whole request
+  (docs/wires/gemini.md#tools-and-schemas).
+- :func:`moonshot_schema` and :func:`open_objects`: what Moonshot takes, and xAI, which refuses `additionalProperties`
+  (docs/wires/chat-completions.md#tools-and-schemas).
+- :func:`tool_schema`: what Ollama passes on. It reads a schema into a structure of its own and drops what the structure
+  has no field for, without a word: the description says in words what would be lost. The content of `items` passes as
+  it is (docs/wires/ollama.md#schemas).
+"""
 
 from __future__ import annotations
 
@@ -11,9 +24,6 @@ from partstream.codec.json_codec import dumps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-# ---- walking ----
-# Walks through a JSON Schema: which keywords hold schemas, and in which form.
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -45,10 +55,6 @@ def with_inner_schemas(schema: Mapping[str, Any], change: Callable[[Mapping[str,
     return result
 
 
-# ---- parts ----
-# Puts the schemas of `allOf` together: for servers that know no `allOf`.
-
-
 def with_parts(schema: Schema) -> Schema:
     """The schema with those of `allOf` in it: their properties together, of all else the first that says it."""
     listed = schema.pop("allOf", None)
@@ -69,17 +75,13 @@ def _list(value: Any) -> list[Any]:
 
 
 def _object(value: Any) -> Mapping[str, Any]:
+    """An object, such as a schema; `true`, the schema that allows everything, is the empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def _schemas(value: Any) -> list[Mapping[str, Any]]:
     return [one for one in _list(value) if isinstance(one, Mapping)]
 
-
-# ---- inlined ----
-# Puts definitions where they are referred to: for servers that know no `$ref`, such as Qwen and Gemini.
-#
-# See docs/wires/chat-completions.md#tools-and-schemas and docs/wires/gemini.md#tools-and-schemas.
 
 _DEFINITIONS: Final = frozenset({"$defs", "definitions"})
 _MOST_INLINED: Final = 500
@@ -103,7 +105,7 @@ class _Inlining:
         self._followed = 0
 
     def resolved(self, schema: Mapping[str, Any], within: tuple[str, ...]) -> Schema:
-        """The schema with its references resolved, but for those to definitions that it stands within."""
+        """The schema with its references resolved, but for those to the definitions around it."""
         reference = schema.get("$ref")
         beside = {name: value for name, value in schema.items() if name != "$ref" and name not in _DEFINITIONS}
         inner = with_inner_schemas(beside, partial(self.resolved, within=within))
@@ -128,10 +130,7 @@ class _Inlining:
         return target if isinstance(target, Mapping) else None
 
 
-# ---- openapi subset ----
-# The subset of OpenAPI that Google takes as a protobuf message: one unknown keyword anywhere fails the whole request.
-#
-# See docs/wires/gemini.md#tools-and-schemas.
+# ---- Google ----
 
 _KEYWORDS: Final = frozenset(
     {"type", "format", "title", "description", "nullable", "enum", "items", "minItems", "maxItems", "properties"}
@@ -151,7 +150,7 @@ _OF_TYPES: Final = {
 """The keywords that one of several types takes with it into its branch."""
 _NULL: Final = "null"
 _ANYTHING: Final[Mapping[str, Any]] = {"type": "string"}
-"""What stands for a schema that says nothing, where one has to stand."""
+"""The schema in place of one that says nothing, where Google demands one."""
 
 
 def openapi_subset(schema: Mapping[str, Any]) -> Schema:
@@ -203,11 +202,10 @@ def _with_one_type(schema: Schema) -> Schema:
         schema["nullable"] = True
     if len(named) == 1:
         return schema | {"type": named[0]}
-    return schema | ({"anyOf": [_branch(schema, one) for one in named]} if named and "anyOf" not in schema else {})
-
-
-def _branch(schema: Schema, name: str) -> Schema:
-    return {"type": name} | {word: schema[word] for word in _OF_TYPES.get(name, ()) if word in schema}
+    if not named or "anyOf" in schema:
+        return schema
+    taken = {name: {word: schema[word] for word in _OF_TYPES.get(name, ()) if word in schema} for name in named}
+    return schema | {"anyOf": [{"type": name, **taken[name]} for name in named]}
 
 
 def _with_items(schema: Schema) -> Schema:
@@ -232,8 +230,7 @@ def _with_properties(schema: Schema) -> Schema:
     return schema | ({"required": own} if own else {})
 
 
-# ---- moonshot ----
-# The subset of JSON Schema that Moonshot takes; source: docs/wires/chat-completions.md#tools-and-schemas.
+# ---- Moonshot and xAI ----
 
 
 def moonshot_schema(schema: Mapping[str, Any]) -> Schema:
@@ -255,21 +252,13 @@ def _normal(schema: Mapping[str, Any]) -> Schema:
     return with_inner_schemas(kept, _normal)
 
 
-# ---- open objects ----
-# Leaves out `additionalProperties`, which xAI refuses; source: docs/wires/chat-completions.md#tools-and-schemas.
-
-
 def open_objects(schema: Mapping[str, Any]) -> Schema:
     """The schema without the keyword, at any depth; a property of that name stays."""
     kept = {name: value for name, value in schema.items() if name != "additionalProperties"}
     return with_inner_schemas(kept, open_objects)
 
 
-# ---- schemas ----
-# Puts the schema of a tool's arguments into what Ollama passes on of it (docs/wires/ollama.md#schemas).
-#
-# Ollama reads a schema into a structure of its own and drops what the structure has no field for, without a word:
-# what would be lost is said in words of the description instead. The content of `items` passes as it is.
+# ---- Ollama ----
 
 _KEPT: Final = frozenset({"anyOf", "type", "items", "description", "enum", "properties", "required"})
 _KEPT_AT_TOP: Final = frozenset({"type", "items", "required", "properties"})
@@ -314,32 +303,18 @@ def _structure(schema: Mapping[str, Any]) -> dict[str, Any]:
         said.setdefault("anyOf", said["oneOf"])
     kept = {name: value for name, value in said.items() if name in _KEPT}
     if isinstance(kept.get("anyOf"), list):
-        kept["anyOf"] = [_structure(_schemas_object(one)) for one in kept["anyOf"]]
+        kept["anyOf"] = [_structure(_object(one)) for one in kept["anyOf"]]
     if "properties" in kept:
-        kept["properties"] = {
-            name: _structure(_schemas_object(one)) for name, one in _schemas_object(kept["properties"]).items()
-        }
-    if description := _described(said):
-        kept["description"] = description
-    else:
-        kept.pop("description", None)
-    return kept
-
-
-def _described(schema: Mapping[str, Any]) -> str:
-    """The description with the bounds that are lost behind it, once."""
-    given = schema.get("description")
+        kept["properties"] = {name: _structure(_object(one)) for name, one in _object(kept["properties"]).items()}
+    # The description, then the bounds that are lost, once.
+    given = said.get("description")
     description = given if isinstance(given, str) else ""
-    bounds = [sentence.format(_shown(schema[name])) for name, sentence in _BOUNDS.items() if name in schema]
-    bounds += (words for name, (value, words) in _SWITCHES.items() if schema.get(name) is value)
-    said = f"({'; '.join(bounds)})" if bounds else ""
-    return description if said in description else f"{description} {said}".strip()
+    bounds = [sentence.format(_shown(said[name])) for name, sentence in _BOUNDS.items() if name in said]
+    bounds += (words for name, (value, words) in _SWITCHES.items() if said.get(name) is value)
+    words = f"({'; '.join(bounds)})" if bounds else ""
+    kept["description"] = description if words in description else f"{description} {words}".strip()
+    return kept if kept["description"] else {name: value for name, value in kept.items() if name != "description"}
 
 
 def _shown(value: Any) -> str:
     return value[:_MOST_SHOWN] if isinstance(value, str) else dumps(value).decode()[:_MOST_SHOWN]
-
-
-def _schemas_object(value: Any) -> Mapping[str, Any]:
-    """A schema; `true`, which allows everything, is the empty one."""
-    return value if isinstance(value, Mapping) else {}
