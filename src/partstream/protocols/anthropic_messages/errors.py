@@ -1,4 +1,13 @@
-"""Failures in the words of this wire, beside those of all wires (docs/wires/anthropic-messages.md#errors)."""
+"""The errors of this wire, read and written, and what a refusal changes in a request.
+
+Reading: :data:`ERRORS` adds the codes, sentences and statuses of these servers to those of all wires
+(docs/wires/anthropic-messages.md#errors). Beside the table of optional fields there are refusals that no field alone
+says: a form of thinking, which another one replaces; a response that may not be so long; and a beta, which goes with
+its feature.
+
+Writing: a server of this wire has one type for each kind of failure (`anthropic` 2.12.0,
+`types/shared/error_object.py`).
+"""
 
 from __future__ import annotations
 
@@ -22,19 +31,16 @@ from partstream.protocols.anthropic_messages.models import LEAST_BUDGET
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.options import OptionalField, leave_out, refused_fields
+from partstream.protocols.read_response import mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from partstream.errors import LanguageModelError
     from partstream.protocols.serve import WireRequest
 
 
-# ---- optional fields ----
-# The fields that servers of this wire refuse, and what takes their place.
-#
-# Beside the table of fields there are three refusals that no field alone says: a form of thinking, which another
-# takes the place of; an answer that may not be so long; and a beta, whose feature goes with it.
+# ---- Refused fields ----
 
 _MARKS: Final = ("system[].cache_control", "tools[].cache_control", "messages[].content[].cache_control")
 
@@ -73,7 +79,7 @@ OPTIONAL_FIELDS: Final = (
     OptionalField("user", is_word=True),
 )
 
-_OPTIONAL_FIELDS_STATUSES: Final = frozenset({400, 404, 422})
+_REFUSAL_STATUSES: Final = frozenset({400, 404, 422})
 _MOST_READ: Final = 4000
 _MOST_TOKENS: Final = "max_tokens:"
 _BETA: Final = "beta:"
@@ -95,19 +101,17 @@ _TOO_MANY: Final = re.compile(r"max_tokens: (?P<asked>\d+) > (?P<most>\d+), whic
 """The longest answer, in a refusal (docs/wires/anthropic-messages.md#requests-that-are-too-long)."""
 
 
-def _said(error: UpstreamError) -> str:
-    if error.http_status not in {*_OPTIONAL_FIELDS_STATUSES, None}:
-        return ""
-    if isinstance(error, UpstreamHTTPError):
-        return (error.provider_message or error.body)[:_MOST_READ]
-    return error.provider_message[:_MOST_READ] if isinstance(error, UpstreamFailureError) else ""
-
-
 _OF_TABLE: Final = refused_fields(OPTIONAL_FIELDS)
 
 
-def _optional_fields_refused(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
-    said = _said(error)
+def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
+    """See :attr:`partstream.protocols.errors.Errors.refused_fields`."""
+    said = ""
+    if error.http_status in {*_REFUSAL_STATUSES, None}:
+        if isinstance(error, UpstreamHTTPError):
+            said = (error.provider_message or error.body)[:_MOST_READ]
+        elif isinstance(error, UpstreamFailureError):
+            said = error.provider_message[:_MOST_READ]
     form = next((name for name, pattern in _FORMS if pattern.search(said)), None)
     if form is not None:
         return frozenset({form}) if _type_of_thinking(body) == form.partition(":")[2] else frozenset()
@@ -127,19 +131,19 @@ _OF_BLOCKS: Final = re.compile(r"messages\.\d+\.content|thinking\W? blocks?\b")
 
 
 def _type_of_thinking(body: Mapping[str, Any]) -> Any:
-    thinking = body.get("thinking")
-    return thinking.get("type") if isinstance(thinking, dict) else None
+    return mapping(body, "thinking").get("type")
 
 
 _WITHOUT_FIELDS: Final = leave_out(OPTIONAL_FIELDS)
 
 
-def _leave_out(request: WireRequest, names: Collection[str]) -> WireRequest:
+def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest:
     """The request without what is named; a beta goes with its feature, and a feature with its beta."""
     body = _shortened(_in_another_form(request.body, names), names)
     for name in names:
         if name.startswith(_BETA):
-            body = _without_feature(body, name.removeprefix(_BETA))
+            fields = _FIELDS_OF_BETAS.get(name.removeprefix(_BETA), ())
+            body = {field: value for field, value in body.items() if field not in fields}
     changed = request if body is request.body else replace(request, body=body)
     changed = _WITHOUT_FIELDS(changed, names)
     if asks_to_think(request.body) and not asks_to_think(changed.body):
@@ -183,11 +187,6 @@ def _shortened(body: Mapping[str, Any], names: Collection[str]) -> Mapping[str, 
     return changed if thinking is None else {**changed, "thinking": thinking}
 
 
-def _without_feature(body: Mapping[str, Any], beta: str) -> Mapping[str, Any]:
-    fields = _FIELDS_OF_BETAS.get(beta, ())
-    return {name: value for name, value in body.items() if name not in fields}
-
-
 _FIELDS_OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {
     "context-management-2025-06-27": ("context_management",),
     "compact-2026-01-12": ("context_management",),
@@ -216,14 +215,7 @@ def _without_betas(request: WireRequest, before: Mapping[str, Any], names: Colle
     return replace(request, headers=headers | ({BETA_HEADER: joined(kept)} if kept else {}))
 
 
-REFUSED_FIELDS: Final = _optional_fields_refused
-"""For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
-
-LEAVE_OUT: Final[Callable[[WireRequest, Collection[str]], WireRequest]] = _leave_out
-"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
-
-
-# ---- errors ----
+# ---- Errors that are read ----
 
 _BILLING: Final = "billing_error"
 
@@ -252,35 +244,30 @@ _STATUSES: Final[Mapping[str, int]] = MappingProxyType(
         "overloaded_error": 529,
     }
 )
-"""The status that each type stands for where it comes inside an answer of the status 200, as it does under load."""
+"""The status of each type where it comes inside a response of the status 200, as it does under load."""
 
 
 _NO_CREDIT: Final = re.compile(
     r"credit balance is too low|reached your specified (?:API|workspace API) usage limits|spend(?:ing)? limit",
     re.IGNORECASE,
 )
-"""Sentences for money that is used up, under 400 or 429 and the type of any other mistake: no attempt helps
-(docs/wires/anthropic-messages.md#errors). So they get the code that the server has for it under 402."""
+"""Sentences for money that is used up, under 400 or 429 and the type of any other mistake: they get the code that the
+server has for it under 402, because no further attempt helps (docs/wires/anthropic-messages.md#errors)."""
+
+
+_PLACE: Final = re.compile(r"([a-z_]+(?:\.\w+)*): (?=[A-Z`'\"])")
+"""The place that a sentence begins with: "seed: Extra inputs are not permitted"."""
+_FORM: Final = re.compile(r"^thinking\.(?:adaptive|enabled|disabled)(?=\.)")
+"""Within `thinking`, the server names the form too, which is no field."""
 
 
 def _read_body(document: Any) -> ErrorBody:
     read = read_error_body(document)
     status = _STATUSES.get(read.type or "") if read.status is None else read.status
     code = _BILLING if _NO_CREDIT.search(read.message or "") else read.code
-    return read._replace(status=status, code=code, param=read.param or _blamed(read.message or ""))
-
-
-_PLACE: Final = re.compile(r"([a-z_]+(?:\.\w+)*): (?=[A-Z`'\"])")
-_FORM: Final = re.compile(r"^thinking\.(?:adaptive|enabled|disabled)(?=\.)")
-
-
-def _blamed(message: str) -> str | None:
-    """The place that a sentence begins with: "seed: Extra inputs are not permitted".
-
-    Within `thinking`, the server names the form too, which is no field.
-    """
-    found = _PLACE.match(message)
-    return None if found is None else _FORM.sub("thinking", found[1])
+    found = _PLACE.match(read.message or "")
+    param = read.param or (None if found is None else _FORM.sub("thinking", found[1]))
+    return read._replace(status=status, code=code, param=param)
 
 
 _REFUSED_STATE: Final = re.compile(
@@ -299,12 +286,10 @@ def _refused(error: UpstreamError) -> Carried:
     return Carried.REASONING if blames_request and _REFUSED_STATE.search(error.message) else Carried.NOTHING
 
 
-ERRORS: Final = Errors(codes=_CODES, read_body=_read_body, refused=_refused, refused_fields=REFUSED_FIELDS)
+ERRORS: Final = Errors(codes=_CODES, read_body=_read_body, refused=_refused, refused_fields=refused_by)
 
 
-# ---- written errors ----
-# Errors as a server of this wire writes them: one type for each kind of failure
-# (docs/wires/anthropic-messages.md#errors; `anthropic` 2.12.0, `types/shared/error_object.py`).
+# ---- Errors that are written ----
 
 API_ERROR: Final = "api_error"
 _REQUEST: Final = "invalid_request_error"
@@ -323,7 +308,7 @@ _TYPES: Final[dict[int, str]] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-_WRITTEN_ERRORS_STATUSES: Final = {name: status for status, name in _TYPES.items()}
+_STATUSES_OF_TYPES: Final = {name: status for status, name in _TYPES.items()}
 
 _OF_FAILURES: Final[Mapping[FailureKind, str]] = {
     FailureKind.INVALID_REQUEST: _REQUEST,
@@ -356,8 +341,8 @@ def error_document(status: int, message: str) -> dict[str, Any]:
 def failed_reply(failure: ServedFailure) -> FailedReply:
     """A failure as an HTTP reply."""
     kind = _OF_FAILURES[failure.kind]
-    status = STATUSES[failure.kind] if kind == _REQUEST else _WRITTEN_ERRORS_STATUSES[kind]
-    document = _document(status, kind, _written_errors_said(failure))
+    status = STATUSES[failure.kind] if kind == _REQUEST else _STATUSES_OF_TYPES[kind]
+    document = _document(status, kind, _message_of(failure))
     error = {**document["error"], **failure.fields}
     identity = failure.request_id or document["request_id"]
     return FailedReply(status, retry_headers(failure), {**document, "error": error, "request_id": identity})
@@ -373,12 +358,12 @@ def said_of(error: LanguageModelError) -> tuple[str, str]:
     """The type and the message of an error: the provider's own code where it is one of this wire's types."""
     failure = failure_of(error)
     code = error.provider_code if isinstance(error, UpstreamError) else None
-    return code if code in _WRITTEN_ERRORS_STATUSES else _OF_FAILURES[failure.kind], _written_errors_said(failure)
+    return code if code in _STATUSES_OF_TYPES else _OF_FAILURES[failure.kind], _message_of(failure)
 
 
 def status_of(kind: str) -> int:
     """The HTTP status of an error of a type."""
-    return _WRITTEN_ERRORS_STATUSES.get(kind, 500)
+    return _STATUSES_OF_TYPES.get(kind, 500)
 
 
 def _document(status: int, kind: str, message: str) -> dict[str, Any]:
@@ -386,7 +371,7 @@ def _document(status: int, kind: str, message: str) -> dict[str, Any]:
     return {"type": "error", "error": {"type": kind, "message": message}, "request_id": f"req_{identity}"}
 
 
-def _written_errors_said(failure: ServedFailure) -> str:
+def _message_of(failure: ServedFailure) -> str:
     if failure.kind is FailureKind.CONTEXT_LENGTH and _TOO_LONG not in failure.message:
         if failure.tokens is not None and failure.token_limit is not None:
             return f"{_TOO_LONG}: {failure.tokens} tokens > {failure.token_limit} maximum"

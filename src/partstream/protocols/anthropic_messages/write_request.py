@@ -1,7 +1,21 @@
-"""Writes a request as the body of Anthropic Messages; `partstream.conversation.turns` has prepared it.
+"""Writes a request as the body of Anthropic Messages; :mod:`partstream.conversation.turns` has prepared it.
 
-What a model takes is known from its server's list, else by its name (:mod:`.model_table`); what a server takes is a
-row (:mod:`.server_rules`). Source: docs/wires/anthropic-messages.md, from "Request fields" on.
+:func:`build_request` writes the body: messages, options, tools, thinking, the caller's further fields and, last of all,
+the marks of the prompt cache. What a model takes is known from its server's list, else by its name; what a server takes
+is a row of its own (both in :mod:`partstream.protocols.anthropic_messages.models`).
+
+- Messages (docs/wires/anthropic-messages.md#messages): user and assistant alternate, beginning and ending with the
+  user; all results of an answer come first in the message after it. Servers other than Anthropic's refuse what is not
+  merged, so everything is merged here.
+- Options (docs/wires/anthropic-messages.md#request-fields) have many names in other protocols and SDKs.
+- Tools (docs/wires/anthropic-messages.md#tools-and-tool-choice) take a schema of an object without alternatives on top.
+- Marks (docs/wires/anthropic-messages.md#prompt-cache) say where the prompt cache is written and read. A server takes
+  four: after the tools, after the system prompt, after the end of the request before this one, and after the end of
+  this one. The third is exactly where the request before wrote its fourth, so that reading never depends on how many
+  blocks a server looks back. Some models forget the thinking of a finished turn
+  (docs/wires/anthropic-messages.md#thinking-by-model): then all that follows the question before the next one is
+  another prompt. There a mark after that question replaces the one after the tools, which the mark after the system
+  prompt covers too.
 """
 
 from __future__ import annotations
@@ -30,7 +44,7 @@ from partstream.protocols.anthropic_messages.endpoint import (
     thinking_fields,
     without_refused_sampling,
 )
-from partstream.protocols.anthropic_messages.errors import ERRORS, LEAVE_OUT
+from partstream.protocols.anthropic_messages.errors import ERRORS, without_refused
 from partstream.protocols.anthropic_messages.models import (
     AnthropicMessagesSettings,
     LateSystem,
@@ -55,38 +69,28 @@ from partstream.protocols.schemas import inlined
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from partstream.conversation.preparation import ChatRequest, RequestSettings
-    from partstream.conversation.turns import MergedTurn, Piece, Turn
-    from partstream.lm.messages import Tool
+    from partstream.conversation.turns import MergedTurn, Turn
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.protocols.anthropic_messages.models import Abilities, ServerRules
+    from partstream.protocols.anthropic_messages.models import ServerRules
     from partstream.protocols.anthropic_messages.provider_state import Wire
     from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.schemas import Schema
 
 
-# ---- input messages ----
-# Writes turns as messages (docs/wires/anthropic-messages.md#messages).
-#
-# User and assistant take turns, beginning and ending with the user; all results of an answer stand first in the
-# message behind it. Servers other than Anthropic's refuse what is not merged, so everything is merged here.
+# ---- Messages ----
 
 CONTINUE: Final = "Please continue."
 """The user's text after a last answer, which models refuse (docs/wires/anthropic-messages.md#messages)."""
 NO_BEGINNING: Final = "[The beginning of the conversation is missing.]"
-"""What the user says before a first answer: the first message has to be a user's."""
+"""The user's text before a first answer: the first message has to be a user's."""
 
 
 class WrittenConversation(NamedTuple):
-    """A conversation on the wire.
-
-    Attributes:
-        system: The text of the system messages at the beginning; empty for none.
-        messages: The messages.
-        container: The id of the container that the last answer ran code in, or None.
-    """
+    """A conversation on the wire, with the text of the system messages at its beginning and the id of the container
+    that the last answer ran code in."""
 
     system: str
     messages: list[Wire]
@@ -128,19 +132,34 @@ class _Writer:
 
     def write(self, turn: MergedTurn) -> None:
         if turn.role is TurnRole.SYSTEM:
-            self._system(_text(turn.content))
+            self._system("".join(piece.value for piece in turn.content if isinstance(piece, Text)))
         elif turn.role is TurnRole.USER:
-            self._user(input_blocks(_said(turn.content), self._rules))
+            self._user(
+                input_blocks([piece for piece in turn.content if isinstance(piece, Text | Attachment)], self._rules)
+            )
         elif turn.role is TurnRole.ASSISTANT:
             self._assistant(turn)
         self._results(turn)
 
     def end(self) -> list[Wire]:
-        """The messages, of which the last is the user's, or a system message behind it."""
+        """The messages, of which the last is the user's, or a system message after it."""
         if not self._messages or self._messages[-1]["role"] == "assistant":
             self._user(text_blocks(CONTINUE))
         self._say_late()
-        return _keeping_results_alone(_merged(paired(self._messages)))
+        merged: list[Wire] = []
+        for message in paired(self._messages):
+            if merged and merged[-1]["role"] == message["role"]:
+                merged[-1] = {**merged[-1], "content": [*merged[-1]["content"], *message["content"]]}
+            else:
+                merged.append(message)
+        # After a waiting tool of the server, other content than results ends the turn, and the waiting call is refused
+        # (docs/wires/anthropic-messages.md#mixed-turns). So it goes into the last result, where the model reads it too.
+        return [
+            _with_results_alone(message)
+            if message["role"] == "user" and place and waits_for_server(merged[place - 1]["content"])
+            else message
+            for place, message in enumerate(merged)
+        ]
 
     def _system(self, text: str) -> None:
         if not text.strip():
@@ -151,7 +170,7 @@ class _Writer:
             self.system = f"{self.system}\n\n{text}" if self.system else text
 
     def _say_late(self) -> None:
-        """Adds the system messages that wait: they stand right behind a user's, and before an answer or at the end."""
+        """Adds the system messages that wait, right after a user's message and before an answer or at the end."""
         if self._late and self._messages and self._messages[-1]["role"] == "user":
             self._messages.append({"role": "system", "content": text_blocks("\n\n".join(self._late))})
             self._late = []
@@ -184,38 +203,6 @@ class _Writer:
         self._user([result_block(result, self._rules) for result in results])
 
 
-def _said(pieces: Iterable[Piece]) -> list[Text | Attachment]:
-    return [piece for piece in pieces if isinstance(piece, Text | Attachment)]
-
-
-def _text(pieces: Iterable[Piece]) -> str:
-    return "".join(piece.value for piece in pieces if isinstance(piece, Text))
-
-
-def _merged(messages: Iterable[Wire]) -> list[Wire]:
-    """The messages, those of one role that follow each other as one."""
-    merged: list[Wire] = []
-    for message in messages:
-        if merged and merged[-1]["role"] == message["role"]:
-            merged[-1] = {**merged[-1], "content": [*merged[-1]["content"], *message["content"]]}
-        else:
-            merged.append(message)
-    return merged
-
-
-def _keeping_results_alone(messages: Sequence[Wire]) -> list[Wire]:
-    """The messages, where one that follows a waiting tool of the server holds results alone.
-
-    Other content ends the turn, and the waiting call is refused (docs/wires/anthropic-messages.md#mixed-turns). So it
-    goes into the last result, where the model reads it too.
-    """
-    kept: list[Wire] = []
-    for message in messages:
-        waits = message["role"] == "user" and bool(kept) and waits_for_server(kept[-1]["content"])
-        kept.append(_with_results_alone(message) if waits else message)
-    return kept
-
-
 def _with_results_alone(message: Wire) -> Wire:
     results = [block for block in message["content"] if block["type"] == "tool_result"]
     others = [block for block in message["content"] if block["type"] != "tool_result"]
@@ -238,8 +225,7 @@ def _container(turns: Sequence[Turn]) -> str | None:
     return None
 
 
-# ---- request options ----
-# The options of a caller, under whatever name, as fields (docs/wires/anthropic-messages.md#request-fields).
+# ---- Options ----
 
 _LIMIT: Final = "limit"
 _EFFORT: Final = "effort"
@@ -271,14 +257,7 @@ answer is read."""
 
 
 class ChosenOptions(NamedTuple):
-    """What was chosen.
-
-    Attributes:
-        fields: Fields of the body.
-        limit: The most tokens of the answer, or None.
-        effort: The effort, or None.
-        parallel: Whether several tools may be called at once, or None.
-    """
+    """The chosen fields of the body, limit of the response, effort, and whether several tools may be called at once."""
 
     fields: Wire
     limit: int | None
@@ -293,14 +272,13 @@ _KNOWN: Final = frozenset(_NAMES) | {"stop_sequences", "temperature", "top_k", "
 
 def options_of(request: ChatRequest) -> ChosenOptions:
     """Reads the options of a request, which may have come in over another wire."""
-    return read_options(options_for(request, _WIRE, _KNOWN, _format_option))
 
+    def write_format(asked: AnswerFormat) -> dict[str, Any]:
+        if asked.schema is None:
+            return {}  # only a schema has a form here (docs/wires/anthropic-messages.md#request-fields)
+        return {"output_config": {"format": {"type": "json_schema", "schema": dict(asked.schema)}}}
 
-def _format_option(asked: AnswerFormat) -> dict[str, Any]:
-    """The format of an answer; only a schema has a form here (docs/wires/anthropic-messages.md#request-fields)."""
-    if asked.schema is None:
-        return {}
-    return {"output_config": {"format": {"type": "json_schema", "schema": dict(asked.schema)}}}
+    return read_options(options_for(request, _WIRE, _KNOWN, write_format))
 
 
 def read_options(options: Mapping[str, Any]) -> ChosenOptions:
@@ -320,8 +298,7 @@ def read_options(options: Mapping[str, Any]) -> ChosenOptions:
     )
 
 
-# ---- request tools ----
-# Writes tools and the choice among them (docs/wires/anthropic-messages.md#tools-and-tool-choice).
+# ---- Tools ----
 
 _ALTERNATIVES: Final = ("anyOf", "oneOf")
 _TOGETHER: Final = "allOf"
@@ -334,19 +311,22 @@ def tool_fields(request: ChatRequest, *, parallel: bool | None) -> Wire:
 
     Args:
         request: The request.
-        parallel: Whether several tools may be called at once; None where nobody chose.
+        parallel: Whether several tools may be called at once; None without a choice.
     """
     if not request.tools:
         return {}
     choice: Wire = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
     if parallel is not None:
         choice = {"type": "auto", **choice, "disable_parallel_tool_use": not parallel}
-    return {"tools": [_tool(tool) for tool in request.tools], **({"tool_choice": choice} if choice else {})}
-
-
-def _tool(tool: Tool) -> Wire:
-    described = {"description": tool.description} if tool.description else {}
-    return {"name": tool.name, **described, "input_schema": input_schema(tool.input_schema or {})}
+    tools = [
+        {
+            "name": tool.name,
+            **({"description": tool.description} if tool.description else {}),
+            "input_schema": input_schema(tool.input_schema or {}),
+        }
+        for tool in request.tools
+    ]
+    return {"tools": tools, **({"tool_choice": choice} if choice else {})}
 
 
 def input_schema(schema: Mapping[str, Any]) -> Schema:
@@ -399,19 +379,10 @@ def _names(schema: Mapping[str, Any]) -> list[str]:
     return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
 
 
-# ---- cache marks ----
-# Marks where the prompt cache is written and read (docs/wires/anthropic-messages.md#prompt-cache).
-#
-# Four marks, which is all that a server takes: behind the tools, behind the system prompt, behind what the request
-# before this one ended with, and behind what this one ends with. The third stands exactly where the request before
-# wrote its fourth, so that reading never depends on how many blocks a server looks back.
-#
-# Some models forget the thinking of a finished turn (docs/wires/anthropic-messages.md#thinking-by-model): with the
-# next question, all that follows the question before it is another prompt. There a mark after that question replaces
-# the mark after the tools, which the mark after the system prompt covers too.
+# ---- Marks of the prompt cache ----
 
 MARK: Final = "cache_control"
-"""The field of a mark. At the top of a body, it is the server's own mark behind the last block."""
+"""The field of a mark. At the top of a body, it is the server's own mark after the last block."""
 
 _NEVER_MARKED: Final = frozenset({"thinking", "redacted_thinking"})
 
@@ -427,40 +398,23 @@ def mark_for_cache(body: Mapping[str, Any], lifetime: str | None, *, keeps_think
     mark = {MARK: {"type": "ephemeral", **({} if lifetime is None else {"ttl": lifetime})}}
     marked = dict(body)
     if (tools := marked.get("tools")) and (keeps_thinking or not marked.get("system")):
-        marked["tools"] = _with_mark(tools, _last(tools, _is_plain_tool), mark)
+        marked["tools"] = _with_mark(tools, _last(tools, lambda tool: not tool.get("defer_loading")), mark)
     if system := marked.get("system"):
         blocks = [{"type": "text", "text": system}] if isinstance(system, str) else list(system)
         marked["system"] = _with_mark(blocks, _last(blocks, _is_markable), mark)
     messages = list(marked["messages"])
-    ends = _ends(messages, marks_last=MARK not in marked)
-    for place in ends if keeps_thinking else {*_question(messages), *ends}:
+    users = [place for place, message in enumerate(messages) if message["role"] == "user"]
+    last_answer = max((place for place, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
+    before = [place for place in users if place < last_answer]
+    places = {*before[-1:], *(users[-1:] if MARK not in marked else ())}
+    if not keeps_thinking:  # the question that began the turn of the last answer
+        asked = [place for place in before if any(one["type"] != "tool_result" for one in messages[place]["content"])]
+        places |= {*asked[-1:]}
+    for place in places:
         content = messages[place]["content"]
         index = _last(content, _is_markable)
         messages[place] = {**messages[place], "content": _with_mark(content, index, mark)}
     return marked | {"messages": messages}
-
-
-def _ends(messages: Sequence[Wire], *, marks_last: bool) -> list[int]:
-    """The messages of the user that the request before this one, and this one, end with."""
-    users = [index for index, message in enumerate(messages) if message["role"] == "user"]
-    answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
-    before = [index for index in users if answers and index < answers[-1]][-1:]
-    return [*before, *(users[-1:] if marks_last and users[-1:] != before else [])]
-
-
-def _question(messages: Sequence[Wire]) -> list[int]:
-    """The message of the user that began the turn of the last answer."""
-    answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
-    before = messages[: answers[-1]] if answers else []
-    return [
-        index
-        for index, message in enumerate(before)
-        if message["role"] == "user" and any(block["type"] != "tool_result" for block in message["content"])
-    ][-1:]
-
-
-def _is_plain_tool(tool: Wire) -> bool:
-    return not tool.get("defer_loading")
 
 
 def _is_markable(block: Wire) -> bool:
@@ -479,7 +433,7 @@ def _with_mark(items: Sequence[Wire], index: int | None, mark: Wire) -> list[Wir
     return [*items[:index], {**items[index], **mark}, *items[index + 1 :]]
 
 
-# ---- write request ----
+# ---- The body ----
 
 VERSION_HEADERS: Final[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
 """Every request needs it, that for the list of models too; there is no newer value."""
@@ -499,35 +453,22 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     said = write_conversation(request, rules, has_system_turns=settings.system_as is not SystemAs.INSTRUCTIONS)
     body: dict[str, Any] = {
         "model": request.model_id,
-        "max_tokens": _limit(request, options, abilities, rules),
+        "max_tokens": answer_limit(
+            settings.max_output_tokens if options.limit is None else options.limit,
+            abilities,
+            request.input_tokens,
+            reserves=rules.reserves,
+        ),
         "stream": True,
         **({"system": said.system} if said.system.strip() else {}),
         "messages": said.messages,
         **tool_fields(request, parallel=options.parallel),
         **({} if said.container is None else {"container": said.container}),
     }
-    body |= _thinking(request, body, abilities, rules)
-    body |= context_management(own, abilities, body)
-    if settings.context_size_field and request.context_size is not None:
-        body[settings.context_size_field] = request.context_size
-    body = without_refused_sampling(_with_options(body, options), abilities)
-    body = with_extra_fields(body, settings.extra_body)
-    if not _marks(own, rules):
-        return body
-    forgets = asks_to_think(body) and not abilities.keeps_thinking
-    return mark_for_cache(body, _LIFETIMES.get(own.prompt_cache), keeps_thinking=not forgets)
-
-
-def _limit(request: ChatRequest, options: ChosenOptions, abilities: Abilities, rules: ServerRules) -> int:
-    chosen = request.settings.max_output_tokens if options.limit is None else options.limit
-    return answer_limit(chosen, abilities, request.input_tokens, reserves=rules.reserves)
-
-
-def _thinking(request: ChatRequest, body: Mapping[str, Any], abilities: Abilities, rules: ServerRules) -> Any:
-    return thinking_fields(
+    body |= thinking_fields(
         ThinkingChoice(
-            request.settings.own_settings(AnthropicMessagesSettings),
-            options_of(request).effort or request.reasoning_effort,
+            own,
+            options.effort or request.reasoning_effort,
             abilities,
             rules,
             body["max_tokens"],
@@ -536,17 +477,18 @@ def _thinking(request: ChatRequest, body: Mapping[str, Any], abilities: Abilitie
             may_think=not request.reasoning_is_refused,
         )
     )
-
-
-def _with_options(body: Mapping[str, Any], options: ChosenOptions) -> dict[str, Any]:
-    """The body with the options of a caller, of which what an object holds is added to ours."""
-    output = options.fields.get("output_config")
-    joined_output = {**body.get("output_config", {}), **output} if isinstance(output, dict) else None
-    return {**body, **options.fields, **({} if joined_output is None else {"output_config": joined_output})}
-
-
-def _marks(own: AnthropicMessagesSettings, rules: ServerRules) -> bool:
-    return rules.caches_marks if own.prompt_cache is PromptCache.AUTO else own.prompt_cache is not PromptCache.OFF
+    body |= context_management(own, abilities, body)
+    if settings.context_size_field and request.context_size is not None:
+        body[settings.context_size_field] = request.context_size
+    output = options.fields.get("output_config")  # of the caller: what it holds is added to ours
+    joined_output = {"output_config": {**body.get("output_config", {}), **output}} if isinstance(output, dict) else {}
+    body = without_refused_sampling({**body, **options.fields, **joined_output}, abilities)
+    body = with_extra_fields(body, settings.extra_body)
+    is_marked = own.prompt_cache is not PromptCache.OFF
+    if not (rules.caches_marks if own.prompt_cache is PromptCache.AUTO else is_marked):
+        return body
+    forgets = asks_to_think(body) and not abilities.keeps_thinking
+    return mark_for_cache(body, _LIFETIMES.get(own.prompt_cache), keeps_thinking=not forgets)
 
 
 _LIFETIMES: Final = {PromptCache.ONE_HOUR: "1h"}
@@ -583,7 +525,7 @@ def conversation_rules(settings: RequestSettings, model_id: str) -> Conversation
 
 
 _FOLDERS: Final = ("/anthropic/v1", "/anthropic")
-"""Where servers of another wire speak this one too; their models are listed beside these folders."""
+"""The paths at which servers of another wire speak this one too; their models are listed beside these folders."""
 
 
 def find_model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:
@@ -606,7 +548,7 @@ WRITE_REQUEST: Final = RequestWriterSpec(
     complete_settings=complete_settings,
     conversation_rules=conversation_rules,
     errors=ERRORS,
-    leave_out=LEAVE_OUT,
+    leave_out=without_refused,
     resume=resume,
     count=COUNT,
     empty_request=NO_FIELDS,
