@@ -1,4 +1,8 @@
-"""Anthropic Messages: Anthropic's `POST /v1/messages`, as Claude and many other servers speak it."""
+"""Anthropic Messages: Anthropic's `POST /v1/messages`, as Claude and many other servers speak it.
+
+:data:`SPOKEN_AT` says only where the known servers are, and whether everything gets through
+(docs/wires/anthropic-messages.md#servers). What a server wants in another form is a row in the module `models`.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,6 @@ from partstream.protocols.protocol import (
     Terminators,
     loaded,
 )
-
-# ---- anthropic messages ----
 
 # Only proxies send `[DONE]`, after `message_stop` or in its place (docs/wires/anthropic-messages.md#events).
 PROTOCOL: Final = Protocol(
@@ -33,26 +35,17 @@ PROTOCOL: Final = Protocol(
 )
 
 
-# ---- servers ----
-# The known servers that speak Anthropic Messages.
-#
-# See docs/wires/anthropic-messages.md#servers. The table of rules has what a server wants in another form; this
-# table says only where it is, and whether everything gets through.
-
-
 def _in_part(server: str, base_url: str, reason: str, source: str) -> ServerProtocol:
     return ServerProtocol(server, base_url, is_complete=False, reason=reason, source=source)
 
 
-def _whole(server: str, base_url: str, source: str) -> ServerProtocol:
-    return ServerProtocol(server, base_url, is_complete=True, reason="", source=source)
-
-
 SPOKEN_AT: Final = (
-    _whole(
+    ServerProtocol(
         "anthropic",
         "https://api.anthropic.com/v1",
-        "docs/wires/anthropic-messages.md; platform.claude.com/docs, Messages API; recordings anthropic-*",
+        is_complete=True,
+        reason="",
+        source="docs/wires/anthropic-messages.md; platform.claude.com/docs, Messages API; recordings anthropic-*",
     ),
     _in_part(
         "openrouter",

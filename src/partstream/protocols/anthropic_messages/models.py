@@ -1,7 +1,15 @@
-"""What Anthropic's own models take, line by line (docs/wires/anthropic-messages.md#thinking-by-model).
+"""What models and servers of this wire take, and the settings that win over it.
 
-The replay upstream refuses and bills by these rows. The writer of requests uses what a server lists, and these rows
-where it lists nothing (:mod:`partstream.protocols.anthropic_messages.models`).
+:func:`abilities_of` says what a model takes: by its server's list, else by its name
+(docs/wires/anthropic-messages.md#models-and-counting). Anthropic's own models have a row each
+(docs/wires/anthropic-messages.md#thinking-by-model), by which the replay upstream refuses and bills too; models that
+are older, or newer than the rows, have one for each family and version. A server behind a gateway or a cloud has the
+same names with something around them: `us.anthropic.claude-opus-4-5-20251101-v1:0`, `anthropic/claude-opus-4.6`,
+`claude-sonnet-4-5@20250929`.
+
+:func:`rules_of` says what differs between servers in a request (docs/wires/anthropic-messages.md#servers). The defaults
+are what Anthropic takes, and what gateways before it pass on. An unknown server gets such requests too: what it does
+not know it ignores, or refuses once.
 """
 
 from __future__ import annotations
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
     from partstream.conversation.preparation import ModelCapabilities
 
 
-# ---- model rows ----
+# ---- Rows of models ----
 
 _LOW_TO_HIGH: Final = ("low", "medium", "high")
 _TO_MAX: Final = (*_LOW_TO_HIGH, "max")
@@ -112,14 +120,7 @@ def row_of(model_id: str) -> ModelRow | None:
     return next((row for row in _ROWS if re.search(rf"\b{row.line}(?!\d)", name)), None)
 
 
-# ---- model table ----
-# What a model takes: by its server's list, else by its name (docs/wires/anthropic-messages.md#models-and-counting).
-#
-# The rows of the models themselves are in :mod:`.model_rows`; here are those that are older, or newer than the rows.
-#
-# What a list says wins over what a row says, see :func:`abilities_of`. A server behind a gateway or a cloud has the
-# same names with something around them: `us.anthropic.claude-opus-4-5-20251101-v1:0`, `anthropic/claude-opus-4.6`,
-# `claude-sonnet-4-5@20250929`.
+# ---- Abilities ----
 
 MILLION: Final = 1_000_000
 
@@ -139,17 +140,17 @@ class Abilities:
 
     Attributes:
         is_claude: Whether it is one of Anthropic's models.
-        thinking: The forms of thinking; None where nobody knows.
+        thinking: The forms of thinking; None where it is unknown.
         can_stop_thinking: Whether it can be asked not to think.
-        efforts: The levels of effort, lowest first; None where nobody knows.
+        efforts: The levels of effort, lowest first; None where it is unknown.
         sampling: Whether it takes sampling parameters.
-        max_tokens: The most tokens of an answer; None where nobody knows.
-        window: The most tokens of prompt and answer together; None where nobody knows.
+        max_tokens: The most tokens of an answer; None where it is unknown.
+        window: The most tokens of prompt and answer together; None where it is unknown.
         reserves: Whether the prompt and `max_tokens` together have to fit into the window.
         interleaves_by_beta: Whether it thinks between calls only when a beta asks for it.
         takes_system_turns: Whether `system` may come between others (docs/wires/anthropic-messages.md#system-messages).
         keeps_thinking: Whether the thinking of finished turns stays in the prompt.
-        edits: What its server can do to shorten a conversation; None where nobody knows.
+        edits: What its server can do to shorten a conversation; None where it is unknown.
     """
 
     is_claude: bool = False
@@ -239,7 +240,19 @@ def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
 def _by_name(model_id: str) -> Abilities:
     name = model_id.lower().replace(".", "-").replace("_", "-")
     if (row := row_of(name)) is not None:
-        return _of_row(row)
+        return Abilities(
+            is_claude=True,
+            thinking=row.forms,
+            can_stop_thinking=bool(row.takes_disabled),
+            efforts=row.efforts,
+            sampling=Sampling.NOT_WHILE_THINKING if row.samples else Sampling.REFUSED,
+            max_tokens=row.max_output_tokens,
+            window=row.context_window,
+            interleaves_by_beta=row.interleaves_by_beta,
+            takes_system_turns=row.takes_system_messages,
+            keeps_thinking=row.keeps_thinking,
+            edits=_ALL_EDITS if ThinkingForm.ADAPTIVE in row.forms else _CLEARS,
+        )
     found = _NAMED_FIRST.search(name) or _NUMBERED_FIRST.search(name)
     if found is None:
         found = _UNNUMBERED.search(name)
@@ -251,27 +264,7 @@ def _row(family: str, version: _Version) -> Abilities:
     return next(row for families, since, row in _OTHERS if version >= since and re.fullmatch(families, family))
 
 
-def _of_row(row: ModelRow) -> Abilities:
-    return Abilities(
-        is_claude=True,
-        thinking=row.forms,
-        can_stop_thinking=bool(row.takes_disabled),
-        efforts=row.efforts,
-        sampling=Sampling.NOT_WHILE_THINKING if row.samples else Sampling.REFUSED,
-        max_tokens=row.max_output_tokens,
-        window=row.context_window,
-        interleaves_by_beta=row.interleaves_by_beta,
-        takes_system_turns=row.takes_system_messages,
-        keeps_thinking=row.keeps_thinking,
-        edits=_ALL_EDITS if ThinkingForm.ADAPTIVE in row.forms else _CLEARS,
-    )
-
-
-# ---- server rules ----
-# What differs between servers of this wire in a request, as one value (docs/wires/anthropic-messages.md#servers).
-#
-# The defaults are what Anthropic takes, and what gateways before it pass on. A server that nobody knows is asked like
-# that too: it speaks Anthropic's wire, and what it does not know it ignores, or refuses once.
+# ---- Rules of servers ----
 
 _SIGNS: Final = IdForm(64, refused=re.compile(r"[^a-zA-Z0-9_-]"))
 """Ids match `^[a-zA-Z0-9_-]+$`, or the request is refused (docs/wires/anthropic-messages.md#ids-of-calls)."""
@@ -352,28 +345,24 @@ SERVER_RULES: Final[Mapping[str, ServerRules]] = MappingProxyType(
 _MODEL_RULES: Final[tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...]] = (
     (re.compile(r"(?:.*/)?kimi", re.IGNORECASE), {"call_ids": _KEEPS_IDS}),
 )
-"""Models that want something behind every server."""
+"""Models with demands of their own, whatever their server is."""
 
 
 def rules_of(server: str | None, model_id: str) -> ServerRules:
     """What the server of a model takes.
 
     Args:
-        server: The name of a known server; None for one that nobody knows.
+        server: The name of a known server; None for an unknown one.
         model_id: The model's id on it.
     """
-    rules = SERVER_RULES.get(server or "", _SERVER_RULES_UNKNOWN)
+    rules = SERVER_RULES.get(server or "") or ServerRules()
     for models, changes in _MODEL_RULES:
         if models.match(model_id):
             rules = replace(rules, **changes)
     return rules
 
 
-_SERVER_RULES_UNKNOWN: Final = ServerRules()
-
-
-# ---- settings ----
-# The settings of requests that only Anthropic Messages has a place for: they win over what is known of a model.
+# ---- Settings ----
 
 NO_SERVER: Final = "unknown"
 """The server of which nothing is known."""
@@ -459,7 +448,7 @@ class AnthropicMessagesSettings:
         messages_server: The name of the known server whose rules requests follow; None for the one that the base URL
             tells.
         thinking_as: The form in which a model is asked to think.
-        thinking_tokens: The budget of thinking in tokens; None for one that goes by the effort.
+        thinking_tokens: The budget of thinking in tokens; None for one that follows from the effort.
         thinking_display: What the server shows of the thinking.
         prompt_cache: Whether parts are marked for the prompt cache, and for how long.
         context_editing: Whether the server takes old thinking and old results out of a conversation.

@@ -1,4 +1,4 @@
-"""What a server wants back of its answer: the shape of the items that carry blocks through the conversation.
+"""What a server wants back of its answer: the items that carry blocks, and the blocks that they become again.
 
 Thinking goes back verbatim, or is refused (docs/wires/anthropic-messages.md#thinking-that-goes-back); blocks of tools
 that the server ran itself go back in pairs or not at all. So an item holds the whole block as the server would take it,
@@ -13,8 +13,12 @@ pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of t
     {"type": "content-block", "container": {"id": ID}}               the container of the answer, whose id the next
                                                                      request repeats; the last one counts
 
-What comes before the last block of the type `fallback` is another model's: its thinking and its client calls do not go
-back (docs/wires/anthropic-messages.md#fallback-models).
+:class:`CarriedState` collects the items of an answer in their places, and :func:`answer_blocks` and :func:`paired` put
+the blocks back: thinking unmodified, in order, and before what it led to. What comes before the last block of the type
+`fallback` is another model's: its thinking and its client calls do not go back
+(docs/wires/anthropic-messages.md#fallback-models). :func:`sealed_text` is for the state of other protocols: clients
+give back the `signature` of a thinking block and the `data` of a redacted one as they are. :func:`input_blocks` writes
+texts, images and files (docs/wires/anthropic-messages.md#images-and-files).
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind
@@ -31,6 +35,7 @@ from partstream.conversation.turns import MISSING_RESULT, Attachment, Call, Reas
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
+from partstream.protocols.options import call_arguments
 from partstream.protocols.provider_state import NO_STATE, beside_items, seal_state
 from partstream.protocols.read_response import identifier
 
@@ -41,7 +46,7 @@ if TYPE_CHECKING:
     from partstream.protocols.anthropic_messages.models import ServerRules
 
 
-# ---- carried blocks ----
+# ---- Items ----
 
 ITEM_TYPE: Final = "content-block"
 BLOCK: Final = "block"
@@ -49,7 +54,7 @@ FIELDS: Final = "fields"
 TOOL_CALL_ID: Final = "toolCallId"
 CONTAINER: Final = "container"
 FALLBACK: Final = "fallback"
-"""The type of the block that stands where another model goes on."""
+"""The type of the block at the place where another model continues."""
 
 
 def block_item(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,9 +107,6 @@ def block_of_sdk(item: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"type": "redacted_thinking", "data": redacted} if isinstance(redacted, str) else None
 
 
-# ---- carried state ----
-# Collects what goes back of an answer, in its place (docs/wires/anthropic-messages.md#thinking-that-goes-back).
-
 MOST_BYTES: Final = 1024 * 1024
 """The most that one answer carries before pairs of the server's tools are left out. A host writes it into its history,
 and a fetched page or file may be of any size."""
@@ -113,18 +115,11 @@ _NOT_CARRIED: Final = f"a block (more than {MOST_ITEMS} of one answer, or no JSO
 _TOO_LARGE: Final = "a call and a result of the server's tools (too large to go back)"
 
 
-class _Item(NamedTuple):
-    """An item, and its size as JSON in bytes."""
-
-    item: Mapping[str, Any]
-    size: int
-
-
 class CarriedState:
     """The items of one answer; only thinking parts can carry them.
 
-    Each hand-out lists all items so far. So items wait until something follows of which they must know their place, or
-    the end.
+    Each thinking part lists all items so far. So items wait until something follows whose place they must know, or the
+    end.
 
     Args:
         mode: What becomes of thinking.
@@ -135,64 +130,45 @@ class CarriedState:
     def __init__(self, mode: ThinkingMode) -> None:
         self._wanted = mode is ThinkingMode.PART
         self._items: list[Mapping[str, Any]] = []
-        self._waiting: list[_Item] = []
+        self._waiting: list[tuple[Mapping[str, Any], int]] = []  # each item with its size as JSON in bytes
         self._size = 0
 
     def add(self, item: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
         """Takes the next item."""
         if not self._wanted:
             return
-        size = _size_of(item)
-        if size is None or len(self._items) + len(self._waiting) >= MOST_ITEMS:
+        try:
+            size = len(dumps(item))
+        except TypeError:
+            size = 0  # JSON has no form for it
+        if not size or len(self._items) + len(self._waiting) >= MOST_ITEMS:
             outputs.append(Unmapped(_NOT_CARRIED, item))
             return
         self._size += size
-        self._waiting.append(_Item(item, size))
+        self._waiting.append((item, size))
 
     def hand_out(self, outputs: list[StreamOutput]) -> None:
         """Emits the items that wait, with all before them; nothing where none waits."""
         if not self._waiting:
             return
+        waiting, self._waiting = self._waiting, []
+        pairs: set[str | None] = set()
         if self._size > MOST_BYTES:
-            self._leave_out_pairs(outputs)
-        if not self._waiting:
-            return
-        self._items += (one.item for one in self._waiting)
-        self._waiting = []
-        outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
-
-    def _leave_out_pairs(self, outputs: list[StreamOutput]) -> None:
-        """Leaves out whole pairs of the server's blocks (docs/wires/anthropic-messages.md#pairs-of-server-blocks)."""
-        called, answered = ({*_ids(self._waiting, field)} for field in ("id", "tool_use_id"))
-        pairs = called & answered
-        kept: list[_Item] = []
-        for one in self._waiting:
-            block = block_of(one.item)
+            # Whole pairs are left out (docs/wires/anthropic-messages.md#pairs-of-server-blocks).
+            blocks = [block_of(item) for item, _ in waiting]
+            pairs = {identifier(one, "id") for one in blocks} & {identifier(one, "tool_use_id") for one in blocks}
+            pairs.discard(None)
+        kept: list[Mapping[str, Any]] = []
+        for item, size in waiting:
+            block = block_of(item)
             if pairs & {identifier(block, "id"), identifier(block, "tool_use_id")}:
-                self._size -= one.size
-                outputs.append(Unmapped(_TOO_LARGE, one.item))
+                self._size -= size
+                outputs.append(Unmapped(_TOO_LARGE, item))
             else:
-                kept.append(one)
-        self._waiting = kept
-
-
-def _ids(items: Iterable[_Item], field: str) -> Iterable[str]:
-    return (said for one in items if (said := identifier(block_of(one.item), field)) is not None)
-
-
-def _size_of(item: Mapping[str, Any]) -> int | None:
-    try:
-        return len(dumps(item))
-    except TypeError:
-        return None
-
-
-# ---- sealed state ----
-# The state of thinking that this wire has no block for, in the two fields that clients give back as they are.
-#
-# Clients give thinking blocks back unchanged (docs/wires/anthropic-messages.md#thinking-that-goes-back). So the state
-# of other protocols, and who gave it, are sealed in the `signature` of a thinking block or, where no thinking is
-# shown, in the `data` of a redacted one. Clients that turn the one block into the other lose nothing by it.
+                kept.append(item)
+        if kept:
+            self._items += kept
+            outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
 
 
 def sealed_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> str | None:
@@ -210,10 +186,7 @@ UNSIGNED: Final = NO_STATE
 """The signature of thinking without any state: some clients discard thinking that has none."""
 
 
-# ---- input blocks ----
-# Writes texts, images and files as content blocks (docs/wires/anthropic-messages.md#images-and-files).
-#
-# A text of white space alone is no block: servers refuse it, and gateways refuse the request behind it for ever.
+# ---- Input ----
 
 Wire: TypeAlias = dict[str, Any]
 """A JSON object of the wire."""
@@ -244,16 +217,32 @@ def input_blocks(pieces: Iterable[ResultContent], rules: ServerRules) -> list[Wi
     """
     blocks: list[Wire] = []
     for piece in pieces:
-        blocks += text_blocks(piece.value) if isinstance(piece, Text) else [_attachment(piece, rules)]
+        if isinstance(piece, Text):
+            blocks += text_blocks(piece.value)
+            continue
+        if not takes(piece, rules):
+            raise _not_taken(piece, rules)
+        kind = "image" if piece.kind is MediaKind.IMAGE else "document"
+        source = {"type": "url", "url": piece.url}
+        if not piece.url:
+            data = b64encode(piece.data).decode()
+            source = {"type": "base64", "media_type": piece.media_type, "data": data}
+        blocks.append({"type": kind, "source": source})
     return blocks
 
 
 def result_block(result: Result, rules: ServerRules) -> Wire:
     """The result of a tool; one without content is legal, and one that is missing counts as an error.
 
-    What the server does not take of it is said in words: the model asked for it, and can look for another way.
+    Words replace what the server does not take of it: the model asked for it, and can look for another way.
     """
-    content = input_blocks((_sayable(piece, rules) for piece in result.content), rules)
+    said = (
+        piece
+        if isinstance(piece, Text) or takes(piece, rules)
+        else Text(f"[{piece.media_type}, which cannot be shown]")
+        for piece in result.content
+    )
+    content = input_blocks(said, rules)
     block: Wire = {"type": "tool_result", "tool_use_id": result.call_id}
     if content:
         block["content"] = content[0]["text"] if len(content) == 1 and content[0]["type"] == "text" else content
@@ -262,23 +251,7 @@ def result_block(result: Result, rules: ServerRules) -> Wire:
     return block
 
 
-def _sayable(piece: ResultContent, rules: ServerRules) -> ResultContent:
-    if isinstance(piece, Text) or takes(piece, rules):
-        return piece
-    return Text(f"[{piece.media_type}, which cannot be shown]")
-
-
-def _attachment(piece: Attachment, rules: ServerRules) -> Wire:
-    if not takes(piece, rules):
-        _refuse(piece, rules)
-    kind = "image" if piece.kind is MediaKind.IMAGE else "document"
-    if piece.url:
-        return {"type": kind, "source": {"type": "url", "url": piece.url}}
-    data = b64encode(piece.data).decode()
-    return {"type": kind, "source": {"type": "base64", "media_type": piece.media_type, "data": data}}
-
-
-def _refuse(piece: Attachment, rules: ServerRules) -> NoReturn:
+def _not_taken(piece: Attachment, rules: ServerRules) -> RequestNotExpressibleError:
     got = f"the address of {piece.media_type}" if piece.url else f"{len(piece.data):,} bytes of {piece.media_type}"
     if piece.url and not rules.fetches:
         expected = "the file itself: this server fetches none"
@@ -286,14 +259,10 @@ def _refuse(piece: Attachment, rules: ServerRules) -> NoReturn:
         images = ", ".join(sorted(one.removeprefix("image/") for one in _IMAGES))
         taken = ["text", *([f"images ({images})"] if rules.takes_images else [])]
         expected = " or ".join([*taken, *(["PDF files"] if rules.takes_documents else [])])
-    raise RequestNotExpressibleError(got, piece.where, expected)
+    return RequestNotExpressibleError(got, piece.where, expected)
 
 
-# ---- returned blocks ----
-# Puts blocks of an earlier answer back, verbatim (docs/wires/anthropic-messages.md#thinking-that-goes-back).
-#
-# A server takes its thinking back only unmodified, in order, and before what it led to; it takes the blocks of its
-# own tools back in pairs; and what stands before a change of the model is not the answer's any more.
+# ---- Blocks that go back ----
 
 THINKING_TYPES: Final = frozenset({"thinking", "redacted_thinking"})
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
@@ -330,36 +299,24 @@ def answer_blocks(pieces: Sequence[Piece]) -> list[Wire]:
             continue
         for piece in run:
             if isinstance(piece, Call):
-                blocks.append(_call(piece, extras.get(piece.call_id, {})))
+                call_arguments(piece)  # raises for what JSON has no form for
+                call = {"type": "tool_use", "id": piece.call_id, "name": piece.name, "input": dict(piece.input)}
+                blocks.append({**call, **extras.get(piece.call_id, {})})
             elif isinstance(piece, Reasoning) and (block := block_of(piece.item)) is not None:
                 blocks.append(block)
-    return _ended(_since_fallback(blocks))
+    # Without thinking before the last change of the model (docs/wires/anthropic-messages.md#fallback-models).
+    last = max((place for place, block in enumerate(blocks) if block["type"] == FALLBACK), default=0)
+    return _ended([block for place, block in enumerate(blocks) if place >= last or not is_thinking(block)])
 
 
 def _ended(blocks: Sequence[Wire]) -> list[Wire]:
-    """The blocks without thinking behind all others, and without white space at the end."""
+    """The blocks without thinking after all others, and without white space at the end."""
     ended = list(blocks)
     while ended and is_thinking(ended[-1]):
         ended.pop()
     if ended and ended[-1]["type"] == "text":
         ended[-1] = {**ended[-1], "text": ended[-1]["text"].rstrip()}
     return ended
-
-
-def _since_fallback(blocks: list[Wire]) -> list[Wire]:
-    """The blocks without thinking before the last change (docs/wires/anthropic-messages.md#fallback-models)."""
-    changes = [index for index, block in enumerate(blocks) if block["type"] == FALLBACK]
-    last = changes[-1] if changes else 0
-    return [block for index, block in enumerate(blocks) if index >= last or not is_thinking(block)]
-
-
-def _call(call: Call, extra: Mapping[str, Any]) -> Wire:
-    given = dict(call.input)
-    try:
-        dumps(given)
-    except TypeError as error:
-        raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
-    return {"type": "tool_use", "id": call.call_id, "name": call.name, "input": given, **extra}
 
 
 def _extras(pieces: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:

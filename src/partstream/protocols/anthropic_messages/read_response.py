@@ -1,10 +1,17 @@
 """Anthropic Messages: events in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at
-the state. Rule 2: EVENTS says which handler an event has; what becomes of blocks and deltas stand in the tables of
-`message.py`. Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what
-is not known is counted as :class:`Unmapped`. Rule 4: an answer is whole with `message_stop`, or with a stop reason and
-the end of the bytes.
+:class:`MessagesStream` takes an event; :data:`EVENTS` names its meaning for the lifecycle
+(:mod:`partstream.protocols.read_response`) and its handler, so a handler never looks at the state. The handler changes
+one of four things: the :class:`Envelope` (who answers), the :class:`Message` (its blocks, in the tables :data:`BLOCKS`
+and :data:`DELTAS`), the :class:`StopReason` and the :class:`ReportedUsage`. An answer is whole with `message_stop`, or
+with a stop reason and the end of the bytes.
+
+Nothing is checked against a schema. What is missing, null or of another type says nothing; what is unknown is counted
+as :class:`Unmapped`. Real servers deviate (docs/wires/anthropic-messages.md#deviations-of-servers): they repeat
+`message_start`, leave blocks open, stream into blocks that are closed or were never opened, or leave the end out.
+
+A delta comes by the thousand. Its fast path takes one only if the slow path would do nothing else with it: one of the
+same kind, for the same block.
 
 Source: docs/wires/anthropic-messages.md; recordings of Anthropic's server.
 """
@@ -57,21 +64,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import CitationMode, FastPath
 
 
-# ---- document ----
-# Turns the document that a server sends in place of a stream into events.
-
-
-def events_of(document: Wire) -> Sequence[Wire]:
-    """The events that say what a document says: a message whose content has come whole, or an error."""
-    if document.get("type") == "message" or ("content" in document and "role" in document):
-        return ({"type": "message_start", "message": document}, {"type": "message_stop"})
-    if document.get("type") == "error" or not document.get("error"):
-        return (document,)
-    return ({**document, "type": "error", "error": mapping(document, "error") or {"message": document["error"]}},)
-
-
-# ---- envelope ----
-# What the events of an answer say about the answer as a whole.
+# ---- Envelope ----
 
 _METADATA: Final = "anthropic"
 """The name that the AI SDK has for the facts of this wire."""
@@ -148,16 +141,11 @@ class Envelope:
 
 def _renamed(facts: Wire) -> Wire:
     """Facts under names in camel case, as the AI SDK writes them: `cleared_tool_uses` is `clearedToolUses`."""
-    return {_camel(name): value for name, value in facts.items()}
+    words = ((name.split("_"), value) for name, value in facts.items())
+    return {first + "".join(word.capitalize() for word in rest): value for (first, *rest), value in words}
 
 
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
-# ---- citations ----
-# Reads citations (docs/wires/anthropic-messages.md#citations); :mod:`partstream.protocols.citations` renders them.
+# ---- Text and thinking ----
 
 _PLACES: Final = ("start_char_index", "start_page_number", "start_block_index", "search_result_index")
 """The fields that tell two citations of one document apart, by kind."""
@@ -166,16 +154,16 @@ _PLACES: Final = ("start_char_index", "start_page_number", "start_block_index", 
 def citation_of(citation: Wire) -> Citation:
     """The source that a citation names.
 
-    Its places are those in the source, not in the answer, so they are not handed on.
+    Its places are those in the source, not in the answer, so they are left out.
     """
-    source = identifier(citation, "source")
+    source, number = identifier(citation, "source"), index(citation, "document_index")
     is_address = source is not None and source.startswith(("http://", "https://"))
     return Citation(
         url=identifier(citation, "url") or (source if is_address else None),
         title=identifier(citation, "title") or identifier(citation, "document_title"),
         name=f"citation:{identifier(citation, 'type') or 'unknown'}",
         data=citation,
-        source_id=source or identifier(citation, "file_id") or _document(citation),
+        source_id=source or identifier(citation, "file_id") or (None if number is None else f"document {number}"),
         filename=identifier(citation, "document_title"),
         cited_text=identifier(citation, "cited_text"),
     )
@@ -187,21 +175,12 @@ def key_of(citation: Wire, block: object) -> Hashable:
     return (id(block), *(identifier(citation, name) for name in ("type", "url", "source", "cited_text")), *places)
 
 
-def _document(citation: Wire) -> str | None:
-    number = index(citation, "document_index")
-    return None if number is None else f"document {number}"
-
-
-# ---- texts ----
-# Reads the text of an answer and its citations.
-
-
 class Texts:
     """The text blocks of one answer.
 
     Args:
         citations: How sources are shown.
-        state: What must be handed out before a text.
+        state: The items that must come out before a text.
 
     Attributes:
         said: The last few thousand characters of the answer.
@@ -243,19 +222,15 @@ class Texts:
             outputs += rendered
 
     def end(self, outputs: list[StreamOutput]) -> None:
-        """Shows the sources that stand at the end of the answer."""
+        """Shows the sources at the end of the answer."""
         outputs += self._citations.at_end()
-
-
-# ---- thinking ----
-# Reads the thinking of an answer, and keeps its blocks as they came.
 
 
 class Thinking:
     """The thinking blocks of one answer.
 
     Args:
-        mode: What becomes of thinking.
+        mode: How thinking is rendered.
         state: Takes the blocks that the server may want back.
 
     Attributes:
@@ -292,11 +267,7 @@ class Thinking:
             self._state.add(block_item(raw), outputs)
 
 
-# ---- short way ----
-# The short way of the events that come by the thousand: a piece of text, of thinking, or of one call's arguments.
-#
-# docs/decisions/0006-the-sink.md tells how it works. A sink takes a delta only if the long way would do nothing else
-# with it: one of the same kind, for the same block.
+# ---- Fast path ----
 
 _DELTA: Final = "content_block_delta"
 
@@ -310,7 +281,7 @@ _FIELDS: Final[Mapping[str, str]] = {
     "thinking_delta": "thinking",
     "input_json_delta": "partial_json",
 }
-"""The kinds of deltas that have a short way, and the field of each that holds the piece."""
+"""The kinds of deltas that have a fast path, and the field of each that holds the piece."""
 
 
 class DeltaFastPath:
@@ -367,7 +338,7 @@ class DeltaFastPath:
 
 
 def _piece_of(kind: str, field: str, place: int, event: Any) -> str | None:
-    """The piece in a delta of a kind at an index; None for any other, which needs the long way.
+    """The piece in a delta of a kind at an index; None for any other, which needs the slow path.
 
     Raises:
         TypeError: The delta is of another form; also a KeyError.
@@ -379,8 +350,7 @@ def _piece_of(kind: str, field: str, place: int, event: Any) -> str | None:
     return piece if type(piece) is str else None
 
 
-# ---- message ----
-# The message of an answer: which handler each kind of block and of delta has.
+# ---- Message ----
 
 _UNTYPED: Final = "a block without a type"
 
@@ -396,12 +366,12 @@ class Message:
         thinking: Its thinking.
         calls: Its calls.
         state: What the server wants back of it.
-        held: What waits behind a call.
+        held: What waits after a call.
         was_compacted: Whether the server has summarised the conversation.
-        other_model: The model that went on with the answer of another one, or None.
+        other_model: The model that continued the answer of another one, or None.
     """
 
-    __slots__ = ("_blocks", "_short_way", "calls", "held", "other_model", "state", "texts", "thinking", "was_compacted")
+    __slots__ = ("_blocks", "_fast_path", "calls", "held", "other_model", "state", "texts", "thinking", "was_compacted")
 
     def __init__(self, options: StreamOptions) -> None:
         self.held = PendingOutputs()
@@ -412,7 +382,7 @@ class Message:
         self.was_compacted = False
         self.other_model: str | None = None
         self._blocks = Blocks()
-        self._short_way = DeltaFastPath(shows_thinking=self.thinking.is_shown)
+        self._fast_path = DeltaFastPath(shows_thinking=self.thinking.is_shown)
 
     @property
     def is_empty(self) -> bool:
@@ -440,11 +410,11 @@ class Message:
             self._close_all(self._blocks.close_unsigned(), outputs)
         block = self._open(place, row.channel, wire)
         row.started(self, block, self.held.before(outputs))
-        if not self.held.has_calls:  # another model goes on, and what waits behind void calls waits no longer
+        if not self.held.has_calls:  # another model continues, and what waits after void calls waits no longer
             self.held.release(outputs)
 
     def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> FastPath | None:
-        """Adds to a block, and offers the short way for more of the same.
+        """Adds to a block, and offers the fast path for more of the same.
 
         The kind of the delta counts, and not that of the block at its index: LiteLLM streams thinking into a block of
         text, and claude-code-router into blocks that are closed.
@@ -463,7 +433,7 @@ class Message:
             self._close_all(self._blocks.close_unsigned(), outputs)
         target = self.held.before(outputs)
         row.read(self, block, delta, target)
-        return self._short_way.for_more(kind, place, block) if target is outputs else None
+        return self._fast_path.for_more(kind, place, block) if target is outputs else None
 
     def stop(self, place: int | None, outputs: _Outputs) -> None:
         """Closes what is open at an index."""
@@ -480,7 +450,7 @@ class Message:
         self._close_all(self._blocks.close_all(), outputs)
 
     def end(self, container: Wire, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
-        """Hands out what waits.
+        """Emits what waits.
 
         Args:
             container: The container of the server's tools, or nothing.
@@ -502,7 +472,7 @@ class Message:
         return None if is_cut else self.calls.error
 
     def abandon(self, outputs: _Outputs) -> None:
-        """Hands out what waits of an answer that broke, but no call: it cannot be gone on with."""
+        """Emits what waits of an answer that broke, but no call: the answer cannot be continued."""
         self.held.drop_calls()
         self.held.release(outputs)
 
@@ -529,38 +499,38 @@ class Message:
                     self.calls.kept(block, before)
 
 
-def _message_nothing(_message: Message, _block: Block, _outputs: _Outputs) -> None:
-    """Opens a block that says nothing before it is closed."""
+def _nothing(*_: object) -> None:
+    """The handler of an event or a block without effect."""
 
 
 def _summary(_message: Message, block: Block, delta: Wire, _outputs: _Outputs) -> None:
-    """Takes what the server made of the conversation; null where it could not."""
+    """Takes the summary that the server made of the conversation; null where it could not."""
     block.fields |= {name: value for name, value in delta.items() if name != "type"}
 
 
 def _other_model(message: Message, block: Block, _outputs: _Outputs) -> None:
-    """Another model goes on: earlier calls are void (docs/wires/anthropic-messages.md#fallback-models)."""
+    """Another model continues: earlier calls are void (docs/wires/anthropic-messages.md#fallback-models)."""
     message.other_model = identifier(mapping(block.wire, "to"), "model") or message.other_model
     message.held.drop_calls()
 
 
 class BlockRow(NamedTuple):
-    """What streams into a kind of block, and the handler of its first state."""
+    """The channel of a kind of block, and the handler of its first state."""
 
     channel: Channel
     started: Callable[[Message, Block, _Outputs], None]
 
 
-_OTHER_BLOCK: Final = BlockRow(Channel.INPUT, _message_nothing)
-"""Calls of the server's tools and their results, and kinds that nobody knows yet: never text, never a call for us."""
+_OTHER_BLOCK: Final = BlockRow(Channel.INPUT, _nothing)
+"""Calls of the server's tools and their results, and unknown kinds: never text, never a call for us."""
 
 BLOCKS: Final = {
     "text": BlockRow(Channel.TEXT, lambda message, *rest: message.texts.started(*rest)),
     "thinking": BlockRow(Channel.THINKING, lambda message, *rest: message.thinking.started(*rest)),
-    "compaction": BlockRow(Channel.COMPACTION, _message_nothing),
+    "compaction": BlockRow(Channel.COMPACTION, _nothing),
     FALLBACK: BlockRow(Channel.NOTHING, _other_model),
 }
-"""Every kind of block of which something is done when it opens."""
+"""Every kind of block that has a channel or a handler of its own."""
 
 
 class DeltaRow(NamedTuple):
@@ -584,8 +554,7 @@ DELTAS: Final = {
 """Every kind of delta that is understood."""
 
 
-# ---- finish ----
-# The meaning of `stop_reason` (docs/wires/anthropic-messages.md#stop-reasons), for answers with and without calls.
+# ---- Finish ----
 
 PAUSED: Final = "pause_turn"
 """The server's own tools have run as often as they may in one request: the answer goes on in the next."""
@@ -619,7 +588,7 @@ class StopReason:
     Attributes:
         word: The server's word, or None: Ollama leaves it out where it knows none.
         sequence: The stop sequence that the model said, or None.
-        details: What a refusal says of itself; empty for other reasons.
+        details: The details of a refusal; empty for other reasons.
     """
 
     __slots__ = ("details", "sequence", "word")
@@ -651,21 +620,21 @@ class StopReason:
         """How the response ended, if it is whole.
 
         Args:
-            has_calls: Whether calls were handed out: those are no pause, whatever the word is.
+            has_calls: Whether calls came out: those are no pause, whatever the word is.
         """
         is_cut = self.unified in _CUT or (self.word in _UNFINISHED and not has_calls)
         return Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED
 
     @property
     def explanation(self) -> str | None:
-        """What the server says of a refusal, or None."""
+        """The server's sentence about a refusal, or None."""
         return identifier(self.details, "explanation")
 
     def reason(self, *, has_calls: bool) -> FinishReason:
         """The finish reason of an answer.
 
         Args:
-            has_calls: Whether calls were handed out: LiteLLM says `end_turn` with them.
+            has_calls: Whether calls came out: LiteLLM sends `end_turn` with them.
         """
         unified = self.unified
         if has_calls and unified not in _CUT:
@@ -675,8 +644,7 @@ class StopReason:
         return FinishReason(unified, self.word)
 
 
-# ---- usage ----
-# Reads the tokens that servers report: the last known number counts (docs/wires/anthropic-messages.md#usage).
+# ---- Usage ----
 
 _INPUT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """The fields whose sum is the prompt: `input_tokens` alone is what follows the last mark of the cache."""
@@ -702,9 +670,9 @@ class ReportedUsage:
             self._raw, self._first = {}, None
 
     def say(self, report: Any) -> None:
-        """Takes what stands in a field `usage`. Nothing is added up: the last number of each field counts.
+        """Takes the field `usage`. Nothing is added up: the last number of each field counts.
 
-        A prompt of nothing behind a prompt of something says nothing: old versions of Ollama report it for what they
+        A prompt of nothing after a prompt of something says nothing: old versions of Ollama report it for what they
         had in their cache. Of an answer that breaks, the numbers at its beginning are the least that it took.
         """
         if not isinstance(report, dict):
@@ -723,8 +691,31 @@ class ReportedUsage:
         """
         if not self._raw and not self._before:
             return None
-        last = _read(self._raw, _context(self._raw, self._first, ran_tools=ran_tools))
-        return _sum([*self._before, last]) if self._before else last
+        # The prompt of the last call of the model, where the total counts the prompts of several calls or of others.
+        # Without `iterations`, of several calls only the first prompt is known, the least that the last can have:
+        # recording anthropic-code-execution-20250825.pptx-skill has 2,751 first, and 320,032 in all.
+        iterations = objects(self._raw, "iterations")
+        prompts = [_prompt(one) for one in iterations if text(one, "type") in _OF_THE_MODEL]
+        context = prompts[-1] if prompts else self._first if ran_tools else None
+        last = _read(self._raw, None if context == _prompt(self._raw) else context)
+        if not self._before:
+            return last
+
+        def total(name: str) -> int | None:
+            counts = [count for one in (*self._before, last) if (count := getattr(one, name)) is not None]
+            return sum(counts) if counts else None
+
+        return Usage(
+            total("input_tokens"),
+            total("output_tokens"),
+            total("total_tokens"),
+            total("cached_tokens"),
+            total("reasoning_tokens"),
+            last.raw,
+            total("cache_write_tokens"),
+            # What fills the window is the prompt of the last message.
+            last.input_tokens if last.context_tokens is None else last.context_tokens,
+        )
 
 
 def _read(raw: Wire, context: int | None) -> Usage:
@@ -741,44 +732,12 @@ def _read(raw: Wire, context: int | None) -> Usage:
     )
 
 
-def _context(raw: Wire, first: int | None, *, ran_tools: bool) -> int | None:
-    """The prompt of the last call of the model, where the total counts the prompts of several calls or of others.
-
-    None where that is the total. Without `iterations`, of several calls only the first prompt is known, the least that
-    the last can have: recording anthropic-code-execution-20250825.pptx-skill has 2,751 first, and 320,032 in all.
-    """
-    prompts = [_prompt(one) for one in objects(raw, "iterations") if text(one, "type") in _OF_THE_MODEL]
-    last = prompts[-1] if prompts else first if ran_tools else None
-    return None if last is None or last == _prompt(raw) else last
-
-
 def _prompt(raw: Wire) -> int | None:
     counts = [count for name in _INPUT if (count := as_count(raw.get(name))) is not None]
     return sum(counts) if counts else None
 
 
-def _sum(usages: list[Usage]) -> Usage:
-    """What several messages took; what fills the window is the prompt of the last."""
-    last = usages[-1]
-
-    def total(name: str) -> int | None:
-        counts = [count for one in usages if (count := getattr(one, name)) is not None]
-        return sum(counts) if counts else None
-
-    context = last.input_tokens if last.context_tokens is None else last.context_tokens
-    return Usage(
-        total("input_tokens"),
-        total("output_tokens"),
-        total("total_tokens"),
-        total("cached_tokens"),
-        total("reasoning_tokens"),
-        last.raw,
-        total("cache_write_tokens"),
-        context,
-    )
-
-
-# ---- read response ----
+# ---- Stream ----
 
 _Outputs: TypeAlias = list[StreamOutput]
 
@@ -787,8 +746,8 @@ class MessagesStream:
     """One answer of a Messages server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
-        sink: The short way, or None.
-        ending: Whether a stop reason came, and nothing of the answer behind it: only `message_stop` may still follow.
+        sink: The fast path, or None.
+        ending: Whether a stop reason came, and nothing of the answer after it: only `message_stop` may still follow.
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
@@ -978,10 +937,6 @@ _OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
 _Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], FastPath | None]"
 
 
-def _nothing(*_: object) -> None:
-    """The handler of events without effect."""
-
-
 class Row(NamedTuple):
     """The meaning of an event type for the life of a response, and its handler."""
 
@@ -1010,14 +965,22 @@ def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler
         step = TRANSITIONS[state].get(row.kind)
         if step is not None:
             entries[name] = step.next_state, row.handler if step.action is Action.HANDLE else _nothing
-    if (
-        state is LifecycleState.ANSWERED
-    ):  # paused: whatever follows `message_stop` is ignored, but the message that goes on
+    if state is LifecycleState.ANSWERED:
+        # Paused: whatever follows `message_stop` is ignored, but for the message that continues.
         entries |= dict.fromkeys(EVENTS.keys() - {"message_start", "error"}, (state, _nothing))
     return entries
 
 
 DISPATCH: Final = {state: _dispatch(state) for state in LifecycleState}
+
+
+def events_of(document: Wire) -> Sequence[Wire]:
+    """The events that say what a document says: a message whose content has come whole, or an error."""
+    if document.get("type") == "message" or ("content" in document and "role" in document):
+        return ({"type": "message_start", "message": document}, {"type": "message_stop"})
+    if document.get("type") == "error" or not document.get("error"):
+        return (document,)
+    return ({**document, "type": "error", "error": mapping(document, "error") or {"message": document["error"]}},)
 
 
 def claims(kind: str | None, event: Wire) -> MatchConfidence:

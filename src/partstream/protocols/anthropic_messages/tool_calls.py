@@ -1,6 +1,18 @@
-"""Reads calls: those of the client go out whole, others are kept (docs/wires/anthropic-messages.md#server-tools).
+"""The blocks of an answer while it arrives, and the calls among them.
 
-What a server runs itself is never handed out, and neither is what nobody knows: only `tool_use` is a call of ours.
+:class:`Blocks` finds the block that a delta means. Anthropic opens and closes one block after the other. Other servers
+leave blocks open until the end, close them twice, or stream into blocks that nothing opened
+(docs/wires/anthropic-messages.md#deviations-of-servers). So a block is found by its index and by what a delta holds.
+:func:`raw_block` is a block as the server would take it back.
+
+:class:`ToolCalls` emits a call of the client's whole, when its block closes; only `tool_use` is one. What a server runs
+itself is never emitted, and neither is what nothing here knows: it is kept
+(docs/wires/anthropic-messages.md#server-tools).
+
+:class:`PendingOutputs` holds calls, and what follows, until no other model takes over
+(docs/wires/anthropic-messages.md#fallback-models). With `fallbacks`, a filter may stop a model after a whole call;
+another model continues then, and the call is void. No part overtakes another: what comes after a call waits with it.
+Calls are the last blocks of nearly all answers.
 """
 
 from __future__ import annotations
@@ -18,18 +30,11 @@ from partstream.protocols.citations import FOLD_AT
 from partstream.protocols.read_response import Wire, identifier, read_arguments, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from partstream.protocols.anthropic_messages.provider_state import CarriedState
     from partstream.protocols.citations import RecentText
 
 
-# ---- blocks ----
-# The blocks of one answer: what came of each, and which of them a delta means.
-#
-# Anthropic opens and closes one block after the other. Other servers leave blocks open until the end, close them
-# twice, or stream into blocks that nothing opened (docs/wires/anthropic-messages.md#deviations-of-servers). So blocks
-# are found by their index and by what a delta holds.
+# ---- Blocks ----
 
 
 class Channel(Enum):
@@ -55,7 +60,7 @@ class Block:
     Attributes:
         channel: What streams into it.
         wire: Its first state, as it came.
-        pieces: What came since the last :meth:`fold`; whoever appends to it calls :meth:`fold` at times.
+        pieces: What came since the last :meth:`fold`; code that appends to it calls :meth:`fold` at times.
         citations: The citations that came for it, as they came.
         fields: What deltas said of it beside its text: the signature, the summary of a compaction.
     """
@@ -182,13 +187,23 @@ class Blocks:
         return [one for one in self.all if id(one) in still_open]
 
 
-# ---- raw content ----
-# The blocks of an answer as the server would take them back.
-
-
 def raw_block(block: Block) -> Wire | None:
-    """A block as it stands in `content`; None for one that holds nothing, which no server takes."""
-    return _RAW[block.channel](block)
+    """A block as an entry of `content`; None for one that holds nothing, which no server takes."""
+    said = block.text
+    match block.channel:
+        case Channel.TEXT:
+            raw = {**block.wire, "type": "text", "text": said}
+            return (raw | {"citations": block.citations} if block.citations else raw) if said.strip() else None
+        case Channel.THINKING:
+            is_empty = not said and not block.fields
+            return None if is_empty else {**block.wire, "type": "thinking", "thinking": said, **block.fields}
+        case Channel.INPUT:  # a call, or a block of an unknown kind, to which only a streamed input is added
+            given = input_of(block) if block.wire and ("input" in block.wire or said) else None
+            return (block.wire or None) if given is None else {**block.wire, "input": given}
+        case Channel.COMPACTION:
+            return {**block.wire, **block.fields, "type": "compaction"}
+        case Channel.NOTHING:
+            return block.wire
 
 
 def input_of(block: Block) -> dict[str, Any] | None:
@@ -203,44 +218,7 @@ def input_of(block: Block) -> dict[str, Any] | None:
     return {} if given in (None, "") else read_arguments(given) if isinstance(given, dict) else None
 
 
-def _text(block: Block) -> Wire | None:
-    said = block.text
-    if not said.strip():
-        return None
-    raw = {**block.wire, "type": "text", "text": said}
-    return raw | {"citations": block.citations} if block.citations else raw
-
-
-def _thinking(block: Block) -> Wire | None:
-    said = block.text
-    if not said and not block.fields:
-        return None
-    return {**block.wire, "type": "thinking", "thinking": said, **block.fields}
-
-
-def _input(block: Block) -> Wire | None:
-    """A call, or a block of a kind that nobody knows, to which only a streamed input is added."""
-    if not block.wire:
-        return None
-    given = input_of(block)
-    has_input = "input" in block.wire or bool(block.text)
-    return {**block.wire, "input": given} if has_input and given is not None else block.wire
-
-
-def _compaction(block: Block) -> Wire:
-    return {**block.wire, **block.fields, "type": "compaction"}
-
-
-_RAW: Final[dict[Channel, Callable[[Block], Wire | None]]] = {
-    Channel.TEXT: _text,
-    Channel.THINKING: _thinking,
-    Channel.INPUT: _input,
-    Channel.COMPACTION: _compaction,
-    Channel.NOTHING: lambda block: block.wire,
-}
-
-
-# ---- tool calls ----
+# ---- Calls ----
 
 TOOL_USE: Final = "tool_use"
 _OF_CALLS: Final = frozenset({"type", "id", "name", "input"})
@@ -320,25 +298,19 @@ class ToolCalls:
             name = identifier(block.wire, "name")
             expected = "a JSON object" if name else "a name for these arguments"
             call_id = identifier(block.wire, "id")
-            return ToolArgumentsError(call_id=call_id, name=name, arguments=_arguments(block), expected=expected)
+            given = block.wire.get("input")
+            return ToolArgumentsError(
+                call_id=call_id,
+                name=name,
+                arguments=(block.text or ("" if given in (None, {}) else str(given))),
+                expected=expected,
+            )
         return None
-
-
-def _arguments(block: Block) -> str:
-    given = block.wire.get("input")
-    return block.text or ("" if given in (None, {}) else str(given))
 
 
 def _own_id(number: int, name: str, given: Any) -> str:
     said = json.dumps([number, name, given]).encode()
     return f"call_{hashlib.sha256(said).hexdigest()[:_DIGITS]}"
-
-
-# ---- held outputs ----
-# Holds calls, and what follows, until no other model takes over (docs/wires/anthropic-messages.md#fallback-models).
-#
-# With `fallbacks`, a filter may stop a model behind a whole call; another model goes on then, and the call is void.
-# No part overtakes another: what comes behind a call waits with it. Calls are the last blocks of nearly all answers.
 
 
 class PendingOutputs:
@@ -355,7 +327,7 @@ class PendingOutputs:
         self.has_calls = False
 
     def before(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
-        """Where the next output goes: behind what waits, or to those of the event."""
+        """The list for the next output: what waits, or the outputs of the event."""
         return self._outputs or outputs
 
     def hold(self, call: ToolCallPart) -> None:
