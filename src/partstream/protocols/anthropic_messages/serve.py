@@ -1,10 +1,20 @@
-"""Reads a request of Anthropic Messages, as its server does.
+"""Serves Anthropic Messages: reads requests as its server does, and writes responses as their events or one document.
 
-What an answer depends on is read with care: the wrong type of it is refused with its place. A field that we do not know
+Reading. What an answer depends on is read with care: the wrong type of it is refused with its place. An unknown field
 is an option of the model, and goes on under its name; what a client wants of the server itself, and every block and
-tool of an unknown type, is counted in :attr:`partstream.lm.outputs.Asked.unmapped` and fails no request.
+tool of an unknown type, is counted in :attr:`partstream.lm.outputs.InboundRequest.unmapped` and fails no request. A
+block of an assistant's message that is neither text nor call becomes an item in the metadata of a thinking part, at its
+place (:mod:`partstream.protocols.anthropic_messages.provider_state`); state that we have sealed becomes what it was. A
+mark for the prompt cache is no content, and is skipped.
 
-Source: `anthropic` 2.12.0, `types/message_create_params.py` and `types/beta/message_create_params.py`; what real
+Writing. The order is the official one (docs/wires/anthropic-messages.md#order-of-blocks): `message_start`, the blocks
+one after the other, each closed before the next one opens, `message_delta` with the stop reason and the tokens,
+`message_stop`. Every event has its type twice, as the name of the frame and in the data: official clients read only the
+name (docs/wires/anthropic-messages.md#events). What a server of this wire gave is in the block that it came in. All
+other state, and what names the server that gave it, is sealed into the signature of the thinking that it belongs to, or
+into a redacted block.
+
+Source: `anthropic` 2.12.0, `types/` and `types/beta/message_create_params.py`, `lib/streaming/_messages.py`; what real
 clients send beside it is in docs/wires/anthropic-messages.md#what-claude-code-sends.
 """
 
@@ -67,14 +77,11 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
     from partstream.protocols.citations import Citation
-    from partstream.protocols.serve import ServedModel, WireRequest
+    from partstream.protocols.serve import WireRequest
 
 
-# ---- asked content ----
-# Reads the content of the user's messages: text, images, documents, search results, and results of tools.
-#
-# Source: `anthropic` 2.12.0, `types/*_block_param.py`; docs/wires/anthropic-messages.md#images-and-files and
-# docs/wires/anthropic-messages.md#tool-results. A mark for the prompt cache is no content, and is skipped.
+# ---- Content of the user ----
+# docs/wires/anthropic-messages.md#images-and-files and docs/wires/anthropic-messages.md#tool-results.
 
 _Said: TypeAlias = "ToolResultContent | ToolResultPart"
 
@@ -88,56 +95,44 @@ def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultC
     return () if value is None else read_parts(value, where, counts, _GIVEN)
 
 
-def read_said_by_user(value: object, where: str, counts: Counts) -> tuple[_Said, ...]:
-    """The parts of a message of the user.
-
-    Raises:
-        InvalidRequestError: A block has the wrong form.
-    """
-    return read_parts(value, where, counts, _SAID)
-
-
 def read_text(block: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
     """The text of a block; None if it is empty."""
     return said(block, "text", where)
 
 
 def _image(block: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
-    source = _source(block, where)
-    read = _IN_IMAGE.get(source["type"])
-    if read is None:
-        counts.add(f"content[].image.source.{source['type']}")  # a file that only the client's server has
-        return None
-    return read(source, f"{where}.source")
+    return _in_source(block, where, _IN_IMAGE, counts)
 
 
 def _document(block: Mapping[str, Any], where: str, counts: Counts) -> DataPart | TextPart | None:
-    """A document; what it is called and whether it may be cited has no place in a conversation."""
+    """A document; its title, and whether it may be cited, have no place in a conversation."""
     for name in ("title", "context"):
         if optional_text(block, name, where):
             counts.add(f"content[].document.{name}")
     citations = checked(block, "citations", dict, "an object", where)
     if citations and citations.get("enabled"):
         counts.add("content[].document.citations")
-    source = _source(block, where)
-    if source["type"] == "content":
-        parts = read_content(source.get("content"), f"{where}.source.content", counts)
-        texts = [part.value for part in parts if isinstance(part, TextPart)]
-        if len(texts) < len(parts):
-            counts.add("content[].document.source.content (images)")
-        return TextPart("\n\n".join(texts)) if texts else None
-    read = _IN_DOCUMENT.get(source["type"])
-    if read is None:
-        counts.add(f"content[].document.source.{source['type']}")
-        return None
-    return read(source, f"{where}.source")
+    source = block.get("source")
+    if not isinstance(source, dict) or source.get("type") != "content":
+        return _in_source(block, where, _IN_DOCUMENT, counts)
+    parts = read_content(source.get("content"), f"{where}.source.content", counts)
+    texts = [part.value for part in parts if isinstance(part, TextPart)]
+    if len(texts) < len(parts):
+        counts.add("content[].document.source.content (images)")
+    return TextPart("\n\n".join(texts)) if texts else None
 
 
-def _source(block: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def _in_source(
+    block: Mapping[str, Any], where: str, readers: Mapping[str, _SourceReader], counts: Counts
+) -> DataPart | None:
+    """The file in the source of a block; None for a source of an unknown type, or a file at the client's own server."""
     source = block.get("source")
     if not isinstance(source, dict) or not isinstance(source.get("type"), str):
         raise InvalidRequestError(f"{where}.source", described(source), "an object with a type")
-    return source
+    if (read := readers.get(source["type"])) is None:
+        counts.add(f"content[].{block['type']}.source.{source['type']}")
+        return None
+    return read(source, f"{where}.source")
 
 
 def _base64(source: Mapping[str, Any], where: str) -> DataPart:
@@ -145,17 +140,17 @@ def _base64(source: Mapping[str, Any], where: str) -> DataPart:
     return read_bytes(required_text(source, "data", where), f"{where}.data", label)
 
 
-def _url(source: Mapping[str, Any], where: str) -> DataPart:
-    return read_address(required_text(source, "url", where), f"{where}.url")
-
-
 def _plain_text(source: Mapping[str, Any], where: str) -> DataPart:
     label = optional_text(source, "media_type", where) or "text/plain"
     return DataPart.text(optional_text(source, "data", where), label)
 
 
-_IN_IMAGE: Final[dict[str, Callable[[Mapping[str, Any], str], DataPart]]] = {"base64": _base64, "url": _url}
-_IN_DOCUMENT: Final[dict[str, Callable[[Mapping[str, Any], str], DataPart]]] = {**_IN_IMAGE, "text": _plain_text}
+_SourceReader: TypeAlias = "Callable[[Mapping[str, Any], str], DataPart]"
+_IN_IMAGE: Final[dict[str, _SourceReader]] = {
+    "base64": _base64,
+    "url": lambda source, where: read_address(required_text(source, "url", where), f"{where}.url"),
+}
+_IN_DOCUMENT: Final[dict[str, _SourceReader]] = {**_IN_IMAGE, "text": _plain_text}
 
 
 def _search_result(block: Mapping[str, Any], where: str, counts: Counts) -> TextPart:
@@ -185,11 +180,7 @@ _SAID: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], _Said | None]]
 }
 
 
-# ---- asked answers ----
-# Reads what an assistant's message brings back: text, calls, and the blocks that a server wants back unchanged.
-#
-# A block that is neither text nor call becomes an item in the metadata of a thinking part, at its place
-# (:mod:`partstream.protocols.anthropic_messages.provider_state`); state that we have sealed becomes what it was.
+# ---- Content of the assistant ----
 
 
 def read_answer(value: object, where: str, counts: Counts) -> tuple[MessagePart, ...]:
@@ -207,7 +198,7 @@ def read_answer(value: object, where: str, counts: Counts) -> tuple[MessagePart,
         at = f"{where}[{place}]"
         if not isinstance(block, dict) or not isinstance(block.get("type"), str):
             raise InvalidRequestError(at, described(block), "an object with a type")
-        _ASKED_ANSWERS_READERS.get(block["type"], _Answer.keep)(answer, block, at)
+        _BLOCK_READERS.get(block["type"], _Answer.keep)(answer, block, at)
     return tuple(answer.parts)
 
 
@@ -221,7 +212,7 @@ class _Answer:
         self._items: list[dict[str, Any]] = []
 
     def keep(self, block: Mapping[str, Any], where: str) -> None:
-        """Carries a block of a tool that a server ran, a summary, or what else only its server can read."""
+        """Carries a block of a tool that a server ran, a summary, or anything else that only its server can read."""
         self._counts.add(f"content[].{block['type']}")
         self._carry("", block_item(_unmarked(block)))
 
@@ -248,7 +239,7 @@ class _Answer:
         self.parts.append(call)
 
     def _opaque(self, shown: str, opaque: str, block: Mapping[str, Any]) -> None:
-        """Adds thinking with its state: ours, which is opened, or that of whoever signed the block."""
+        """Adds thinking with its state: ours, which is opened, or that of the server that signed the block."""
         sealed = open_state(opaque)
         if sealed is None:
             self._carry(shown, block_item(_unmarked(block)))
@@ -270,7 +261,7 @@ def _unmarked(block: Mapping[str, Any]) -> dict[str, Any]:
 _MARK: Final = "cache_control"
 _OF_CALL: Final = frozenset({"type", "id", "name", "input", _MARK})
 
-_ASKED_ANSWERS_READERS: Final[dict[str, Callable[[_Answer, Mapping[str, Any], str], None]]] = {
+_BLOCK_READERS: Final[dict[str, Callable[[_Answer, Mapping[str, Any], str], None]]] = {
     "text": _Answer.text,
     "thinking": _Answer.thinking,
     "redacted_thinking": _Answer.redacted,
@@ -278,11 +269,8 @@ _ASKED_ANSWERS_READERS: Final[dict[str, Callable[[_Answer, Mapping[str, Any], st
 }
 
 
-# ---- asked messages ----
-# Reads the system prompt and the messages of a request.
-#
-# Source: `anthropic` 2.12.0, `types/message_param.py`; docs/wires/anthropic-messages.md#messages. A message may have
-# the role `system`: Claude Code sends such messages (docs/wires/anthropic-messages.md#what-claude-code-sends).
+# ---- Messages ----
+# A message may have the role `system`: Claude Code sends such messages.
 
 _BILLING: Final = "x-anthropic-billing-header:"
 """How Claude Code's system prompt begins: a text that changes with each version, means nothing to a model, and would
@@ -311,35 +299,32 @@ def read_messages(value: object, counts: Counts) -> Iterator[ChatMessage]:
         InvalidRequestError: A message has the wrong form.
     """
     for role, message, where in messages_by_role(value, _READERS):
-        read: Callable[[object, str, Counts], tuple[MessagePart, ...]] = _READERS[role]
-        parts = read(message.get("content"), f"{where}.content", counts)
+        parts = _READERS[role](message.get("content"), f"{where}.content", counts)
         if parts:
             yield ChatMessage(_ROLES[role], parts)
 
 
-def _said_by_system(value: object, where: str, counts: Counts) -> tuple[TextPart, ...]:
-    return read_parts(value, where, counts, {"text": read_text})
-
-
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
-_READERS: Final[Mapping[str, Any]] = {"user": read_said_by_user, "assistant": read_answer, "system": _said_by_system}
+_READERS: Final[Mapping[str, Callable[[object, str, Counts], tuple[MessagePart, ...]]]] = {
+    "user": lambda value, where, counts: read_parts(value, where, counts, _SAID),
+    "assistant": read_answer,
+    "system": lambda value, where, counts: read_parts(value, where, counts, {"text": read_text}),
+}
 
-
-# ---- asked options ----
-# Reads how a request wants the model to think: as a level of effort, which every wire has a word for.
-#
-# See docs/wires/anthropic-messages.md#thinking-by-model. The writer of the response reads `display`.
 
 _NO_THINKING: Final = "none"
 _USUAL: Final = "high"
 """The effort of adaptive thinking where none is stated."""
 
 _BUDGETS: Final = ((1024, "minimal"), (4096, "low"), (10_000, "medium"), (16_000, "high"), (24_000, "xhigh"))
-"""The most tokens of thinking for each effort, as other models know it; more than that is `max`."""
+"""The most tokens of thinking for each effort; more than that is `max`."""
 
 
 def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The reasoning effort, empty for none, and as options what else the request wants of the output.
+    """The effort of thinking, empty for none, and as options what else the request wants of the output.
+
+    Every wire has a word for an effort (docs/wires/anthropic-messages.md#thinking-by-model). The writer of the response
+    reads `display`.
 
     Args:
         body: The body, whose `thinking` and `output_config` are objects where they are there.
@@ -362,15 +347,11 @@ def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return effort, options
 
 
-# ---- asked tools ----
-# Reads the tools of a request, and which of them the model may or must call.
-#
-# Source: `anthropic` 2.12.0, `types/tool_param.py` and `types/tool_choice_param.py`. A tool with a dated type is one
-# that the server runs, or that only its own models were taught: it has no schema, and is counted.
-
-
 def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
     """The tools that the model may call, and whether it must call one.
+
+    A tool with a dated type is one that the server runs, or that only its own models were taught: it has no schema, and
+    is counted.
 
     Raises:
         InvalidRequestError: `tools` or `tool_choice` has the wrong form.
@@ -418,7 +399,7 @@ def _chosen(choice: Mapping[str, Any] | None, counts: Counts) -> tuple[ToolMode 
     return _MODES[kind], required_text(choice, "name", "tool_choice") if kind == "tool" else None
 
 
-# ---- read request ----
+# ---- Request ----
 
 
 def read_request(request: WireRequest) -> InboundRequest:
@@ -453,8 +434,8 @@ def read_request(request: WireRequest) -> InboundRequest:
 
 _NO_THREADS: Final = "thread: this server remembers no conversation, expected all messages in each request"
 _UNSUPPORTED_THREAD: Final = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
-"""What tells the official packages to send the whole conversation instead. Their `tool_runner` asks for a thread by
-itself; to ignore that would lose what the person said, because its next request holds the results of tools alone
+"""Makes the official packages send the whole conversation instead. Their `tool_runner` asks for a thread by itself; to
+ignore that would lose the person's words, because its next request holds the results of tools alone
 (`anthropic` 2.12.0, `lib/threads/_thread_state.py`)."""
 
 _TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
@@ -477,7 +458,7 @@ _OF_THE_SERVER: Final[dict[str, Any]] = {
     "fallback_credit_token": None,
     "diagnostics": None,
 }
-"""What a client wants of the server itself and not of a model, with the value that wants nothing."""
+"""Demands on the server itself and not on a model, with the value that demands nothing."""
 
 _READ_FIELDS: Final = frozenset(
     {
@@ -490,7 +471,7 @@ _READ_FIELDS: Final = frozenset(
         "thinking",
         "output_config",
         "metadata",  # names the user, and of some clients the conversation
-        "cache_control",  # a mark for the prompt cache says nothing of what is said
+        "cache_control",  # a mark for the prompt cache
         *_OF_THE_SERVER,
     }
 )
@@ -498,7 +479,7 @@ _READ_FIELDS: Final = frozenset(
 
 
 def _conversation(request: WireRequest) -> str:
-    """What the client calls the conversation: Claude Code says it in a header and in the name of the user."""
+    """The client's id of the conversation: Claude Code sends it in a header and in the name of the user."""
     for name in _SESSION_HEADERS:
         if request.headers.get(name):
             return request.headers[name]
@@ -517,11 +498,7 @@ _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id")
 READ_REQUEST: Final = RequestReaderSpec(read=read_request)
 
 
-# ---- written blocks ----
-# The blocks of an answer that is written, one after the other: the events that open, fill and close each.
-#
-# Source: `anthropic` 2.12.0, `types/raw_content_block_*_event.py`. A block is closed before the next one opens, and
-# its index is its place in the content (docs/wires/anthropic-messages.md#order-of-blocks).
+# ---- Blocks that are written ----
 
 _TEXT: Final = "text"
 _THINKING: Final = "thinking"
@@ -531,7 +508,7 @@ class WrittenBlocks:
     """The blocks of one answer.
 
     Args:
-        size: How many characters of the arguments of a call an event holds at the most; None for all.
+        size: The most characters of the arguments of a call in one event; None for all.
         shows_thinking: Whether the text of thinking is shown: `display` of the request.
     """
 
@@ -625,7 +602,7 @@ class WrittenBlocks:
         self._stop()
 
     def close(self) -> None:
-        """Ends the open block. Thinking that nobody has signed gets a signature that says so."""
+        """Ends the open block. Unsigned thinking gets a signature that says so."""
         if self._open == _THINKING:
             self.sign(UNSIGNED)
         elif self._open is not None:
@@ -640,12 +617,10 @@ class WrittenBlocks:
     def _input(self, given: Mapping[str, Any]) -> None:
         """The arguments in pieces; none are an empty text (docs/wires/anthropic-messages.md#arguments-of-calls)."""
         self._delta("input_json_delta", partial_json="")
-        for piece in self._cut(dumps(dict(given)).decode() if given else ""):
-            self._delta("input_json_delta", partial_json=piece)
-
-    def _cut(self, text: str) -> Iterator[str]:
+        text = dumps(dict(given)).decode() if given else ""
         size = self._size or len(text) or 1
-        return (text[start : start + size] for start in range(0, len(text), size))
+        for start in range(0, len(text), size):
+            self._delta("input_json_delta", partial_json=text[start : start + size])
 
     def _start(self, block: Mapping[str, Any]) -> None:
         self.close()
@@ -663,12 +638,6 @@ class WrittenBlocks:
 
 
 _COMPACTION: Final = "compaction"
-
-
-# ---- written document ----
-# The document in place of a stream: what its events say, joined into one message.
-#
-# Source: `anthropic` 2.12.0, `types/message.py`, and how its helper joins events (`lib/streaming/_messages.py`).
 
 
 def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
@@ -698,51 +667,24 @@ def joined_blocks(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             content.append(dict(event["content_block"]))
             arguments = []
         elif event["type"] == "content_block_delta":
-            delta = event["delta"]
-            if delta["type"] == "input_json_delta":
-                arguments.append(delta["partial_json"])
-            else:
-                _DELTAS[delta["type"]](content[-1], delta)
+            _join(content[-1], event["delta"], arguments)
         elif event["type"] == "content_block_stop" and any(arguments):
             content[-1]["input"] = loads("".join(arguments))
     return content
 
 
-def _text(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    block["text"] += delta["text"]
-
-
-def _thinking(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    block["thinking"] += delta["thinking"]
-
-
-def _signature(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    block["signature"] = delta["signature"]
-
-
-def _citation(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    block.setdefault("citations", []).append(delta["citation"])
-
-
-def _compaction(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    block |= {name: value for name, value in delta.items() if name != "type"}
-
-
-_DELTAS: Final[dict[str, Callable[[dict[str, Any], Mapping[str, Any]], None]]] = {
-    "text_delta": _text,
-    "thinking_delta": _thinking,
-    "signature_delta": _signature,
-    "citations_delta": _citation,
-    "compaction_delta": _compaction,
-}
-
-
-# ---- written state ----
-# The state of thinking in an answer that is written: what the client has to send back.
-#
-# What a server of this wire gave (:mod:`partstream.protocols.anthropic_messages.provider_state`) stands in the block
-# that it came in. Everything else, and what names the server that gave it, is sealed into the signature of the
-# thinking that it belongs to, or into a redacted block.
+def _join(block: dict[str, Any], delta: Mapping[str, Any], arguments: list[str]) -> None:
+    match delta["type"]:
+        case "input_json_delta":
+            arguments.append(delta["partial_json"])
+        case "text_delta":
+            block["text"] += delta["text"]
+        case "thinking_delta":
+            block["thinking"] += delta["thinking"]
+        case "citations_delta":
+            block.setdefault("citations", []).append(delta["citation"])
+        case _:  # a signature, or a compaction
+            block |= {name: value for name, value in delta.items() if name != "type"}
 
 
 class WrittenState:
@@ -779,7 +721,7 @@ class WrittenState:
         return self._fields.pop(call_id, {})
 
     def _is_written(self, item: Mapping[str, Any]) -> bool:
-        """Writes an item as what it stands for, if that has a place of its own here."""
+        """Writes an item in a place of its own, if this wire has one."""
         of_call, container = fields_of_call(item), container_of(item)
         if of_call is not None:
             self._fields[of_call[0]] = of_call[1]
@@ -818,23 +760,14 @@ class WrittenState:
             self._blocks.sign(sealed)
 
 
-# ---- written usage ----
-# The tokens of an answer that is written.
-#
-# Here `input_tokens` leaves the prompt cache out: the prompt is the sum of three fields
+# ---- Usage ----
+# `input_tokens` leaves the prompt cache out: the prompt is the sum of three fields
 # (docs/wires/anthropic-messages.md#usage). A stream begins with estimates, and its end has the numbers that count.
-#
-# Source: `anthropic` 2.12.0, `types/usage.py` and `types/message_delta_usage.py`.
 
 
 def usage_at_start() -> dict[str, Any]:
     """The usage of `message_start`; the official types demand numbers."""
-    return {
-        "input_tokens": 0,
-        "cache_creation_input_tokens": None,
-        "cache_read_input_tokens": None,
-        "output_tokens": 0,
-    }
+    return {"input_tokens": 0, "cache_creation_input_tokens": None, "cache_read_input_tokens": None, "output_tokens": 0}
 
 
 def usage_at_end(usage: Usage | None) -> dict[str, Any]:
@@ -855,11 +788,7 @@ def usage_at_end(usage: Usage | None) -> dict[str, Any]:
     return written
 
 
-# ---- served documents ----
-# The models of a server of this wire, and its counts (docs/wires/anthropic-messages.md#models-and-counting).
-#
-# Source: `anthropic` 2.12.0, `types/message_tokens_count.py`; of the models
-# :mod:`partstream.protocols.model_documents`.
+# ---- Documents ----
 
 PREFIX: Final = "anthropic/"
 """Claude Code shows only models whose ids begin with `claude` or `anthropic`: each other model is listed a second time,
@@ -867,7 +796,7 @@ under this prefix and its id, and may be asked for by that name."""
 
 _SHOWN: Final = ("claude", "anthropic")
 _PAGE: Final = 1000
-"""The most that a page may have: who does not say a number gets all models."""
+"""The most that a page may have: a client that names no number gets all models."""
 _MODELS: Final = ModelDocuments(_PAGE, (PREFIX,), _SHOWN, "model")
 
 
@@ -876,10 +805,6 @@ def _counted(request: WireRequest) -> InboundRequest:
         if name in request.body:
             raise RefusedRequestError(f"{name}: Extra inputs are not permitted")
     return read_request(request)
-
-
-def _count(_request: WireRequest, _models: Sequence[ServedModel], tokens: int) -> tuple[int, dict[str, Any]]:
-    return 200, {"input_tokens": tokens}
 
 
 _OF_ANSWERS: Final = ("max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata")
@@ -894,19 +819,16 @@ def _is_meant(headers: Mapping[str, str]) -> bool:
 DOCUMENTS: Final = (
     ServedDocument("GET", "/models", _MODELS.listed, _is_meant),
     ServedDocument("GET", f"/models/{MODEL}", _MODELS.one, _is_meant),
-    ServedDocument("POST", "/messages/count_tokens", _count, counts=_counted),
+    ServedDocument(
+        "POST",
+        "/messages/count_tokens",
+        lambda _request, _models, tokens: (200, {"input_tokens": tokens}),
+        counts=_counted,
+    ),
 )
 
 
-# ---- write response ----
-# Writes an answer as the events of Anthropic Messages, part by part, or as one document.
-#
-# The order is the official one (docs/wires/anthropic-messages.md#order-of-blocks): `message_start`, the blocks one
-# after the other, `message_delta` with the stop reason and the tokens, `message_stop`. Every event has its type twice,
-# as the name of the frame and in the data: official clients read only the name
-# (docs/wires/anthropic-messages.md#events).
-#
-# Source: `anthropic` 2.12.0, `types/raw_message_stream_event.py`.
+# ---- Response ----
 
 
 class MessagesWriter:
@@ -972,9 +894,6 @@ class MessagesWriter:
         if citation is not None:
             self._blocks.cite(citation)
 
-    def _nothing(self, _output: Unmapped) -> None:
-        """Writes nothing: what no part holds has no place among the blocks either."""
-
     def _finish(self, finish: Finish) -> list[dict[str, Any]]:
         self._state = LifecycleState.FINISHED
         self._blocks.close()
@@ -996,17 +915,14 @@ _WRITERS: Final[dict[type, Callable[..., list[dict[str, Any]] | None]]] = {
     ThinkingPart: MessagesWriter._thinking,
     ToolCallPart: MessagesWriter._call,
     DataPart: MessagesWriter._data,
-    Unmapped: MessagesWriter._nothing,
+    Unmapped: lambda _writer, _output: None,  # no block holds it either
     Finish: MessagesWriter._finish,
 }
 
 
 _CUT: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
 _WHOLE: Final = frozenset({"end_turn", "stop_sequence"})
-_WORDS: Final = {
-    UnifiedFinishReason.LENGTH: "max_tokens",
-    UnifiedFinishReason.CONTENT_FILTER: "refusal",
-}
+_WORDS: Final = {UnifiedFinishReason.LENGTH: "max_tokens", UnifiedFinishReason.CONTENT_FILTER: "refusal"}
 """The words for an answer that did not come to its end. Clients with closed types refuse any that the reference does
 not have, so no other is written."""
 
