@@ -1,4 +1,4 @@
-"""The errors of Gemini: what its servers say beside those of other wires (docs/wires/gemini.md#errors).
+"""The errors of Gemini, read and written, and what a refusal changes in a request (docs/wires/gemini.md#errors).
 
 ::
 
@@ -8,6 +8,10 @@
         {"@type": ".../google.rpc.RetryInfo", "retryDelay": "34.4s"}]}}
 
 Gateways put it into an array, or as text into the message of another one.
+
+Of what a server refuses, some has another form (:data:`_CORRECTIONS`); each correction leaves a body that has nothing
+to correct as it is. The rest is left out (docs/wires/gemini.md#call-ids, docs/wires/gemini.md#contents and
+docs/wires/gemini.md#thinking-config).
 """
 
 from __future__ import annotations
@@ -24,73 +28,61 @@ from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, error_laye
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.gemini.provider_state import with_dummies
 from partstream.protocols.options import OptionalField, leave_out, refused_fields
-from partstream.protocols.read_response import objects
+from partstream.protocols.read_response import identifier, objects
 from partstream.protocols.schemas import openapi_subset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from partstream.errors import LanguageModelError, UpstreamError
     from partstream.protocols.serve import WireRequest
 
 
-# ---- refused parts ----
-# Puts parts of a request into the form that a server takes which has refused them; each change leaves a body that has
-# nothing to change as it is.
+# ---- Corrections ----
 
 JSON_SCHEMA: Final = "parametersJsonSchema"
 """The field of a declaration that takes JSON Schema whole."""
 SUBSET: Final = "parameters"
 """The field that takes a protobuf message: a subset of OpenAPI (docs/wires/gemini.md#tools-and-schemas)."""
+_DECLARED: Final = "functionDeclarations"
+_RESPONSE: Final = "functionResponse"
 
 
 def with_subset_schemas(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """The body with the parameters of tools in the subset of OpenAPI."""
-    return {**body, "tools": [_with_subsets(tool) for tool in body["tools"]]} if "tools" in body else body
 
+    def corrected(declared: dict[str, Any]) -> dict[str, Any]:
+        if JSON_SCHEMA not in declared:
+            return declared
+        rest = {name: value for name, value in declared.items() if name != JSON_SCHEMA}
+        return rest | {SUBSET: openapi_subset(declared[JSON_SCHEMA])}
 
-def _with_subsets(tool: dict[str, Any]) -> dict[str, Any]:
-    if "functionDeclarations" not in tool:
-        return tool
-    return {**tool, "functionDeclarations": [_with_subset(one) for one in tool["functionDeclarations"]]}
-
-
-def _with_subset(declared: dict[str, Any]) -> dict[str, Any]:
-    if JSON_SCHEMA not in declared:
-        return declared
-    rest = {name: value for name, value in declared.items() if name != JSON_SCHEMA}
-    return rest | {SUBSET: openapi_subset(declared[JSON_SCHEMA])}
-
-
-def with_signed_steps(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The body with a signature on the first call of each step of the current turn."""
-    return {**body, "contents": with_dummies(body["contents"])}
+    tools = [
+        {**tool, _DECLARED: [corrected(one) for one in tool[_DECLARED]]} if _DECLARED in tool else tool
+        for tool in body.get("tools", ())
+    ]
+    return {**body, "tools": tools} if "tools" in body else body
 
 
 def with_files_behind(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The body with the files of results behind them."""
-    return {**body, "contents": [_with_files_behind(content) for content in body["contents"]]}
+    """The body with the files of results after them."""
+    contents = []
+    for content in body["contents"]:
+        responses = [part.get(_RESPONSE, {}) for part in content["parts"]]
+        if files := [file for response in responses for file in response.get("parts", ())]:
+            parts = [
+                {**part, _RESPONSE: {name: value for name, value in part[_RESPONSE].items() if name != "parts"}}
+                if _RESPONSE in part
+                else part
+                for part in content["parts"]
+            ]
+            contents.append({**content, "parts": [*parts, *files]})
+        else:
+            contents.append(content)
+    return {**body, "contents": contents}
 
 
-def _with_files_behind(content: dict[str, Any]) -> dict[str, Any]:
-    responses = [part.get("functionResponse", {}) for part in content["parts"]]
-    files = [file for response in responses for file in response.get("parts", ())]
-    if not files:
-        return content
-    return {**content, "parts": [*map(_without_files, content["parts"]), *files]}
-
-
-def _without_files(part: dict[str, Any]) -> dict[str, Any]:
-    if "functionResponse" not in part:
-        return part
-    response = {name: value for name, value in part["functionResponse"].items() if name != "parts"}
-    return {**part, "functionResponse": response}
-
-
-# ---- optional fields ----
-# What Gemini servers refuse of a request, and the request without it.
-#
-# See docs/wires/gemini.md#call-ids, docs/wires/gemini.md#contents and docs/wires/gemini.md#thinking-config.
+# ---- Refused fields ----
 
 _ID_IS_UNKNOWN: Final = r"unknown name \W?id\W? at .{0,80}function_?(?:call|response)"
 _CONFIG: Final = "generationConfig"
@@ -141,7 +133,8 @@ _CORRECTIONS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Mappin
     # Models of which the table does not know that they sign (docs/wires/gemini.md#unsigned-calls).
     "contents[].parts[].thoughtSignature of a call": (
         r"missing a? ?.?thought_?signature",
-        with_signed_steps,
+        # Each step of the current turn has a signature on its first call.
+        lambda body: {**body, "contents": with_dummies(body["contents"])},
     ),
     # Models of which the table does not know that they take no files in results (docs/wires/gemini.md#contents).
     "contents[].parts[].functionResponse.parts": (
@@ -149,13 +142,14 @@ _CORRECTIONS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Mappin
         with_files_behind,
     ),
 }
-"""What is put in another form: by the name under which it is remembered, the sentence of the refusal and the form."""
+"""By the name of a refusal, its sentence and the correction."""
 
 _find = refused_fields(OPTIONAL_FIELDS)
 _leave_out = leave_out(OPTIONAL_FIELDS)
 
 
-def _optional_fields_refused(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
+def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
+    """See :attr:`partstream.protocols.errors.Errors.refused_fields`."""
     if error.http_status not in {None, 400, 404}:
         return frozenset()
     corrected = frozenset(
@@ -166,7 +160,8 @@ def _optional_fields_refused(error: UpstreamError, body: Mapping[str, Any]) -> f
     return corrected or _find(error, body)
 
 
-def _changed(request: WireRequest, names: Collection[str]) -> WireRequest:
+def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest:
+    """See :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
     changes = [change for name, (_, change) in _CORRECTIONS.items() if name in names]
     body = reduce(lambda changed, change: change(changed), changes, request.body)
     return _leave_out(request if body is request.body else replace(request, body=body), names)
@@ -174,14 +169,8 @@ def _changed(request: WireRequest, names: Collection[str]) -> WireRequest:
 
 _MOST_READ: Final = 4000
 
-REFUSED_FIELDS: Final = _optional_fields_refused
-"""For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 
-LEAVE_OUT: Final = _changed
-"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
-
-
-# ---- errors ----
+# ---- Errors that are read ----
 
 _CODES: Final = MappingProxyType(
     {
@@ -202,21 +191,13 @@ _CODE_FORMS: Final = ((_PER_DAY, ErrorKind.QUOTA_SPENT),)
 def _read_body(document: Any) -> ErrorBody:
     """An error, whose code is the reason that it gives, or the quota that is used up, else the name of its status."""
     read = read_error_body(document)
-    details = [*_details(document)]
-    reason = next((said for one in details if isinstance(said := one.get("reason"), str) and said), None)
-    return read._replace(code=reason or _quota_in(details) or read.type or read.code)
-
-
-def _details(document: Any) -> Iterator[dict[str, Any]]:
-    for layer in error_layers(document):
-        yield from objects(layer, "details")
-
-
-def _quota_in(details: list[dict[str, Any]]) -> str | None:
-    """The id of the quota that is used up: the one of a day, if there are several, because it lasts longest."""
+    details = [detail for layer in error_layers(document) for detail in objects(layer, "details")]
+    reason = next((said for one in details if (said := identifier(one, "reason"))), None)
     violations = (one for detail in details for one in objects(detail, "violations"))
-    ids = [said for one in violations if isinstance(said := one.get("quotaId"), str) and said]
-    return next((one for one in ids if _PER_DAY in one), ids[0] if ids else None)
+    quotas = [said for one in violations if (said := identifier(one, "quotaId"))]
+    # Of several quotas that are used up, the one of a day lasts longest.
+    quota = next((one for one in quotas if _PER_DAY in one), quotas[0] if quotas else None)
+    return read._replace(code=reason or quota or read.type or read.code)
 
 
 _REFUSED_STATE: Final = re.compile(
@@ -234,12 +215,11 @@ def _refused(error: UpstreamError) -> Carried:
 
 
 ERRORS: Final = Errors(
-    codes=_CODES, code_forms=_CODE_FORMS, read_body=_read_body, refused=_refused, refused_fields=REFUSED_FIELDS
+    codes=_CODES, code_forms=_CODE_FORMS, read_body=_read_body, refused=_refused, refused_fields=refused_by
 )
 
 
-# ---- written errors ----
-# Writes errors as Google's servers do, as a body or as the last event (docs/wires/gemini.md#errors).
+# ---- Errors that are written ----
 
 _STATUSES: Final = {
     400: "INVALID_ARGUMENT",
@@ -260,7 +240,7 @@ _OF_FAILURES: Final[Mapping[FailureKind, int]] = {**STATUSES, FailureKind.UPSTRE
 
 _TYPE: Final = "type.googleapis.com/google.rpc."
 _SPENT: Final = "PartstreamBudgetPerDay"
-"""The quota that a spent budget names: clients tell by the end of its name that asking again is of no use."""
+"""The quota that a spent budget names: the end of its name tells clients not to repeat the request."""
 
 
 def error_document(status: int, message: str) -> dict[str, Any]:

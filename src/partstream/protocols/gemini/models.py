@@ -1,6 +1,10 @@
-"""What Gemini models take, by their ids: no list of models says it (docs/wires/gemini.md).
+"""What Gemini models take, by their ids, because no list of models says it; the settings; and files as parts.
 
 A new model is a new row, or falls under the row of its kind: ids of later versions are read by their form.
+:func:`thinking_config` says how much to think: by a level, or by a number of tokens; both together are refused
+(docs/wires/gemini.md#thinking-config). The tokens of a word are those of Google's own compatible endpoint
+(ai.google.dev, OpenAI compatibility). :func:`within_limit` keeps the files of a request within the limit of the server
+(docs/wires/gemini.md#contents).
 """
 
 from __future__ import annotations
@@ -17,17 +21,13 @@ from partstream.settings.kinds import BOOLEAN, Choice, ConfigurationError, Kind,
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from partstream.conversation.preparation import ModelCapabilities
     from partstream.conversation.turns import Piece, Turn
 
 
-# ---- thinking config ----
-# How a Gemini model is told how much to think: by a level, or by a number of tokens; both together are refused.
-#
-# See docs/wires/gemini.md#thinking-config. The tokens of a word are those of Google's own compatible endpoint
-# (ai.google.dev, OpenAI compatibility).
+# ---- Thinking ----
 
 _NONE: Final = "none"
 _EFFORTS: Final = (_NONE, "minimal", "low", "medium", "high", "xhigh", "max")
@@ -115,7 +115,8 @@ def thinking_config(
     thinks = control.thinks if isinstance(control, ServerDefault) else True
     if thinks is None:
         thinks = capabilities.reasoning is True
-        control = Levels(levels) if (levels := _known(capabilities.reasoning_efforts)) else control
+        levels = tuple(one for one in capabilities.reasoning_efforts or () if one in _EFFORTS)
+        control = Levels(levels) if levels else control
     if not thinks:
         return {}
     config = {} if effort is None else control.config(effort)
@@ -124,11 +125,7 @@ def thinking_config(
     return shown | config
 
 
-def _known(efforts: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(one for one in efforts or () if one in _EFFORTS)
-
-
-# ---- known models ----
+# ---- Models ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +178,7 @@ def known_model(model_id: str) -> KnownModel:
     return next((one for one in _MODELS if re.fullmatch(one.ids, name)), _UNKNOWN)
 
 
-# ---- settings ----
-# The settings of requests that only Gemini has a place for.
+# ---- Settings ----
 
 SERVER_TOOLS: Final = ("googleSearch", "urlContext", "codeExecution", "googleMaps", "enterpriseWebSearch")
 """The tools that the server runs itself and that need no further word."""
@@ -263,8 +259,7 @@ OWN_SETTINGS: Final = OwnSettings(
 )
 
 
-# ---- attachments ----
-# Images and files as parts of a Gemini request; source: docs/wires/gemini.md#contents.
+# ---- Files ----
 
 Wire: TypeAlias = dict[str, Any]
 """A JSON object of the wire."""
@@ -302,7 +297,7 @@ def file_part(piece: Attachment) -> Wire:
 def within_limit(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
     """The turns with words in place of files that the request has no room for, and of those that no model takes.
 
-    The newest files stay. What the user has just said stays whole: where that alone is too large, nothing can be sent.
+    The newest files stay. The last message of the user stays whole: if that alone is too large, nothing can be sent.
 
     Args:
         turns: The conversation.
@@ -330,22 +325,20 @@ class _Room:
 
     def fill(self, turn: Turn, *, is_last: bool) -> Turn:
         """The turn with the files that there is room for."""
-        if not _has_files(turn.content):
-            return turn
         is_asked = is_last and turn.role is TurnRole.USER
-        pieces = [self._piece(piece, is_asked=is_asked) for piece in reversed(turn.content)]
+        pieces: list[Piece] = []
+        for piece in reversed(turn.content):
+            if isinstance(piece, Attachment):
+                pieces.append(self._file(piece, is_asked=is_asked))
+            elif isinstance(piece, Result) and any(isinstance(one, Attachment) for one in piece.content):
+                content = [
+                    self._file(one, is_asked=False) if isinstance(one, Attachment) else one
+                    for one in reversed(piece.content)
+                ]
+                pieces.append(replace(piece, content=tuple(reversed(content))))
+            else:
+                pieces.append(piece)
         return replace(turn, content=tuple(reversed(pieces)))
-
-    def _piece(self, piece: Piece, *, is_asked: bool) -> Piece:
-        if isinstance(piece, Attachment):
-            return self._file(piece, is_asked=is_asked)
-        if isinstance(piece, Result):
-            content = [
-                self._file(one, is_asked=False) if isinstance(one, Attachment) else one
-                for one in reversed(piece.content)
-            ]
-            return replace(piece, content=tuple(reversed(content)))
-        return piece
 
     def _file(self, piece: Attachment, *, is_asked: bool) -> Attachment | Text:
         """The file, or words in its place.
@@ -364,11 +357,3 @@ class _Room:
             what = f"files of {self._used:,} bytes in base64"
             raise RequestNotExpressibleError(what, piece.where, f"at most {self._most:,} in one request")
         return Text(f"[{piece.media_type}, left out: the files of this conversation are too large for one request]")
-
-
-def _has_files(pieces: Iterable[Piece]) -> bool:
-    return any(
-        isinstance(piece, Attachment)
-        or (isinstance(piece, Result) and any(isinstance(one, Attachment) for one in piece.content))
-        for piece in pieces
-    )

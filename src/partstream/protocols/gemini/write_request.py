@@ -1,6 +1,15 @@
-"""Writes a request as the body of `streamGenerateContent`; `partstream.conversation.turns` has prepared it.
+"""Writes a request as the body of `streamGenerateContent`; :mod:`partstream.conversation.turns` has prepared it.
 
-Source: docs/wires/gemini.md#contents. What differs between models: :mod:`partstream.protocols.gemini.models`.
+:func:`build_request` writes the system texts, the tools, the contents and `generationConfig`. What differs between
+models is a row in :mod:`partstream.protocols.gemini.models`.
+
+- Contents (docs/wires/gemini.md#contents): one content of the user with all results follows each content with calls; no
+  content is empty; the first and the last content are the user's.
+- Signatures (docs/wires/gemini.md#signatures): a signature goes back on exactly the part that had it. A text that was
+  signed is a part of its own, and no text takes over the signature of another one.
+- Tools (docs/wires/gemini.md#tools-and-schemas), and whether one must be called.
+- Options (docs/wires/gemini.md#thinking-config) have many names in other protocols and SDKs. Nearly all of them belong
+  into `generationConfig`; a field that Google does not know fails the whole request.
 """
 
 from __future__ import annotations
@@ -27,7 +36,7 @@ from partstream.conversation.turns import (
 )
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
-from partstream.protocols.gemini.errors import ERRORS, JSON_SCHEMA, LEAVE_OUT, SUBSET
+from partstream.protocols.gemini.errors import ERRORS, JSON_SCHEMA, SUBSET, without_refused
 from partstream.protocols.gemini.models import (
     GeminiSettings,
     ToolSchemas,
@@ -61,11 +70,7 @@ if TYPE_CHECKING:
     from partstream.protocols.gemini.models import KnownModel
 
 
-# ---- model parts ----
-# Writes what a model said as the parts of its content, each with the signature that it came with.
-#
-# See docs/wires/gemini.md#signatures. A signature goes back on exactly the part that had it: a text that was
-# signed is a part of its own, and no text takes over the signature of another one.
+# ---- Contents ----
 
 _NOTHING: Final = ""
 
@@ -93,22 +98,20 @@ class ModelParts:
         """
         for turn in turns:
             self._may_join = False
-            self._add_turn(turn.content)
-
-    def _add_turn(self, pieces: Sequence[Piece]) -> None:
-        state = _state_of_calls(pieces)
-        signed_files = _signatures_of_files(pieces)
-        files = 0
-        for piece in pieces:
-            if isinstance(piece, Text):
-                self._text(piece.value)
-            elif isinstance(piece, Reasoning):
-                self._item(piece.item)
-            elif isinstance(piece, Attachment):
-                self._append(file_part(piece) | signed_files.get(files, {}))
-                files += 1
-            elif isinstance(piece, Call) and not piece.is_added:
-                self._call(piece, state.get(piece.call_id))
+            state = _state_of_calls(turn.content)
+            items = [read_item(piece.item) for piece in turn.content if isinstance(piece, Reasoning)]
+            signed_files = {one.number: {SIGNATURE: one.signature} for one in items if isinstance(one, SignedFile)}
+            files = 0
+            for piece in turn.content:
+                if isinstance(piece, Text):
+                    self._text(piece.value)
+                elif isinstance(piece, Reasoning):
+                    self._item(piece.item)
+                elif isinstance(piece, Attachment):
+                    self._append(file_part(piece) | signed_files.get(files, {}))
+                    files += 1
+                elif isinstance(piece, Call) and not piece.is_added:
+                    self._call(piece, state.get(piece.call_id))
 
     def _append(self, part: Wire) -> None:
         self.parts.append(part)
@@ -153,8 +156,8 @@ class ModelParts:
 def _state_of_calls(pieces: Sequence[Piece]) -> dict[str, StateOfCall]:
     """What each call takes back, by the id of the conversation.
 
-    An item knows the id under which the call was handed out. If that had to be changed on the way, the call is meant
-    whose id was made of it, else the next call behind the item, which is where it stood in the answer.
+    An item knows the id under which the call came out. If that had to be changed on the way, the item means the call
+    whose id was made of it, else the next call after the item, which is its place in the answer.
     """
     ids = [piece.call_id for piece in pieces if isinstance(piece, Call) and not piece.is_added]
     found: dict[str, StateOfCall] = {}
@@ -170,19 +173,8 @@ def _state_of_calls(pieces: Sequence[Piece]) -> dict[str, StateOfCall]:
     return found
 
 
-def _signatures_of_files(pieces: Iterable[Piece]) -> dict[int, Wire]:
-    items = (read_item(piece.item) for piece in pieces if isinstance(piece, Reasoning))
-    return {one.number: {SIGNATURE: one.signature} for one in items if isinstance(one, SignedFile)}
-
-
-# ---- contents ----
-# Writes turns as the contents of a Gemini request; source: docs/wires/gemini.md#contents.
-#
-# The rules of the servers: one content of the user with all results follows each content with calls; no content is
-# empty; the first and the last content are the user's.
-
 FILLER: Final = "."
-"""What the user says where a conversation does not begin or end with the user."""
+"""The user's text where a conversation does not begin or end with the user."""
 _RESPONSE: Final = "functionResponse"
 
 
@@ -199,7 +191,7 @@ def contents_of(request: ChatRequest, model: KnownModel, most_file_bytes: int) -
             holds what JSON has no form for.
     """
     images = request.settings.tool_images
-    turns = within_limit(_without_leading_system(request.turns), most_file_bytes)
+    turns = within_limit(request.turns[len(_leading_system(request.turns)) :], most_file_bytes)
     inside = images is ToolImages.NATIVE or (images is ToolImages.AUTO and model.signs_calls)
     shown = shown_by_user(turns, of_results=images is ToolImages.USER_MESSAGE, of_assistant=not model.makes_images)
     writer = _Writer(files_inside=inside)
@@ -218,30 +210,16 @@ def system_texts(request: ChatRequest) -> list[str]:
     return [*filter(None, [request.instructions]), *(_text_of(turn.content) for turn in leading)]
 
 
-def lost_call(name: str) -> str:
-    """The words before a result whose call is not in the conversation: servers refuse a result alone.
-
-    Args:
-        name: The name of the tool, perhaps the one that stands for an unknown tool.
-    """
-    tool = "a tool" if name == UNKNOWN_TOOL else f"the tool {name}"
-    return f"[The result of an earlier call of {tool}]\n"
-
-
 def _leading_system(turns: Sequence[Turn]) -> Sequence[Turn]:
     end = next((index for index, turn in enumerate(turns) if turn.role is not TurnRole.SYSTEM), len(turns))
     return turns[:end]
-
-
-def _without_leading_system(turns: Sequence[Turn]) -> Sequence[Turn]:
-    return turns[len(_leading_system(turns)) :]
 
 
 class _Writer:
     """The contents of one request so far.
 
     Args:
-        files_inside: Whether files of results stand inside the results; else they follow all of them in one content.
+        files_inside: Whether results hold their files; else the files follow all results in one content.
     """
 
     def __init__(self, *, files_inside: bool) -> None:
@@ -254,11 +232,19 @@ class _Writer:
             self._user([{"text": text}] if (text := _text_of(turn.content)) else [])
             return
         if turn.role is TurnRole.USER:
-            self._user(_user_parts(turn.content))
+            parts = [
+                {"text": piece.value} if isinstance(piece, Text) else file_part(piece)
+                for piece in turn.content
+                if isinstance(piece, Text | Attachment)
+            ]
+            self._user(parts)
             return
         said = ModelParts()
         said.add(turn.turns)
-        self._model(said.parts)
+        if self._contents and self._contents[-1]["role"] == "model":
+            self._contents[-1]["parts"] += said.parts
+        elif said.parts:
+            self._contents.append({"role": "model", "parts": said.parts})
         calls = [piece for piece in turn.content if isinstance(piece, Call)]
         self._results(turn.results, calls, said.given_ids)
 
@@ -270,9 +256,8 @@ class _Writer:
         after = [filler] if contents and contents[-1]["role"] == "model" else []
         return [*before, *contents, *after]
 
-    def _user(self, parts: Iterable[Wire]) -> None:
-        """Adds what the user says; behind results it is a content of its own."""
-        parts = list(parts)
+    def _user(self, parts: list[Wire]) -> None:
+        """Adds parts of the user; after results they are a content of their own."""
         last = self._contents[-1] if self._contents else None
         if not parts:
             return
@@ -281,74 +266,49 @@ class _Writer:
         else:
             last["parts"] += parts
 
-    def _model(self, parts: list[Wire]) -> None:
-        last = self._contents[-1] if self._contents else None
-        if not parts:
-            return
-        if last is not None and last["role"] == "model":
-            last["parts"] += parts
-        else:
-            self._contents.append({"role": "model", "parts": parts})
-
     def _results(self, results: Sequence[Result], calls: Sequence[Call], given_ids: dict[str, str]) -> None:
         """Adds the results of the calls that were just written, in the order of the calls; lost calls' as texts."""
         order = {call.call_id: place for place, call in enumerate(calls) if not call.is_added}
         answers = sorted((one for one in results if one.call_id in order), key=lambda one: order[one.call_id])
         if answers:
             responses = [self._response(one, given_ids) for one in answers]
-            files = [file_part(file) for one in answers for file in self._files_behind(one)]
+            behind = [file for one in answers for file in _files_of(one) if not self._goes_inside(file)]
+            files = [file_part(file) for file in behind]
             self._contents.append({"role": "user", "parts": [*responses, *files]})
-        self._user(part for one in results if one.call_id not in order for part in _lost(one))
+        for lost in (one for one in results if one.call_id not in order):  # servers refuse a result alone
+            tool = "a tool" if lost.name == UNKNOWN_TOOL else f"the tool {lost.name}"
+            text = f"[The result of an earlier call of {tool}]\n{_text_of_result(lost)}"
+            self._user([{"text": text}, *map(file_part, _files_of(lost))])
 
     def _response(self, result: Result, given_ids: dict[str, str]) -> Wire:
         """The part of a result. Its text is never read as JSON: Gemini 3 resolves `$ref` in it, and fails."""
-        text = joined_texts(piece.value for piece in result.content if isinstance(piece, Text))
+        text = _text_of_result(result)
         failed = result.is_error or result.is_added
         said = {"error": text or FAILED_SILENTLY} if failed else {"output": text}
         given = {"id": given_ids[result.call_id]} if result.call_id in given_ids else {}
-        inside = [file_part(one) for one in _files_of(result) if self._stands_inside(one)]
+        inside = [file_part(one) for one in _files_of(result) if self._goes_inside(one)]
         held = {"parts": inside} if inside else {}
         return {_RESPONSE: {**given, "name": result.name, "response": said, **held}}
 
-    def _files_behind(self, result: Result) -> list[Attachment]:
-        return [one for one in _files_of(result) if not self._stands_inside(one)]
-
-    def _stands_inside(self, file: Attachment) -> bool:
+    def _goes_inside(self, file: Attachment) -> bool:
         return self._files_inside and fits_into_response(file)
 
 
-def _lost(result: Result) -> list[Wire]:
-    text = joined_texts(piece.value for piece in result.content if isinstance(piece, Text))
-    return [{"text": lost_call(result.name) + text}, *map(file_part, _files_of(result))]
+def _text_of_result(result: Result) -> str:
+    return joined_texts(piece.value for piece in result.content if isinstance(piece, Text))
 
 
 def _files_of(result: Result) -> list[Attachment]:
     return [piece for piece in result.content if isinstance(piece, Attachment)]
 
 
-def _user_parts(pieces: Iterable[Piece]) -> list[Wire]:
-    parts: list[dict[str, Any]] = []
-    for piece in pieces:
-        if isinstance(piece, Text):
-            parts.append({"text": piece.value})
-        elif isinstance(piece, Attachment):
-            parts.append(file_part(piece))
-    return parts
-
-
 def _text_of(pieces: Iterable[Piece]) -> str:
     return "".join(piece.value for piece in pieces if isinstance(piece, Text))
 
 
-# ---- options ----
-# What a caller may choose for a request, under whatever name, as fields of a body.
-#
-# See docs/wires/gemini.md#thinking-config. Nearly all of it has its place in `generationConfig`; a field that
-# Google does not know fails the whole request.
+# ---- Options ----
 
-_EFFORT: Final = "effort"
-
-_OPTIONS_GENERATION: Final = {
+_IN_GENERATION: Final = {
     **dict.fromkeys(
         ("maxOutputTokens", "maxTokens", "max_tokens", "max_output_tokens", "max_completion_tokens"), "maxOutputTokens"
     ),
@@ -375,20 +335,14 @@ _TOP: Final = {
     **dict.fromkeys(("serviceTier", "service_tier"), "serviceTier"),
     **{name: name for name in ("labels",)},
 }
-"""Options that stand beside `contents`."""
+"""Options beside `contents`."""
 
 _EFFORTS: Final = frozenset({"reasoning_effort", "reasoningEffort"})
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenOptions:
-    """What was chosen.
-
-    Attributes:
-        generation: Fields of `generationConfig`.
-        fields: Fields of the body.
-        effort: The reasoning effort, or None.
-    """
+    """The chosen fields of `generationConfig` and of the body, and the effort of thinking."""
 
     generation: Wire = field(default_factory=dict)
     fields: Wire = field(default_factory=dict)
@@ -397,23 +351,19 @@ class ChosenOptions:
 
 def read_options(options: Mapping[str, Any]) -> ChosenOptions:
     """Reads the options of a request; those that this wire has no place for are left out."""
-    chosen = ChosenOptions(
-        {_OPTIONS_GENERATION[name]: value for name, value in options.items() if name in _OPTIONS_GENERATION},
-        {_TOP[name]: value for name, value in options.items() if name in _TOP},
-        _effort(options),
-    )
-    generation = chosen.generation | _format(options.get("response_format") or options.get("responseFormat"))
+    generation = {_IN_GENERATION[name]: value for name, value in options.items() if name in _IN_GENERATION}
+    generation |= _format(options.get("response_format") or options.get("responseFormat"))
     if isinstance(stop := generation.get("stopSequences"), str):
         generation["stopSequences"] = [stop]
-    return ChosenOptions(generation, chosen.fields, chosen.effort)
-
-
-def _effort(options: Mapping[str, Any]) -> str | None:
-    said = next((options[name] for name in _EFFORTS if name in options), None)
+    effort = next((options[name] for name in _EFFORTS if name in options), None)
     reasoning = options.get("reasoning")
-    if said is None and isinstance(reasoning, Mapping):
-        said = reasoning.get(_EFFORT)  # as OpenResponses says it
-    return said if isinstance(said, str) and said else None
+    if effort is None and isinstance(reasoning, Mapping):
+        effort = reasoning.get("effort")  # as OpenResponses names it
+    return ChosenOptions(
+        generation,
+        {_TOP[name]: value for name, value in options.items() if name in _TOP},
+        effort if isinstance(effort, str) and effort else None,
+    )
 
 
 def _format(wanted: Any) -> Wire:
@@ -426,22 +376,26 @@ def _format(wanted: Any) -> Wire:
     return {"responseMimeType": "application/json"} | ({"responseJsonSchema": schema} if schema else {})
 
 
-# ---- tools ----
-# Writes the tools of a request, and whether one must be called; source: docs/wires/gemini.md#tools-and-schemas.
+# ---- Tools ----
 
 
 def tool_fields(request: ChatRequest, settings: GeminiSettings, model: KnownModel) -> Wire:
     """The fields of a body that say which tools there are; none where there are none.
 
-    Tools of the server stand beside those of the client only from Gemini 3 on: older models refuse both together, and
-    get those of the client alone.
+    Tools of the server go beside those of the client only from Gemini 3 on: older models refuse both together, and get
+    those of the client alone.
     """
     functions = [_declaration(tool, settings) for tool in request.tools]
     own: list[Wire] = [{name: {}} for name in settings.server_tools] if model.signs_calls or not functions else []
     tools = [*([{"functionDeclarations": functions}] if functions else []), *own]
     if not tools:
         return {}
-    config = _calling(request, settings) if functions else {}
+    config: Wire = {}
+    if functions and request.tool_mode is ToolMode.REQUIRED:
+        only = {"allowedFunctionNames": [request.tools[0].name]} if len(request.tools) == 1 else {}
+        config["functionCallingConfig"] = {"mode": "ANY", **only}
+    elif functions and settings.validates_calls:
+        config["functionCallingConfig"] = {"mode": "VALIDATED"}
     if functions and own:
         config["includeServerSideToolInvocations"] = True
     return {"tools": tools} | ({"toolConfig": config} if config else {})
@@ -468,15 +422,7 @@ def _declaration(tool: Tool, settings: GeminiSettings) -> Wire:
     return declared  # a tool without parameters has no schema: older models refuse an object without properties
 
 
-def _calling(request: ChatRequest, settings: GeminiSettings) -> Wire:
-    if request.tool_mode is ToolMode.REQUIRED:
-        only = {"allowedFunctionNames": [request.tools[0].name]} if len(request.tools) == 1 else {}
-        return {"functionCallingConfig": {"mode": "ANY", **only}}
-    return {"functionCallingConfig": {"mode": "VALIDATED"}} if settings.validates_calls else {}
-
-
-# ---- count ----
-# The endpoint that counts a request; source: docs/wires/gemini.md#models-and-counting.
+# ---- Count ----
 
 COUNT_METHOD: Final = ":countTokens"
 _COUNTED: Final = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig"})
@@ -495,7 +441,7 @@ def _question(request: WireRequest) -> WireRequest:
 COUNT: Final = CountEndpoint(_question, "totalTokens")
 
 
-# ---- write request ----
+# ---- The body ----
 
 PATH: Final = "/models/{model}:streamGenerateContent"
 _AS_EVENTS: Final = "alt=sse"
@@ -516,7 +462,15 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     settings = request.settings
     own, model = settings.own_settings(GeminiSettings), known_model(request.model_id)
     options = read_options(request.options)
-    generation = _generation(request, own, model)
+    effort, most = options.effort or request.reasoning_effort, settings.max_output_tokens
+    thinking = thinking_config(model.thinking, settings.capabilities, effort, shows=own.include_thoughts)
+    # Options of the request win over the configuration of the model.
+    config: Wire = {
+        **({"responseModalities": ["TEXT", "IMAGE"]} if model.makes_images else {}),
+        **({"maxOutputTokens": most} if most is not None else {}),
+        **({_THINKING: thinking} if thinking else {}),
+    }
+    generation = _merged(config, options.generation)
     contents = contents_of(request, model, own.most_file_megabytes * _MEGABYTE)
     system = system_texts(request)
     body: dict[str, Any] = {
@@ -526,26 +480,9 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         **({_GENERATION: generation} if generation else {}),
         **options.fields,
     }
-    return _without_what_is_cached(_with_extra_fields(body, settings.extra_body))
-
-
-def _without_what_is_cached(body: Wire) -> Wire:
-    """The body without what its cache holds: servers refuse the repetition (docs/wires/gemini.md#caching)."""
+    body = _with_extra_fields(body, settings.extra_body)
+    # Servers refuse the repetition of what the cache holds (docs/wires/gemini.md#caching).
     return {name: value for name, value in body.items() if name not in _CACHED} if body.get(_CACHE) else body
-
-
-def _generation(request: ChatRequest, own: GeminiSettings, model: KnownModel) -> Wire:
-    """The chosen values: from the options of the request, else from the configuration of the model."""
-    options = read_options(request.options)
-    effort = options.effort or request.reasoning_effort
-    thinking = thinking_config(model.thinking, request.settings.capabilities, effort, shows=own.include_thoughts)
-    most = request.settings.max_output_tokens
-    config: Wire = {
-        **({"responseModalities": ["TEXT", "IMAGE"]} if model.makes_images else {}),
-        **({"maxOutputTokens": most} if most is not None else {}),
-        **({_THINKING: thinking} if thinking else {}),
-    }
-    return _merged(config, options.generation)
 
 
 def _with_extra_fields(body: Wire, extras: Mapping[str, Any]) -> Wire:
@@ -584,7 +521,7 @@ def _write(request: ChatRequest) -> WireRequest:
 
 
 def conversation_rules(_settings: RequestSettings, _model_id: str) -> ConversationRules:
-    """The names that the servers take. Ids are of no account: only those that a server gave go back."""
+    """The names that the servers take. Ids need no rule: only those that a server gave go back."""
     return ConversationRules(tool_names=NameForm(letter_first=True))
 
 
@@ -605,7 +542,7 @@ WRITE_REQUEST: Final = RequestWriterSpec(
     authorize=authorize,
     conversation_rules=conversation_rules,
     errors=ERRORS,
-    leave_out=LEAVE_OUT,
+    leave_out=without_refused,
     count=COUNT,
     empty_request=NO_FIELDS,
     own_base_path="/v1beta",
