@@ -6,8 +6,6 @@ from typing import Final
 
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, Terminators, loaded
 
-# ---- gemini ----
-
 # Events are `data:` lines alone; without `alt=sse` they are the elements of one JSON array. Nothing marks the end: a
 # finish reason or a refused prompt shows the adapter that the answer is complete (docs/wires/gemini.md#framing).
 PROTOCOL: Final = Protocol(
@@ -27,8 +25,7 @@ PROTOCOL: Final = Protocol(
 )
 
 
-# ---- servers ----
-# The known servers that speak Gemini's own wire; sources: docs/wires/gemini.md and the documentation of Google.
+# The known servers that speak it; sources: docs/wires/gemini.md and the documentation of Google.
 
 SPOKEN_AT: Final = (
     ServerProtocol(

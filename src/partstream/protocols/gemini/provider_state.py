@@ -18,7 +18,16 @@ forms::
                                                                the item, which show it; without it, of none
 
 A call without a signature whose id was made here has no item. The checksum is that of the text
-(:func:`partstream.protocols.read_response.checksum`): a text that somebody has edited is not the one that was signed.
+(:func:`partstream.protocols.read_response.checksum`): an edited text is not the one that was signed.
+
+:class:`CarriedParts` collects the items of a response that is read. :func:`with_dummies` is for missing signatures:
+Gemini 3 and later refuse a call of the current turn without one (docs/wires/gemini.md#unsigned-calls). A signature is
+missing where another model made the call, or a host has lost it; steps of finished turns are not checked.
+
+:class:`WrittenState` is the way back, in a response that is written. What a server of this wire gave is where it was,
+as far as a stream can still say it: on its call, or on an empty text. All other state, and who gave it, is sealed into
+the signature of an empty text, which no server but ours reads: clients give back every signature as it came. It is
+base64, as the official clients want it.
 """
 
 from __future__ import annotations
@@ -42,7 +51,7 @@ if TYPE_CHECKING:
     from partstream.protocols.provider_state import OpaqueState
 
 
-# ---- carried items ----
+# ---- Items ----
 
 ITEM_TYPE: Final = "gemini-part"
 """The type of every item: it belongs to a part before it or stands for itself, and needs no piece that follows."""
@@ -57,13 +66,8 @@ PART: Final = "part"
 
 @dataclass(frozen=True, slots=True)
 class StateOfCall:
-    """What a call takes back.
-
-    Attributes:
-        call_id: The id under which the call was handed out.
-        is_given: Whether the server gave the id: then it goes back with both (docs/wires/gemini.md#call-ids).
-        signature: The signature of the part, or None.
-    """
+    """The state of the call with this id: whether the server gave the id, which then goes back with the call and its
+    result (docs/wires/gemini.md#call-ids), and the signature of the part, or None."""
 
     call_id: str
     is_given: bool
@@ -72,13 +76,7 @@ class StateOfCall:
 
 @dataclass(frozen=True, slots=True)
 class SignedText:
-    """The signature of a text.
-
-    Attributes:
-        length: The characters right before the item that were one part; 0 for an empty text.
-        signature: The signature.
-        checksum: The checksum of those characters; None if the item does not say it.
-    """
+    """The signature of the `length` characters right before the item, which were one part; 0 for an empty text."""
 
     length: int
     signature: str
@@ -87,12 +85,7 @@ class SignedText:
 
 @dataclass(frozen=True, slots=True)
 class SignedFile:
-    """The signature of an image or another file.
-
-    Attributes:
-        number: Its number among the files of the answer, from 0.
-        signature: The signature.
-    """
+    """The signature of a file, by its number among the files of the answer, from 0."""
 
     number: int
     signature: str
@@ -100,13 +93,7 @@ class SignedFile:
 
 @dataclass(frozen=True, slots=True)
 class CarriedPart:
-    """A part that is sent back as it came.
-
-    Attributes:
-        part: The part.
-        length: The characters right before the item that show it, in whose place it is sent.
-        checksum: The checksum of those characters; None if the item does not say it.
-    """
+    """A part that is sent back as it came, in place of the `length` characters right before the item, which show it."""
 
     part: Mapping[str, Any]
     length: int = 0
@@ -129,20 +116,14 @@ def read_item(item: Mapping[str, Any]) -> CarriedItem | None:
         return None
     if isinstance(call_id, str):
         return StateOfCall(call_id, item.get(GIVEN) is True, signature)
-    length, number, checksum = (_count(item.get(name)) for name in (TEXT_LENGTH, FILE, CHECKSUM))
+    values = (item.get(name) for name in (TEXT_LENGTH, FILE, CHECKSUM))
+    length, number, checksum = (value if type(value) is int and value >= 0 else None for value in values)
     if isinstance(part, dict) and part:
         return CarriedPart(part, length or 0, checksum)
     if signature is not None and length is not None:
         return SignedText(length, signature, checksum)
     return SignedFile(number, signature) if signature is not None and number is not None else None
 
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value >= 0 else None
-
-
-# ---- carried parts ----
-# Collects the parts of one answer that go back to the server (docs/wires/gemini.md#signatures).
 
 _NOT_CARRIED: Final = f"signature (more than {MOST_ITEMS} of one answer, or no JSON)"
 
@@ -167,7 +148,7 @@ class CarriedParts:
             self._new += ({"type": ITEM_TYPE, **item} for item in items)
 
     def take(self) -> list[dict[str, Any]]:
-        """The items that were not handed out yet, which are taken away."""
+        """The items that have not come out yet, which are taken away."""
         new, self._new = self._new, []
         return new
 
@@ -183,12 +164,7 @@ class CarriedParts:
         outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
 
 
-# ---- signatures ----
-# The dummy in place of signatures that are missing: without one, Gemini 3 and later refuse a call of the current
-# turn.
-#
-# See docs/wires/gemini.md#unsigned-calls. A signature is missing where another model made the call, or a host has
-# lost it. Steps of finished turns are not checked, and stay bare.
+# ---- Missing signatures ----
 
 DUMMY: Final = "skip_thought_signature_validator"
 """Google's own word for a signature that nobody has."""
@@ -199,38 +175,20 @@ _RESPONSE: Final = "functionResponse"
 
 def with_dummies(contents: Sequence[Wire]) -> list[Wire]:
     """The contents with the dummy on the first call of each step of the current turn, where that has no signature."""
-    begin = _begin_of_turn(contents)
-    return [*contents[:begin], *(_signed(content) if _is_step(content) else content for content in contents[begin:])]
+    signed = list(contents)
+    for place in range(len(signed) - 1, -1, -1):
+        content = signed[place]
+        if content["role"] == "user" and not all(_RESPONSE in part for part in content["parts"]):
+            break  # the turn began here, with more than results of tools
+        first = next((number for number, part in enumerate(content["parts"]) if _CALL in part), None)
+        if content["role"] == "model" and first is not None and SIGNATURE not in content["parts"][first]:
+            parts = list(content["parts"])
+            parts[first] = parts[first] | {SIGNATURE: DUMMY}
+            signed[place] = {**content, "parts": parts}
+    return signed
 
 
-def _begin_of_turn(contents: Sequence[Mapping[str, Any]]) -> int:
-    """The index behind the last content of the user that holds more than results of tools."""
-    said = (
-        index
-        for index, content in enumerate(contents)
-        if content["role"] == "user" and not all(_RESPONSE in part for part in content["parts"])
-    )
-    return max(said, default=-1) + 1
-
-
-def _is_step(content: Mapping[str, Any]) -> bool:
-    return content["role"] == "model" and any(_CALL in part for part in content["parts"])
-
-
-def _signed(content: Wire) -> Wire:
-    parts = list(content["parts"])
-    first = next(index for index, part in enumerate(parts) if _CALL in part)
-    if SIGNATURE not in parts[first]:
-        parts[first] = parts[first] | {SIGNATURE: DUMMY}
-    return {**content, "parts": parts}
-
-
-# ---- sealed state ----
-# The state of thinking that this wire has no field for, in a signature.
-#
-# Clients give back every signature as it came (docs/wires/gemini.md#signatures). So the state of other protocols, and
-# who gave the state, is in the signature of an empty text, which no server but ours reads. A signature is base64, as
-# the official clients want it.
+# ---- State that is written ----
 
 _MADE_UP: Final = b"partstream0."
 
@@ -268,14 +226,6 @@ def _decoded(signature: str) -> bytes:
         return b64decode(said + "=" * (-len(said) % 4), validate=True)
     except ValueError:
         return b""
-
-
-# ---- written state ----
-# The state of thinking in an answer that is written: the signatures that the client has to send back.
-#
-# What a server of this wire gave (:mod:`partstream.protocols.gemini.provider_state`) stands where it stood, as far as
-# a stream still can say it: on its call, or on an empty text. Everything else, and what names the server that gave
-# it, is sealed into the signature of an empty text.
 
 
 class WrittenState:

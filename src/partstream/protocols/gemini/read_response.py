@@ -1,11 +1,17 @@
 """Gemini: chunks of `streamGenerateContent` in, VS Code's parts out.
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`; a handler never looks at
-the state. Rule 2: a chunk holds parts in the model's order; :data:`partstream.protocols.gemini.read_response.PARTS`
-says what each is. Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing;
-what is not known is counted as :class:`Unmapped`. Rule 4: the end is only ever inferred: some chunk said why the model
-stopped, or that the prompt was refused, and the bytes ended. Content after a finish reason still counts
-(docs/wires/gemini.md#observed-streams).
+:class:`GeminiStream` takes a chunk. The lifecycle is one table (:mod:`partstream.protocols.read_response`); a handler
+never looks at the state. A chunk holds parts in the model's order (docs/wires/gemini.md#parts), and :data:`PARTS` names
+the handler of each in :class:`Content`; beside them a chunk says who answers (:class:`Envelope`), why the model stopped
+(:class:`FinishWords`) and the tokens (:class:`ReportedUsage`).
+
+The end is only ever inferred: some chunk said why the model stopped, or that the prompt was refused, and the bytes
+ended. Content after a finish reason still counts (docs/wires/gemini.md#observed-streams). Sources come late, growing,
+and more than once (docs/wires/gemini.md#grounding), so :class:`Sources` shows them at the end, and :class:`ShownText`
+finds their places.
+
+Nothing is checked against a schema. What is missing, null or of another type says nothing; what is unknown is counted
+as :class:`Unmapped`. There is no fast path: a chunk holds a sentence or more, and a response has a few hundred.
 """
 
 from __future__ import annotations
@@ -77,8 +83,7 @@ if TYPE_CHECKING:
     from partstream.protocols.gemini.tool_calls import CompleteCall
 
 
-# ---- shown text ----
-# The visible text of an answer, as far as something has to be found in it again.
+# ---- Shown text ----
 
 _BLOCK: Final = 4096
 """Bytes between two places of which the number of characters before them is kept."""
@@ -87,10 +92,10 @@ _CONTINUES: Final = bytes(range(0x80, 0xC0))
 
 
 class ShownText:
-    """What the answer shows: what the model said, and blocks that stand between it.
+    """The visible text of a response: the model's own, and blocks between it.
 
     Args:
-        keeps_all: Whether places in the text will be asked for, so that all of it is kept.
+        keeps_all: Whether places in the text will be looked for, so that all of it is kept.
     """
 
     __slots__ = ("_keeps_all", "_map", "_recent", "_runs")
@@ -120,11 +125,11 @@ class ShownText:
         return self._recent.recently_said(words)
 
     def place(self, start: int, end: int, words: str) -> tuple[int, int] | None:
-        """Where words of the model stand in all that is shown, in characters from 0; None where they are not found.
+        """The place of words of the model in all that is shown, in characters from 0; None where they are not found.
 
         Args:
             start: Their first byte of UTF-8 in all that the model said.
-            end: The byte behind them.
+            end: The byte after them.
             words: The words themselves, or an empty text: servers count differently (docs/wires/gemini.md#grounding).
         """
         if not self._runs:
@@ -141,21 +146,13 @@ class ShownText:
 
 
 class _Map(NamedTuple):
-    """The places of what the model said.
-
-    Attributes:
-        said: All of it.
-        raw: The same in UTF-8.
-        characters: The number of characters before each block of bytes.
-        said_starts: Where each run of it begins in `said`.
-        shown_starts: Where each run begins in all that is shown.
-    """
+    """The places of the model's own text."""
 
     said: str
-    raw: bytes
-    characters: list[int]
-    said_starts: list[int]
-    shown_starts: list[int]
+    raw: bytes  # the same in UTF-8
+    characters: list[int]  # their number before each block of bytes
+    said_starts: list[int]  # of each run, in `said`
+    shown_starts: list[int]  # of each run, in all that is shown
 
     def character_at(self, place: int) -> int:
         """The number of characters before a byte."""
@@ -194,8 +191,7 @@ def _count(raw: bytes) -> int:
     return len(raw.translate(None, _CONTINUES))
 
 
-# ---- executed code ----
-# Shows code that the server ran, and its output, as Markdown (docs/wires/gemini.md#code-and-images).
+# ---- Code and files ----
 
 _TICKS: Final = re.compile(r"`{3,}")
 _WORD: Final = re.compile(r"[A-Za-z0-9+#-]{1,30}")
@@ -223,9 +219,6 @@ def _block(lines: str, language: str) -> str:
     name = language if _WORD.fullmatch(language) else ""
     return f"\n\n{fence}{name}\n{lines.rstrip()}\n{fence}\n\n"
 
-
-# ---- files ----
-# Makes parts of the files of an answer: bytes in the stream, or an address (docs/wires/gemini.md#parts).
 
 _UNKNOWN: Final = "application/octet-stream"
 
@@ -256,8 +249,7 @@ def named_file(file: Wire, mode: FileMode) -> ResponsePart | None:
     return linked_file(address, mode) if is_web else None
 
 
-# ---- sources ----
-# The sources of an answer, which come late, growing, and more than once (docs/wires/gemini.md#grounding).
+# ---- Sources ----
 
 SOURCE_FIELDS: Final = frozenset({"groundingMetadata", "urlContextMetadata", "citationMetadata"})
 """The fields of a candidate that :meth:`Sources.read` reads."""
@@ -303,7 +295,7 @@ class Sources:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What else the server says of its search, by its own names: Google's terms ask to show `searchEntryPoint`."""
+        """Further facts about the server's search, by its own names: Google's terms ask to show `searchEntryPoint`."""
         names = ("webSearchQueries", "imageSearchQueries", "searchEntryPoint")
         found = {name: self._grounding[name] for name in names if name in self._grounding}
         if found:
@@ -311,12 +303,18 @@ class Sources:
         return found | ({"urlContextMetadata": self._pages} if self._pages else {})
 
     def _grounded(self, said: ShownText) -> Iterator[Citation]:
-        supports = self._first_supports()
+        supports: dict[int, Wire] = {}  # the first segment of the answer that each chunk supports
+        for support in objects(self._grounding, "groundingSupports"):
+            numbers = support.get("groundingChunkIndices")
+            for number in numbers if isinstance(numbers, list) else ():
+                if type(number) is int:
+                    supports.setdefault(number, mapping(support, "segment"))
         for place, chunk in enumerate(objects(self._grounding, "groundingChunks")[:_MOST]):
             kind = next((name for name in _KINDS if isinstance(chunk.get(name), dict)), None)
             source = chunk if kind is None else chunk[kind]
             segment = supports.get(place, {})
-            where = said.place(index(segment, "startIndex") or 0, index(segment, "endIndex") or 0, _words(segment))
+            words = text(segment, "text")
+            where = said.place(index(segment, "startIndex") or 0, index(segment, "endIndex") or 0, words)
             yield Citation(
                 url=_first(source, _ADDRESSES),
                 title=identifier(source, "title"),
@@ -327,16 +325,6 @@ class Sources:
                 end=where and where[1],
                 cited_text=identifier(source, "text"),
             )
-
-    def _first_supports(self) -> dict[int, Wire]:
-        """The segment of the answer that each chunk supports, by the number of the chunk; the first of several."""
-        found: dict[int, Wire] = {}
-        for support in objects(self._grounding, "groundingSupports"):
-            numbers = support.get("groundingChunkIndices")
-            for number in numbers if isinstance(numbers, list) else ():
-                if type(number) is int:
-                    found.setdefault(number, mapping(support, "segment"))
-        return found
 
     def _recited(self, said: ShownText) -> Iterator[Citation]:
         for cited in self._cited:
@@ -351,16 +339,11 @@ class Sources:
             )
 
 
-def _words(segment: Wire) -> str:
-    return text(segment, "text")
-
-
 def _first(source: Wire, names: tuple[str, ...]) -> str | None:
     return next((value for name in names if (value := identifier(source, name)) is not None), None)
 
 
-# ---- content ----
-# The content of one answer: its parts, in the model's order (docs/wires/gemini.md#parts).
+# ---- Content ----
 
 
 class Content:
@@ -371,16 +354,7 @@ class Content:
         envelope: What is known of the answer as a whole.
     """
 
-    __slots__ = (
-        "_calls",
-        "_carried",
-        "_counted",
-        "_envelope",
-        "_files",
-        "_options",
-        "_said",
-        "_sources",
-    )
+    __slots__ = ("_calls", "_carried", "_counted", "_envelope", "_files", "_options", "_said", "_sources")
 
     def __init__(self, options: StreamOptions, envelope: Envelope) -> None:
         self._options = options
@@ -405,7 +379,13 @@ class Content:
     def read(self, candidate: Wire, outputs: _Outputs) -> None:
         """Reads what a candidate adds to the content."""
         for part in objects(mapping(candidate, "content"), "parts"):
-            self._read_part(part, outputs)
+            handler = next((handler for name, handler in PARTS.items() if name in part), None)
+            if handler is not None:
+                handler(self, part, outputs)
+            elif usable_signature(part.get(SIGNATURE)) is not None:  # Go proxies leave an empty text out
+                self.text({"text": "", **part}, outputs)
+            elif unknown := sorted(part.keys() - MODIFIERS):
+                self.count(f"part:{unknown[0]}", part, outputs)
         if not SOURCE_FIELDS.isdisjoint(candidate):
             self._sources.read(candidate)
 
@@ -420,24 +400,13 @@ class Content:
             ToolArgumentsError: A call is not whole.
         """
         self._sources.hand_out(self._said, outputs)
-        calls = self._calls.release(self._envelope.response_id, is_end=True, is_cut=is_cut)
-        self._hand_out(calls, outputs)
+        self._hand_out(self._calls.release(self._envelope.response_id, is_end=True, is_cut=is_cut), outputs)
 
     def count(self, name: str, data: Wire, outputs: _Outputs) -> None:
         """Counts what has no part, once for each name."""
         if name not in self._counted:
             self._counted.add(name)
             outputs.append(Unmapped(name, data))
-
-    def _read_part(self, part: Wire, outputs: _Outputs) -> None:
-        for name, handler in PARTS.items():
-            if name in part:
-                handler(self, part, outputs)
-                return
-        if usable_signature(part.get(SIGNATURE)) is not None:  # Go proxies leave an empty text out
-            self.text({"text": "", **part}, outputs)
-        elif unknown := sorted(part.keys() - MODIFIERS):
-            self.count(f"part:{unknown[0]}", part, outputs)
 
     # The parts; see PARTS
 
@@ -505,16 +474,14 @@ class Content:
         self._carry({PART: part}, outputs)
         self.count(next(name for name in PARTS if name in part), part, outputs)
 
-    # What all parts have in common
-
     def _carry(self, item: Wire, outputs: _Outputs) -> None:
-        """Carries an item. Where it comes out is its place, so it waits for the calls before it."""
+        """Carries an item. It comes out at its place, so it waits for the calls before it."""
         self._carried.add(item)
         if not self._calls.any_held:
             self._carried.hand_out(outputs)
 
     def _show_and_carry(self, block: str, part: Wire, outputs: _Outputs) -> None:
-        """Emits a block that stands for a part, unless it is not wanted, and carries the part."""
+        """Emits a block that shows a part, if it is wanted, and carries the part."""
         if self._options.executed_code is ExecutedCode.OFF:
             block = ""
             self.count(next(name for name in PARTS if name in part), part, outputs)
@@ -522,20 +489,14 @@ class Content:
         self._carry({PART: part, **_shown_text(block)}, outputs)
 
     def _show(self, value: str, outputs: _Outputs, *, is_said: bool) -> None:
-        """Emits visible text.
-
-        Args:
-            value: The text; an empty one shows nothing.
-            outputs: Where it goes.
-            is_said: Whether the model said it.
-        """
+        """Emits visible text, of the model or of a block; an empty one shows nothing."""
         if value:
             self._release(outputs)
             self._said.add(value, is_said=is_said)
             outputs.append(text_part(value))
 
     def _release(self, outputs: _Outputs) -> None:
-        """Hands out the calls that were held back: what follows them is no response of the server."""
+        """Emits the calls that were held back: what follows them is no response of the server."""
         if self._calls.any_held:
             self._hand_out(self._calls.release(self._envelope.response_id), outputs)
 
@@ -553,7 +514,7 @@ class Content:
 
 
 def _shown_text(value: str) -> Wire:
-    """The fields of an item that say which text stands right before it."""
+    """The fields of an item that identify the text right before it."""
     return {TEXT_LENGTH: len(value)} | ({CHECKSUM: checksum(value)} if value else {})
 
 
@@ -568,28 +529,16 @@ PARTS: Final[Mapping[str, Callable[[Content, Wire, _Outputs], None]]] = {
     "toolResponse": Content.server_tool,
     "text": Content.text,
 }
-"""What is read of a part, by its data field. `text` is last: proxies add an empty one to other parts."""
+"""The handler of a part, by its data field. `text` is last: proxies add an empty one to other parts."""
 
 MODIFIERS: Final = frozenset(
-    {
-        "audioMetadata",
-        "audioTranscription",
-        "documentMetadata",
-        "mediaProcessing",
-        "mediaResolution",
-        "partMetadata",
-        "speechMetadata",
-        "spreadsheetMetadata",
-        "thought",
-        SIGNATURE,
-        "videoMetadata",
-    }
+    {"audioMetadata", "audioTranscription", "documentMetadata", "mediaProcessing", "mediaResolution", "partMetadata"}
+    | {"speechMetadata", "spreadsheetMetadata", "thought", SIGNATURE, "videoMetadata"}
 )
 """The modifiers of docs/wires/gemini.md#parts."""
 
 
-# ---- envelope ----
-# What the chunks of an answer say about the answer as a whole (docs/wires/gemini.md#chunks).
+# ---- Envelope ----
 
 
 class Envelope:
@@ -620,8 +569,7 @@ class Envelope:
         return {} if self.created_at is None else {"createTime": self.created_at}
 
 
-# ---- finish ----
-# What the words of `finishReason` and `blockReason` mean (docs/wires/gemini.md#finish-reasons).
+# ---- Finish ----
 
 FAILURES: Final[Mapping[str, str]] = {
     "MALFORMED_FUNCTION_CALL": "the model made a tool call that the server cannot read",
@@ -631,7 +579,7 @@ FAILURES: Final[Mapping[str, str]] = {
     "MALFORMED_RESPONSE": "the model made an answer that the server cannot read",
     "PUP_LIMITED_DISABLED": "the account is limited or disabled, by the policy on prohibited use",
 }
-"""The words of answers that failed, and what they say to a person."""
+"""The words of answers that failed, and their meaning for a person."""
 
 FILTERS: Final = (
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY",
@@ -655,7 +603,7 @@ class FinishWords:
 
     Attributes:
         word: The last finish reason, the reason for which the prompt was refused, or None.
-        message: What the server says about it, or None.
+        message: The server's sentence about it, or None.
         is_blocked: Whether the prompt was refused.
     """
 
@@ -697,7 +645,7 @@ class FinishWords:
 
     @property
     def failure(self) -> str | None:
-        """What a person is told of an answer that failed, or None."""
+        """The sentence for a person about an answer that failed, or None."""
         said = None if self.is_blocked else FAILURES.get(self.word or "")
         return f"{said}: {self.message}" if said and self.message else said
 
@@ -708,7 +656,7 @@ class FinishWords:
 
     @property
     def explanation(self) -> str | None:
-        """What the server says of an answer that a limit or a filter ended, or None."""
+        """The server's sentence about an answer that a limit or a filter ended, or None."""
         return self.message if self.is_cut else None
 
     def reason(self, *, has_calls: bool) -> FinishReason:
@@ -723,8 +671,7 @@ class FinishWords:
         return {} if self.message is None else {"finishMessage": self.message}
 
 
-# ---- usage ----
-# Reads the tokens of an answer: cumulative reports, whose fields appear one by one (docs/wires/gemini.md#usage).
+# ---- Usage ----
 
 METADATA_FIELDS: Final = ("trafficType", "serviceTier")
 """The fields of a report that say how the request was served."""
@@ -739,7 +686,7 @@ class ReportedUsage:
         self.raw: Wire = {}
 
     def say(self, report: Any) -> None:
-        """Takes what stands in `usageMetadata`."""
+        """Takes the field `usageMetadata`."""
         if isinstance(report, dict):
             self.raw |= {name: value for name, value in report.items() if value is not None}
 
@@ -777,7 +724,7 @@ def read_usage(raw: Wire) -> Usage:
 _COUNTS: Final = ("prompt", "toolUsePrompt", "candidates", "thoughts", "total")
 
 
-# ---- read response ----
+# ---- Stream ----
 
 _Outputs: TypeAlias = list[StreamOutput]
 
@@ -786,8 +733,7 @@ class GeminiStream(Adapter):
     """One answer of a Gemini server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
-        sink: None: there is no short way. A chunk holds a sentence or more, and an answer has a few hundred: the long
-            way takes about ten microseconds for each.
+        sink: None: there is no fast path; the slow one takes about ten microseconds for a chunk.
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
@@ -822,7 +768,11 @@ class GeminiStream(Adapter):
         if self._error is None:  # what follows an error adds to it, and no more
             self._finish.prompt(chunk)
             for candidate in objects(chunk, "candidates"):
-                self._read_candidate(candidate, outputs)
+                if place := index(candidate, "index") or 0:  # only the first counts, where several were asked for
+                    self._content.count(f"candidates[{place}]", candidate, outputs)
+                else:
+                    self._content.read(candidate, outputs)
+                    self._finish.candidate(candidate)
 
     @property
     def _word(self) -> str | None:
@@ -831,16 +781,7 @@ class GeminiStream(Adapter):
     def _is_whole(self, *, told: bool) -> bool:
         return self._state is LifecycleState.OPEN and (told or self._finish.is_said)
 
-    def _read_candidate(self, candidate: Wire, outputs: _Outputs) -> None:
-        """Reads a candidate. Only the first counts, where several were asked for."""
-        if place := index(candidate, "index") or 0:
-            self._content.count(f"candidates[{place}]", candidate, outputs)
-            return
-        self._content.read(candidate, outputs)
-        self._finish.candidate(candidate)
-
     def _complete(self, outputs: _Outputs) -> None:
-        """Ends a whole answer."""
         if (said := self._finish.failure) is not None:
             outputs += self.fail(ERRORS.failure(said, self._finish.word))
             return
@@ -854,11 +795,7 @@ class GeminiStream(Adapter):
         self._emit_finish(Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED, reason, outputs)
 
     def _emit_finish(
-        self,
-        outcome: Outcome,
-        reason: FinishReason | None,
-        outputs: _Outputs,
-        error: LanguageModelError | None = None,
+        self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
     ) -> None:
         about = self._envelope
         facts = {**about.metadata, **self._usage.metadata, **self._finish.metadata(), **self._content.metadata}

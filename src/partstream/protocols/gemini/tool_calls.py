@@ -1,4 +1,9 @@
-"""The tool calls of an answer, whole or streamed; the server runs some itself (docs/wires/gemini.md#tool-calls)."""
+"""The tool calls of an answer, whole or streamed; the server runs some itself (docs/wires/gemini.md#tool-calls).
+
+:class:`ToolCalls` holds each call until what follows shows that the server does not run it. :class:`PartialArguments`
+joins streamed arguments: leaves of an object, by their paths (docs/wires/gemini.md#streamed-arguments). A call without
+an id gets one of ours, which is never sent (docs/wires/gemini.md#call-ids).
+"""
 
 from __future__ import annotations
 
@@ -17,9 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-# ---- call ids ----
-# Ids for calls to which the server gives none; they are never sent (docs/wires/gemini.md#call-ids).
-
 _DIGITS: Final = 24
 _OWN_ID: Final = "gemini_call_"
 
@@ -37,8 +39,7 @@ def own_id(response_id: str | None, number: int, name: str, arguments: Mapping[s
     return _OWN_ID + hashlib.sha256(said).hexdigest()[:_DIGITS]
 
 
-# ---- partial arguments ----
-# Puts streamed arguments together: leaves of an object, by their paths (docs/wires/gemini.md#streamed-arguments).
+# ---- Streamed arguments ----
 
 _STEP: Final = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
 _MOST_STEPS: Final = 100
@@ -119,7 +120,7 @@ def _steps(path: str) -> list[str | int]:
 
 
 def _at(parent: Any, step: str | int, new: Any) -> Any:
-    """What stands at a step; `new`, which is put there, where nothing does. None where the step does not fit."""
+    """The value at a step; `new`, which is put there, where there is none. None where the step does not fit."""
     if isinstance(step, str):
         return parent.setdefault(step, new) if isinstance(parent, dict) else None
     if not isinstance(parent, list) or step > len(parent):
@@ -130,7 +131,7 @@ def _at(parent: Any, step: str | int, new: Any) -> Any:
 
 
 def _put(parent: Any, step: str | int, leaf: Any) -> bool:
-    """Puts a leaf at a step, in place of what stood there; tells whether the step fits."""
+    """Puts a leaf at a step, in place of an earlier one; tells whether the step fits."""
     if isinstance(step, str) and isinstance(parent, dict):
         parent[step] = leaf
         return True
@@ -148,19 +149,11 @@ def _built(value: Any) -> Any:
     return [_built(one) for one in value] if isinstance(value, list) else value
 
 
-# ---- calls ----
+# ---- Calls ----
 
 
 class CompleteCall(NamedTuple):
-    """A call that is ready to be handed out.
-
-    Attributes:
-        call_id: The server's id; one of ours where it gave none.
-        name: The tool.
-        input: The arguments.
-        is_given: Whether the server gave the id.
-        signature: The signature of its part, or None.
-    """
+    """A whole call; its id is the server's, if it gave one, else one of ours."""
 
     call_id: str
     name: str
@@ -170,16 +163,7 @@ class CompleteCall(NamedTuple):
 
 
 class _Call:
-    """A call as it arrives.
-
-    Attributes:
-        id: The server's id, or None.
-        name: The tool.
-        arguments: The arguments as they came, where they came whole.
-        streamed: The arguments, where they come in pieces; else None.
-        signature: The signature of one of its parts, or None.
-        is_answered: Whether the server has run it.
-    """
+    """A call as it arrives: with arguments that came whole, or with streamed ones. The server may answer it."""
 
     __slots__ = ("arguments", "id", "is_answered", "name", "signature", "streamed")
 

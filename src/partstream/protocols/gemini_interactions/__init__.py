@@ -6,10 +6,7 @@ from typing import Final
 
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, Terminators, loaded
 
-__all__ = ["PROTOCOL"]
-
-
-# Its streams are read, and nobody is asked in it yet: no server of it was recorded, and its official types and its
+# Its streams are read, and no request is written yet: no server of it was recorded, and its official types and its
 # documentation differ in what has to go back.
 PROTOCOL: Final = Protocol(
     name="gemini-interactions",

@@ -1,8 +1,18 @@
-"""Google Interactions: events in, VS Code's parts out.
+"""Google Interactions: events in, VS Code's parts out (docs/wires/gemini.md#interactions).
 
-Rule 1: how far a response has come is one table, :mod:`partstream.protocols.read_response`.
-Rule 2: a step is shown while it comes; a call is handed out when its step ends, what goes back to the server with it.
-Rule 3: the status says how it ended; the steps say whether it has calls (docs/wires/gemini.md#interactions).
+:class:`InteractionsStream` takes an event; :data:`EVENTS` names its meaning for the lifecycle
+(:mod:`partstream.protocols.read_response`) and its handler. :class:`Steps` shows a step while it comes; a call comes
+out when its step ends, with what goes back to the server. The status says how the interaction ended; the steps say
+whether it has calls.
+
+Without a stored conversation, all steps go back as they came, thoughts included, because each is signed. The items of
+one answer are, in order, in the metadata of its thinking (:data:`partstream.conversation.provider_state.ITEMS`). Every
+item has `"type": "interaction-step"` and one of these forms::
+
+    {"step": STEP}                          a step that goes back as it came: a thought, or what the server ran
+    {"toolCallId": ID, "signature": S}      the signature of the call with this id
+
+Types: `google-genai` 3.4.0 (`_gaos/types/interactions`).
 """
 
 from __future__ import annotations
@@ -38,39 +48,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-# ---- carried items ----
-# What a server of Interactions wants back of its answer: the shape of the items that carry it.
-#
-# Without a stored conversation, all steps go back as they came, thoughts included, because each is signed
-# (docs/wires/gemini.md#interactions). The items of one answer are, in order, in the metadata of its thinking
-# (:data:`partstream.conversation.provider_state.ITEMS`). Every item has `"type": "interaction-step"` and one of these
-# forms::
-#
-# {"step": STEP}                          a step that goes back as it came: a thought, or what the server ran
-# {"toolCallId": ID, "signature": S}      the signature of the call with this id
-
 ITEM_TYPE: Final = "interaction-step"
 STEP: Final = "step"
 TOOL_CALL_ID: Final = "toolCallId"
 SIGNATURE: Final = "signature"
 
 
-# ---- steps ----
-# The steps of an interaction, by their index: what each kind shows, carries and hands out.
-#
-# See docs/wires/gemini.md#interactions, and the types of `google-genai` 3.4.0 (`_gaos/types/interactions`).
+# ---- Steps ----
 
 _NOT_CARRIED: Final = f"step (more than {MOST_ITEMS} of one answer, or no JSON)"
 
 
 class _Step:
-    """A step that is open.
-
-    Attributes:
-        wire: The step as it began, with what deltas brought.
-        kind: Its type.
-        texts: The pieces of its summary, or of the arguments of a call.
-    """
+    """A step that is open: as it began, with what deltas added; `texts` are of its summary, or of arguments."""
 
     __slots__ = ("kind", "texts", "wire")
 
@@ -87,7 +77,7 @@ class Steps:
         options: How they are rendered.
 
     Attributes:
-        calls: The ids of the calls that were handed out.
+        calls: The ids of the calls that came out.
         error: The first call that cannot be read, or None.
     """
 
@@ -115,7 +105,7 @@ class Steps:
             self._delta(step, {"type": "thought_summary", "content": content}, outputs)
 
     def delta(self, event: Wire, outputs: _Outputs) -> None:
-        """Adds to a step; one that nobody opened opens."""
+        """Adds to a step; opens one that no event opened."""
         place, delta = index(event, "index"), mapping(event, "delta")
         step = self._open.get(place)
         if step is None:
@@ -133,7 +123,7 @@ class Steps:
             self._close(place, outputs)
 
     def end(self, outputs: _Outputs) -> None:
-        """Ends the answer. A call that nobody closed was cut off, and is none."""
+        """Ends the answer. A call that no event closed was cut off, and is none."""
         for place, step in list(self._open.items()):
             if step.kind != "function_call":
                 self._close(place, outputs)
@@ -185,7 +175,7 @@ class Steps:
         outputs.append(tool_call_part(self._options.call_id_prefix + call_id, name, arguments))
 
     def _carry(self, item: Mapping[str, Any], outputs: _Outputs, *, is_wanted: bool = True) -> None:
-        """Hands an item out with all before it; only thinking parts can carry it."""
+        """Emits an item with all before it; only thinking parts can carry it."""
         if not is_wanted or self._options.thinking is not ThinkingMode.PART:
             return
         if len(self._items) == MOST_ITEMS or not is_json(item):
@@ -216,9 +206,6 @@ class Steps:
     def _signature(self, step: _Step, delta: Wire, _outputs: _Outputs) -> None:
         step.wire[SIGNATURE] = text(step.wire, SIGNATURE) + text(delta, SIGNATURE)
 
-    def _arguments(self, step: _Step, delta: Wire, _outputs: _Outputs) -> None:
-        step.texts.append(text(delta, "arguments"))
-
     def _annotations(self, _step: _Step, delta: Wire, outputs: _Outputs) -> None:
         for cited in objects(delta, "annotations"):
             url = identifier(cited, "url") or identifier(cited, "document_uri")
@@ -242,12 +229,12 @@ DELTAS: Final[Mapping[str, Callable[[Steps, _Step, Wire, _Outputs], None]]] = {
     "text": Steps._text,
     "thought_summary": Steps._summary,
     "thought_signature": Steps._signature,
-    "arguments_delta": Steps._arguments,
+    "arguments_delta": lambda _steps, step, delta, _outputs: step.texts.append(text(delta, "arguments")),
     "text_annotation": Steps._annotations,
     "text_annotation_delta": Steps._annotations,
     **dict.fromkeys(("image", "audio", "document", "video"), Steps._file),
 }
-"""What is read of a delta, and of the content of a whole step, by its type."""
+"""The reader of a delta, and of the content of a whole step, by its type."""
 
 _KIND_OF_DELTA: Final = {
     **dict.fromkeys(("text", "text_annotation", "text_annotation_delta", "image", "audio"), "model_output"),
@@ -255,23 +242,19 @@ _KIND_OF_DELTA: Final = {
     **dict.fromkeys(("thought_summary", "thought_signature"), "thought"),
     "arguments_delta": "function_call",
 }
-"""The step that a delta belongs to which no step was opened for."""
+"""The kind of step for a delta outside of any step."""
 
 
-# ---- finish ----
-# What the status of an interaction means (docs/wires/gemini.md#interactions).
+# ---- Finish and usage ----
 
-FAILURES: Final[Mapping[str, str]] = {
-    "failed": "the interaction failed",
-    "cancelled": "the interaction was cancelled",
-}
-"""The statuses of interactions that failed, and what they say to a person."""
+FAILURES: Final[Mapping[str, str]] = {"failed": "the interaction failed", "cancelled": "the interaction was cancelled"}
+"""The statuses of interactions that failed, and their meaning for a person."""
 
 _LIMITS: Final = frozenset({"incomplete", "budget_exceeded", "requires_continuation"})
 _WHOLE: Final = frozenset({"completed", "requires_action"})
 
 OVER: Final = frozenset({*FAILURES, *_LIMITS, *_WHOLE})
-"""The statuses behind which nothing of the answer follows."""
+"""The statuses after which nothing of the answer follows."""
 
 
 def finish_of(status: str | None, *, has_calls: bool) -> tuple[Outcome, FinishReason]:
@@ -284,12 +267,8 @@ def finish_of(status: str | None, *, has_calls: bool) -> tuple[Outcome, FinishRe
     return Outcome.COMPLETED, FinishReason(unified, status)
 
 
-# ---- usage ----
-# Reads the tokens of an interaction: cumulative reports (docs/wires/gemini.md#interactions).
-
-
 class ReportedUsage:
-    """The usage of one interaction: of each field, the last value that is not null."""
+    """The usage of one interaction. Reports are cumulative: of each field, the last value that is not null counts."""
 
     __slots__ = ("_raw",)
 
@@ -297,7 +276,7 @@ class ReportedUsage:
         self._raw: Wire = {}
 
     def say(self, report: Any) -> None:
-        """Takes what stands in `usage`."""
+        """Takes the field `usage`."""
         if isinstance(report, dict):
             self._raw |= {name: value for name, value in report.items() if value is not None}
 
@@ -316,7 +295,7 @@ class ReportedUsage:
         return Usage(given, made, total, cached, thoughts, self._raw)
 
 
-# ---- read response ----
+# ---- Stream ----
 
 _Outputs: TypeAlias = list[StreamOutput]
 
@@ -325,7 +304,7 @@ class InteractionsStream(Adapter):
     """One answer of a server of Interactions; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
-        sink: None: there is no short way.
+        sink: None: there is no fast path.
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
@@ -390,12 +369,6 @@ class InteractionsStream(Adapter):
         self._status = identifier(said, "status") or self._status
         self._usage.say(said.get("usage"))
 
-    def _step_start(self, event: Wire, outputs: _Outputs) -> None:
-        self._steps.start(event, outputs)
-
-    def _step_delta(self, event: Wire, outputs: _Outputs) -> None:
-        self._steps.delta(event, outputs)
-
     def _step_stop(self, event: Wire, outputs: _Outputs) -> None:
         self._usage.say(event.get("usage"))
         self._steps.stop(event, outputs)
@@ -416,18 +389,22 @@ class InteractionsStream(Adapter):
 
 _DOCUMENT: Final = "a document"
 
-EVENTS: Final[Mapping[str, tuple[LifecycleEvent, Callable[[InteractionsStream, Wire, _Outputs], None]]]] = {
+_Row: TypeAlias = "tuple[LifecycleEvent, Callable[[InteractionsStream, Wire, _Outputs], None]]"
+_STEP_START: Final[_Row] = (LifecycleEvent.CONTENT, lambda stream, *rest: stream._steps.start(*rest))
+_STEP_DELTA: Final[_Row] = (LifecycleEvent.CONTENT, lambda stream, *rest: stream._steps.delta(*rest))
+
+EVENTS: Final[Mapping[str, _Row]] = {
     "interaction.created": (LifecycleEvent.LIFECYCLE, InteractionsStream._about),
     "interaction.status_update": (LifecycleEvent.LIFECYCLE, InteractionsStream._about),
-    "step.start": (LifecycleEvent.CONTENT, InteractionsStream._step_start),
-    "step.delta": (LifecycleEvent.CONTENT, InteractionsStream._step_delta),
+    "step.start": _STEP_START,
+    "step.delta": _STEP_DELTA,
     "step.stop": (LifecycleEvent.CONTENT, InteractionsStream._step_stop),
     "interaction.completed": (LifecycleEvent.TERMINAL, InteractionsStream._completed),
     "error": (LifecycleEvent.TERMINAL, InteractionsStream._failure),
     # The older names of the same events (docs/wires/gemini.md#interactions).
     "interaction.start": (LifecycleEvent.LIFECYCLE, InteractionsStream._about),
-    "content.start": (LifecycleEvent.CONTENT, InteractionsStream._step_start),
-    "content.delta": (LifecycleEvent.CONTENT, InteractionsStream._step_delta),
+    "content.start": _STEP_START,
+    "content.delta": _STEP_DELTA,
     "content.stop": (LifecycleEvent.CONTENT, InteractionsStream._step_stop),
     "interaction.complete": (LifecycleEvent.TERMINAL, InteractionsStream._completed),
     _DOCUMENT: (LifecycleEvent.TERMINAL, InteractionsStream._document),
