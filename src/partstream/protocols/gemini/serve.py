@@ -1,8 +1,14 @@
-"""Reads a request of `generateContent`, as its server does; the path names the model, and says whether to stream.
+"""Serves Gemini: reads requests of `generateContent` as its server does, and writes responses as chunks or a document.
 
-What an answer depends on is read with care: the wrong type of it is refused with its place. Fields of the generation
-are options of the model and go on under their names; tools of the server itself and parts of an unknown kind are
-counted in :attr:`partstream.lm.outputs.Asked.unmapped`.
+Reading. The path names the model, and says whether to stream. What an answer depends on is read with care: the wrong
+type of it is refused with its place. Fields have two names, `systemInstruction` and `system_instruction`, as the JSON
+form of Protocol Buffers says. Fields of the generation are options of the model and go on under their names; tools of
+the server itself and parts of an unknown kind are counted in
+:attr:`partstream.lm.outputs.InboundRequest.unmapped`. What a signature carries goes where
+:mod:`partstream.conversation.provider_state` looks for it, with its place.
+
+Writing. A call is one part with its id; the first call of an answer of a model that signs calls has a signature.
+Sources are in the grounding of the last chunk, which says why the model stopped.
 """
 
 from __future__ import annotations
@@ -67,13 +73,10 @@ if TYPE_CHECKING:
 
     from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import FinishReason, MessagePart, Usage
-    from partstream.protocols.citations import Citation
     from partstream.protocols.serve import ServedModel, WireRequest
 
 
-# ---- asked fields ----
-# Reads fields of requests under both of their names: Google's servers take `systemInstruction` and
-# `system_instruction`, as the JSON form of Protocol Buffers says.
+# ---- Fields ----
 
 _BORDER: Final = re.compile(r"_([a-z0-9])")
 
@@ -131,14 +134,23 @@ def text_of(fields: Mapping[str, Any], name: str, where: str = "") -> str:
     return field_of(fields, name, str, "a string", where) or ""
 
 
-# ---- asked contents ----
-# Reads the contents of a request as the messages of a conversation (docs/wires/gemini.md#contents).
-#
-# What a signature carries goes where :mod:`partstream.conversation.provider_state` looks for it, with its place.
+def name_of(fields: Mapping[str, Any], where: str) -> str:
+    """The name of a function or a call.
+
+    Raises:
+        InvalidRequestError: It is missing or empty, or has another type.
+    """
+    name = text_of(fields, "name", where)
+    if not name:
+        raise InvalidRequestError(f"{where}.name", "nothing", "a string that is not empty")
+    return name
+
+
+# ---- Contents (docs/wires/gemini.md#contents) ----
 
 _MODEL: Final = "model"
 _ROLES: Final = ("", "user", "function", _MODEL)
-"""Who speaks: the user where nobody is named; `function` is the older name of who gives results."""
+"""The user is the default; `function` is the older role of results."""
 
 
 def read_contents(body: Mapping[str, Any], counts: Counts) -> tuple[ChatMessage, ...]:
@@ -213,15 +225,14 @@ class _ContentReader:
         self._beside: Mapping[str, Any] = {}
 
     def read(self, part: Mapping[str, Any], where: str) -> None:
-        for name, reader in _READERS.items():
-            if name in part:
-                reader(self, part, where)
-                break
-        else:
-            if usable_signature(part.get(SIGNATURE)) is None:
-                for name in part:
-                    self._counts.add(f"parts[].{name}")
-            self._sign_text(part, 0)
+        reader = next((reader for name, reader in _READERS.items() if name in part), None)
+        if reader is not None:
+            reader(self, part, where)
+            return
+        if usable_signature(part.get(SIGNATURE)) is None:
+            for name in part:
+                self._counts.add(f"parts[].{name}")
+        self._sign_text(part, 0)
 
     def message(self, *, is_model: bool) -> ChatMessage:
         """The message with all parts, the state before them."""
@@ -255,7 +266,7 @@ class _ContentReader:
     def _call(self, part: Mapping[str, Any], where: str) -> None:
         call = object_of(part, "functionCall", where)
         at = f"{where}.functionCall"
-        given, name = text_of(call, "id", at), _name(call, at)
+        given, name = text_of(call, "id", at), name_of(call, at)
         call_id = self._calls.open(given, name)
         signature = usable_signature(part.get(SIGNATURE))
         if signature is not None and not is_made_up(signature):
@@ -267,7 +278,7 @@ class _ContentReader:
     def _response(self, part: Mapping[str, Any], where: str) -> None:
         response = object_of(part, "functionResponse", where)
         at = f"{where}.functionResponse"
-        name = _name(response, at)
+        name = name_of(response, at)
         call_id = self._calls.close(text_of(response, "id", at), name)
         said = field_of(response, "response", dict, "an object", at) or {}
         is_error = "error" in said and not said.keys() - {"error"}
@@ -279,10 +290,6 @@ class _ContentReader:
     def _file(self, part: Mapping[str, Any], where: str) -> None:
         self._parts.append(_blob(part, where))
 
-    def _carried(self, part: Mapping[str, Any], _where: str) -> None:
-        """What the server ran goes back to it as it came."""
-        self._carry({PART: dict(part)})
-
     def _carry(self, item: Mapping[str, Any]) -> None:
         self._items.append({"type": ITEM_TYPE, **item, PLACE: self._place.value})
 
@@ -292,24 +299,24 @@ _READERS: Final[Mapping[str, Callable[[_ContentReader, Mapping[str, Any], str], 
     "functionResponse": _ContentReader._response,
     "inlineData": _ContentReader._file,
     "fileData": _ContentReader._file,
+    # What the server ran goes back to it as it came.
     **dict.fromkeys(
         ("executableCode", "codeExecutionResult", "toolCall", "toolResponse"),
-        _ContentReader._carried,
+        lambda reader, part, _where: reader._carry({PART: dict(part)}),
     ),
     "text": _ContentReader._text,
 }
-"""What is read of a part, by its data field."""
+"""The reader of a part, by its data field."""
 
 _KEYS: Final = ("output", "error", "result", "return_value")
-"""The documented key of what a tool gave, that of its failure, that of the official Python client, and that of
+"""The documented keys of the output of a tool and of its failure, the key of the official Python client, and that of
 pydantic-ai 2.66."""
 
 
 def _words(response: Mapping[str, Any], name: str) -> str:
-    """The text of a response: that of a known key which stands alone, else the JSON of the whole object.
+    """The text of a response: that of a known key without others, else the JSON of the whole object.
 
-    The AI SDK names the function once more and puts what the tool gave beside it, under `content` (`@ai-sdk/google`
-    4.0.121).
+    The AI SDK names the function once more and puts the output beside it, under `content` (`@ai-sdk/google` 4.0.121).
     """
     if response.keys() == {"name", "content"} and response["name"] == name:
         response = {"output": response["content"]}
@@ -317,13 +324,6 @@ def _words(response: Mapping[str, Any], name: str) -> str:
     if key in _KEYS and isinstance(response[key], str):
         return str(response[key])
     return dumps(response.get(key, response) if key in _KEYS else response).decode() if response else ""
-
-
-def _name(call: Mapping[str, Any], where: str) -> str:
-    name = text_of(call, "name", where)
-    if not name:
-        raise InvalidRequestError(f"{where}.name", "nothing", "a string that is not empty")
-    return name
 
 
 def _blob(part: Mapping[str, Any], where: str) -> DataPart:
@@ -337,18 +337,13 @@ def _blob(part: Mapping[str, Any], where: str) -> DataPart:
     return read_bytes(said, f"{at}.data", text_of(blob, "mimeType", at))
 
 
-# ---- asked tools ----
-# Reads the tools of a request, and which the model may or must call (docs/wires/gemini.md#tools-and-schemas).
+# ---- Tools (docs/wires/gemini.md#tools-and-schemas) ----
 
 _DECLARED: Final = "functionDeclarations"
 _MODES: Final = {
-    "": ToolMode.AUTO,
-    "MODE_UNSPECIFIED": ToolMode.AUTO,
-    "AUTO": ToolMode.AUTO,
-    "VALIDATED": ToolMode.AUTO,
+    **dict.fromkeys(("", "MODE_UNSPECIFIED", "AUTO", "VALIDATED"), ToolMode.AUTO),
     "ANY": ToolMode.REQUIRED,
 }
-_NONE: Final = "NONE"
 
 
 def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
@@ -365,13 +360,23 @@ def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...
         for number, declared in enumerate(list_of(tool, _DECLARED, where)):
             read = _function(declared, f"{where}.{_DECLARED}[{number}]")
             tools.setdefault(read.name, read)
-    return _chosen(body, tools, counts)
+    calling = "toolConfig.functionCallingConfig"
+    config = object_of(body, "toolConfig")
+    for name in config.keys() - {"functionCallingConfig"}:
+        counts.add(f"toolConfig.{name}")
+    chosen = object_of(config, "functionCallingConfig", "toolConfig")
+    mode = text_of(chosen, "mode", calling).upper()
+    if mode == "NONE":
+        return (), ToolMode.AUTO
+    if mode not in _MODES:
+        raise InvalidRequestError(f"{calling}.mode", described(mode), "AUTO, ANY, VALIDATED or NONE")
+    names = chosen.get("allowedFunctionNames") or tools.keys()
+    allowed = tuple(tool for tool in tools.values() if tool.name in names)
+    return allowed, _MODES[mode] if allowed else ToolMode.AUTO
 
 
 def _function(declared: Mapping[str, Any], where: str) -> Tool:
-    name = text_of(declared, "name", where)
-    if not name:
-        raise InvalidRequestError(f"{where}.name", "nothing", "a string that is not empty")
+    name = name_of(declared, where)
     schema = field_of(declared, "parametersJsonSchema", dict, "a JSON schema", where)
     if schema is None:
         subset = field_of(declared, "parameters", dict, "a schema", where)
@@ -386,25 +391,7 @@ def _json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return dict(with_inner_schemas(named, _json_schema))
 
 
-def _chosen(body: Mapping[str, Any], tools: Mapping[str, Tool], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
-    where = "toolConfig"
-    config = object_of(body, where)
-    for name in config.keys() - {"functionCallingConfig"}:
-        counts.add(f"{where}.{name}")
-    calling = object_of(config, "functionCallingConfig", where)
-    mode = text_of(calling, "mode", f"{where}.functionCallingConfig").upper()
-    if mode == _NONE:
-        return (), ToolMode.AUTO
-    if mode not in _MODES:
-        raise InvalidRequestError(
-            f"{where}.functionCallingConfig.mode", described(mode), "AUTO, ANY, VALIDATED or NONE"
-        )
-    names = calling.get("allowedFunctionNames") or tools.keys()
-    allowed = tuple(tool for tool in tools.values() if tool.name in names)
-    return allowed, _MODES[mode] if allowed else ToolMode.AUTO
-
-
-# ---- read request ----
+# ---- Request ----
 
 _STREAM: Final = "streamGenerateContent"
 _FOLDERS: Final = ("/models/", "/publishers/google/models/")
@@ -460,8 +447,7 @@ def _generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
 READ_REQUEST: Final = RequestReaderSpec(read=read_asked, paths=PATHS)
 
 
-# ---- written document ----
-# The document in place of a stream: what its chunks say, joined into one `GenerateContentResponse`.
+# ---- Response ----
 
 
 def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
@@ -480,28 +466,23 @@ def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, 
 
 def _joined(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The parts; neighbouring texts without a signature are one, and empty ones are left out."""
+
+    def form(part: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(part) if part.keys() <= {"text", "thought"} else ()
+
     joined: list[dict[str, Any]] = []
-    for form, run in groupby(parts, _form):
+    for can_join, run in groupby(parts, form):
         pieces = [dict(part) for part in run]
-        if not form:
+        if not can_join:
             joined += pieces
         elif said := "".join(part["text"] for part in pieces):
             joined.append({**pieces[0], "text": said})
     return joined
 
 
-def _form(part: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the fields of a text or a thought that can be joined with others; none for any other part."""
-    return tuple(part) if part.keys() <= {"text", "thought"} else ()
-
-
-# ---- written usage ----
-# Writes the tokens of an answer (docs/wires/gemini.md#usage).
-
-
 def written_usage(usage: Usage | None) -> dict[str, int] | None:
-    """The `usageMetadata` of an answer: its thoughts stand beside its other tokens, the total is their sum. None where
-    nothing is known."""
+    """The `usageMetadata` of an answer (docs/wires/gemini.md#usage): thoughts are beside its other tokens, the total is
+    their sum. None where nothing is known."""
     if usage is None:
         return None
     given, made, thoughts = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens
@@ -517,8 +498,7 @@ def written_usage(usage: Usage | None) -> dict[str, int] | None:
     return {name: count for name, count in counts.items() if count is not None} or None
 
 
-# ---- served documents ----
-# A server's models, one of them, and the tokens of a request (docs/wires/gemini.md#models-and-counting).
+# ---- Documents (docs/wires/gemini.md#models-and-counting) ----
 
 _ONE: Final = f"/models/{MODEL}"
 _COUNT: Final = f"/models/{MODEL}:countTokens"
@@ -541,13 +521,10 @@ def _list(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> 
 
 
 def _one(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-    return 200, _entry(_named(model_in_path(_ONE, request.path), models))
-
-
-def _named(model_id: str | None, models: Sequence[ServedModel]) -> ServedModel:
+    model_id = model_in_path(_ONE, request.path)
     for model in models:
         if model.id == model_id:
-            return model
+            return 200, _entry(model)
     raise RefusedRequestError(
         f"models/{model_id} is not found for API version v1beta, or is not supported for generateContent. Call "
         "ListModels to see the list of available models and their supported methods.",
@@ -575,10 +552,6 @@ def _counted(request: WireRequest) -> InboundRequest:
     return read_asked(replace(request, path=path_for_model(_ANSWER, model_id), body=body))
 
 
-def _count(_request: WireRequest, _models: Sequence[ServedModel], tokens: int) -> tuple[int, dict[str, Any]]:
-    return 200, {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
-
-
 def _is_meant(headers: Mapping[str, str]) -> bool:
     """Google's clients say so in every request: at `/v1/models`, others ask for another list."""
     return "x-goog-api-client" in headers or "x-goog-api-key" in headers
@@ -587,15 +560,19 @@ def _is_meant(headers: Mapping[str, str]) -> bool:
 DOCUMENTS: Final = (
     ServedDocument("GET", "/models", _list, _is_meant),
     ServedDocument("GET", _ONE, _one, _is_meant),
-    ServedDocument("POST", _COUNT, _count, counts=_counted),
+    ServedDocument(
+        "POST",
+        _COUNT,
+        lambda _request, _models, tokens: (
+            200,
+            {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]},
+        ),
+        counts=_counted,
+    ),
 )
 
 
-# ---- write response ----
-# Writes an answer as the chunks of `generateContent`, part by part, or as one document (docs/wires/gemini.md).
-#
-# A call is one part with its id; the first call of an answer of a model that signs calls has a signature. Sources
-# stand in the grounding of the last chunk, which says why the model stopped.
+# ---- Writer ----
 
 
 class GeminiWriter:
@@ -655,20 +632,19 @@ class GeminiWriter:
         self._say({"functionCall": call, **({} if signature is None else {SIGNATURE: signature})})
 
     def _data(self, part: DataPart) -> None:
-        """Writes a file, and keeps a source for the end."""
+        """Writes a file, and keeps a source for the end: a page, or a document with cited words."""
         source = read_citation(part)
         if source is not None and source.url is not None:
-            self._sources.append(grounding_chunk(source))
+            said = {"uri": source.url, "title": source.title, "text": source.cited_text}
+            kept = {name: value for name, value in said.items() if value}
+            self._sources.append({"retrievedContext" if source.cited_text else "web": kept})
         elif (written := file_part(part)) is not None:
             self._say(written)
 
-    def _nothing(self, _output: Unmapped) -> None:
-        """Writes nothing: what no part holds has no place among the chunks either."""
-
     def _finish(self, finish: Finish) -> None:
         self._state = LifecycleState.FINISHED
-        told = written_usage(finish.usage)
-        usage = {} if told is None else {"usageMetadata": told}
+        counts = written_usage(finish.usage)
+        usage = {} if counts is None else {"usageMetadata": counts}
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             self._chunks += [{**usage, **self._head}] if usage else []
             self._chunks.append(error_event(finish.error))
@@ -688,7 +664,7 @@ _WRITERS: Final[dict[type, Callable[..., None]]] = {
     ThinkingPart: GeminiWriter._thinking,
     ToolCallPart: GeminiWriter._call,
     DataPart: GeminiWriter._data,
-    Unmapped: GeminiWriter._nothing,
+    Unmapped: lambda _writer, _output: None,  # no chunk holds it either
     Finish: GeminiWriter._finish,
 }
 
@@ -713,13 +689,6 @@ def finish_word(outcome: Outcome, reason: FinishReason | None) -> str:
     return "STOP"
 
 
-def grounding_chunk(source: Citation) -> dict[str, Any]:
-    """A source as a chunk of the grounding: a page, or a document of which words are cited."""
-    said = {"uri": source.url, "title": source.title, "text": source.cited_text}
-    kept = {name: value for name, value in said.items() if value}
-    return {"retrievedContext" if source.cited_text else "web": kept}
-
-
 def file_part(part: DataPart) -> dict[str, Any] | None:
     """A file as a part: its bytes, or its address; None for an empty one, and for a mark of the host."""
     if is_mark(part.mime_type):
@@ -742,11 +711,6 @@ _EVENTS: Final = StreamForm(frame)
 _ARRAY: Final = StreamForm(dumps, b"[", b",\r\n", b"\n]\n", "application/json; charset=UTF-8")
 
 
-def _form_of(asked: InboundRequest) -> StreamForm:
-    """Events; without `alt=sse`, the elements of one array (docs/wires/gemini.md#framing)."""
-    return _ARRAY if asked.dialect == ARRAY else _EVENTS
-
-
 WRITE_RESPONSE: Final = ResponseWriterSpec(
     open=GeminiWriter,
     frame=frame,
@@ -754,6 +718,6 @@ WRITE_RESPONSE: Final = ResponseWriterSpec(
     error=error_document,
     fail=failed_reply,
     documents=DOCUMENTS,
-    form_of=_form_of,
+    form_of=lambda asked: _ARRAY if asked.dialect == ARRAY else _EVENTS,
     base_paths=("/v1beta", "/v1"),
 )
