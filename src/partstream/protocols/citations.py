@@ -114,7 +114,7 @@ class CitedText(Protocol):
     """The text that a citation belongs to."""
 
     def recently_said(self, words: str) -> bool:
-        """Whether `words` stand in its last few thousand characters."""
+        """Whether its last few thousand characters hold `words`."""
         ...
 
 
@@ -122,7 +122,7 @@ class RecentText:
     """The last few thousand characters of a text that arrives in pieces.
 
     Attributes:
-        pieces: What came since the last fold; whoever appends to it without :meth:`add` calls :meth:`fold` at times.
+        pieces: What came since the last fold; code that appends to it without :meth:`add` calls :meth:`fold` at times.
     """
 
     __slots__ = ("_recent", "pieces")
@@ -143,7 +143,7 @@ class RecentText:
         self.pieces.clear()
 
     def recently_said(self, words: str) -> bool:
-        """Whether `words` stand in the last few thousand characters."""
+        """Whether the last few thousand characters hold `words`."""
         self.fold()
         return words in self._recent
 

@@ -61,7 +61,7 @@ class ErrorKind(StrEnum):
 
     @property
     def outranks_status(self) -> bool:
-        """Whether it says more than any HTTP status: 429 stands for a spent quota too, and 403 for a filter."""
+        """Whether it says more than any HTTP status: 429 may be a spent quota, and 403 a filter."""
         return self in {ErrorKind.NO_CREDIT, ErrorKind.QUOTA_SPENT, ErrorKind.CONTENT_POLICY}
 
 
@@ -82,13 +82,6 @@ _BY_STATUS: Final[Mapping[int, ErrorKind]] = {
     413: ErrorKind.REQUEST_TOO_LARGE,
     429: ErrorKind.RATE_LIMIT,
 }
-
-
-def kind_of_status(status: int | None) -> ErrorKind | None:
-    """The kind of an error with nothing but an HTTP status; None for a status that blames the request, or no error."""
-    if status is None:
-        return None
-    return ErrorKind.UNAVAILABLE if status >= 500 else _BY_STATUS.get(status)
 
 
 COMMON_CODES: Final[Mapping[str, ErrorKind]] = MappingProxyType(
@@ -130,16 +123,7 @@ COMMON_CODES: Final[Mapping[str, ErrorKind]] = MappingProxyType(
 # Sources: OpenAI's guide to rate limits and Groq's, whose headers hold durations as Go writes them (`12ms`, `6m0s`);
 # Google's `google.rpc.RetryInfo`, whose `retryDelay` is `37s`.
 
-_SECONDS: Final = {
-    "ns": 1e-9,
-    "us": 1e-6,
-    "µs": 1e-6,
-    "ms": 1e-3,
-    "s": 1.0,
-    "m": 60.0,
-    "h": 3600.0,
-    "d": 86_400.0,
-}
+_SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _WORDS: Final = {"millisecond": "ms", "second": "s", "sec": "s", "minute": "m", "min": "m", "hour": "h", "day": "d"}
 
 _PIECE: Final = (
@@ -225,7 +209,7 @@ class ErrorBody(NamedTuple):
         message: The provider's sentence.
         code: The provider's own code; its type where it has no code.
         generation_id: Under which a gateway knows the request, for its support.
-        attempts: What a gateway says of each provider that it tried in vain, one sentence each.
+        attempts: A gateway's sentences about each provider that it tried in vain.
         type: The provider's own type.
         param: The field of the request that the provider blames.
         status: The HTTP status that the body itself names, which counts where the answer has a status of success.
@@ -292,7 +276,10 @@ def read_error_body(document: Any) -> ErrorBody:
         inner = _provider_error(layer)
         message, code = inner.message or message, inner.code or code
         said_type, param, kind = inner.type or said_type, inner.param or param, inner.kind or kind
-        if filtered := _filtered(layer):
+        # The categories for which Azure's filter refused a prompt.
+        result = _object(_object(layer, "innererror"), "content_filter_result")
+        names = [str(name) for name, one in result.items() if isinstance(one, dict) and one.get("filtered") is True]
+        if filtered := ", ".join(names[:_MAX_ATTEMPTS]):
             message, kind = f"{message or 'a filter refused it'} ({filtered})", ErrorKind.CONTENT_POLICY
     return ErrorBody(
         message and message[:_MAX_MESSAGE],
@@ -405,7 +392,7 @@ def _status(layer: dict[str, Any]) -> int | None:
 
 
 def _provider_error(layer: dict[str, Any]) -> ErrorBody:
-    """What OpenRouter's `metadata` says: the error of the provider behind it, or why moderation refused the input."""
+    """The error in OpenRouter's `metadata`: that of its provider, or the reasons why moderation refused the input."""
     metadata = _object(layer, "metadata")
     reasons = metadata.get("reasons")
     if isinstance(reasons, list) and reasons:
@@ -432,13 +419,6 @@ def _own_error(value: dict[str, Any]) -> ErrorBody:
         type=said_type,
         param=_first(_word(layer, "param") for layer in layers),
     )
-
-
-def _filtered(layer: dict[str, Any]) -> str:
-    """The categories for which Azure's filter refused a prompt: `innererror.content_filter_result`."""
-    result = _object(_object(layer, "innererror"), "content_filter_result")
-    names = [str(name) for name, one in result.items() if isinstance(one, dict) and one.get("filtered") is True]
-    return ", ".join(names[:_MAX_ATTEMPTS])
 
 
 def _first(values: Iterable[Any]) -> Any:
@@ -512,7 +492,10 @@ def read_overflow(
         size_codes: The codes for a request of too many bytes.
     """
     code = (error.provider_code or "").lower()
-    said = (_said(error) or "")[:_MAX_SAID]
+    # The sentence; if a gateway hides it deeper in its answer, the whole answer.
+    said = ""
+    if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
+        said = f"{error.provider_message or ''}\n{error.body}"[:_MAX_SAID]
     if (
         error.http_status == _TOO_MANY_REQUESTS
         or code.startswith("rate_limit")
@@ -533,13 +516,6 @@ def read_overflow(
 def says_nothing(error: UpstreamError) -> bool:
     """Whether an error blames the request and has no body: Cerebras's for an input that is too long, and others."""
     return isinstance(error, UpstreamHTTPError) and error.http_status == _BAD_REQUEST and not error.body
-
-
-def _said(error: UpstreamError) -> str | None:
-    """The sentence; if a gateway hides it deeper in its answer, the whole answer."""
-    if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
-        return f"{error.provider_message or ''}\n{error.body}"
-    return None
 
 
 def _numbers(groups: dict[str, str | None]) -> Overflow:
@@ -593,8 +569,7 @@ PHRASINGS: Final = (
         r"maximum context length is <window> tokens...requested(?: about)? <total> tokens..., <output> in the output",
     ),
     phrasing(
-        "vLLM",
-        r"is too large: <output>...maximum context length is <window> tokens...request has <count> input tokens",
+        "vLLM", r"is too large: <output>...maximum context length is <window> tokens...request has <count> input tokens"
     ),
     # The number of the input is the least that it has: vLLM stops counting there. So it is not read.
     phrasing(
@@ -751,9 +726,9 @@ permission), OpenRouter, Moonshot, DeepSeek, DashScope, OpenAI."""
 
 
 def _weighed(said: ErrorKind | None, status: int | None) -> ErrorKind | None:
-    if said is not None and said.outranks_status:
+    if status is None or (said is not None and said.outranks_status):
         return said
-    return kind_of_status(status) or said
+    return (ErrorKind.UNAVAILABLE if status >= 500 else _BY_STATUS.get(status)) or said
 
 
 def _shown(document: Any) -> str:

@@ -61,7 +61,7 @@ class FailureKind(StrEnum):
     """The server cannot answer now, or it is being stopped: ask again later."""
     TIMEOUT = "timeout"
     UPSTREAM = "upstream"
-    """The server that answers behind this one failed."""
+    """The upstream of this server failed."""
     INTERNAL = "internal"
 
 
@@ -93,7 +93,7 @@ for minutes after 401 (tried)."""
 
 @dataclass(frozen=True, slots=True)
 class ServedFailure:
-    """A failure that a client is told.
+    """A failure as a client learns of it.
 
     Attributes:
         kind: The kind.
@@ -279,10 +279,7 @@ _BY_STATUS: Final[Mapping[int, FailureKind]] = {
 }
 """What an upstream's HTTP status means where its words say no more."""
 
-_OF_OURS: Final[Mapping[int, FailureKind]] = {
-    401: FailureKind.UNAUTHENTICATED,
-    405: FailureKind.METHOD_NOT_ALLOWED,
-}
+_OF_OURS: Final[Mapping[int, FailureKind]] = {401: FailureKind.UNAUTHENTICATED, 405: FailureKind.METHOD_NOT_ALLOWED}
 """Statuses of our own refusals that mean something else than those of an upstream."""
 
 _BY_CODE: Final[Mapping[LanguageModelErrorCode, FailureKind]] = {
@@ -368,7 +365,7 @@ def _code(failure: ServedFailure, row: FailureRow) -> str | None:
 
 
 def with_wait(failure: ServedFailure) -> str:
-    """The message, which says of a rate limit when to ask again, in the words that clients look for."""
+    """The message; that of a rate limit says when to ask again, in the words that clients look for."""
     said, wait = failure.message, failure.retry_after
     if failure.kind is not FailureKind.RATE_LIMITED or wait is None or wait < 0 or _WAIT.search(said):
         return said

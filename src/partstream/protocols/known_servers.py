@@ -42,7 +42,7 @@ class KnownServer:
     Attributes:
         name: What a person types to choose it, and what tables of other modules are keyed by: lower case, no blanks.
         title: What a person reads.
-        hosts: Its host names, regional ones too; `*.` at the beginning stands for any name below the rest.
+        hosts: Its host names, regional ones too; `*.` at the beginning is any name below the rest.
         ports: The ports on which it listens by default where people run it themselves; the usual one first.
         key: Whether it wants a key.
         key_variables: The environment variables that usually hold its key; the vendor's own first.
@@ -126,11 +126,7 @@ KNOWN_SERVERS: Final = (
         keys_page="https://platform.deepseek.com/api_keys",
     ),
     KnownServer(
-        "groq",
-        "Groq",
-        ("api.groq.com",),
-        key_variables=("GROQ_API_KEY",),
-        keys_page="https://console.groq.com/keys",
+        "groq", "Groq", ("api.groq.com",), key_variables=("GROQ_API_KEY",), keys_page="https://console.groq.com/keys"
     ),
     KnownServer(
         "mistral",
@@ -140,11 +136,7 @@ KNOWN_SERVERS: Final = (
         keys_page="https://console.mistral.ai/api-keys",
     ),
     KnownServer(
-        "xai",
-        "xAI",
-        ("api.x.ai", "*.api.x.ai"),
-        key_variables=("XAI_API_KEY",),
-        keys_page="https://console.x.ai",
+        "xai", "xAI", ("api.x.ai", "*.api.x.ai"), key_variables=("XAI_API_KEY",), keys_page="https://console.x.ai"
     ),
     KnownServer(
         "together",
@@ -173,10 +165,7 @@ KNOWN_SERVERS: Final = (
         ("api.moonshot.ai", "api.moonshot.cn"),
         key_variables=("MOONSHOT_API_KEY",),
         keys_page="https://platform.moonshot.ai/console/api-keys",
-        regions=(
-            Region("api.moonshot.ai", "International"),
-            Region("api.moonshot.cn", "China"),
-        ),
+        regions=(Region("api.moonshot.ai", "International"), Region("api.moonshot.cn", "China")),
     ),
     KnownServer(
         "zhipu",
@@ -184,10 +173,7 @@ KNOWN_SERVERS: Final = (
         ("api.z.ai", "open.bigmodel.cn"),
         key_variables=("ZAI_API_KEY", "ZHIPU_API_KEY", "ZHIPUAI_API_KEY"),
         keys_page="https://z.ai/manage-apikey/apikey-list",
-        regions=(
-            Region("api.z.ai", "International (Z.ai)"),
-            Region("open.bigmodel.cn", "China (BigModel)"),
-        ),
+        regions=(Region("api.z.ai", "International (Z.ai)"), Region("open.bigmodel.cn", "China (BigModel)")),
     ),
     KnownServer(
         "qwen",
@@ -213,10 +199,7 @@ KNOWN_SERVERS: Final = (
         ("api.minimax.io", "api.minimaxi.com"),
         key_variables=("MINIMAX_API_KEY",),
         keys_page="https://platform.minimax.io",
-        regions=(
-            Region("api.minimax.io", "International"),
-            Region("api.minimaxi.com", "China"),
-        ),
+        regions=(Region("api.minimax.io", "International"), Region("api.minimaxi.com", "China")),
     ),
     KnownServer(
         "azure",
@@ -244,7 +227,7 @@ KNOWN_SERVERS: Final = (
     KnownServer(
         "hub",
         "Partstream hub",
-        ("hub.example.com",),  # every team has its own; it is told by the key that it gave
+        ("hub.example.com",),  # every team has its own; the key that it gave shows it
         key_variables=("PARTSTREAM_HUB_KEY",),
         address_example="https://hub.example.com/v1",
     ),
@@ -294,13 +277,7 @@ KNOWN_SERVERS: Final = (
         keys_page="https://huggingface.co/settings/tokens",
         is_offered=False,
     ),
-    KnownServer(
-        "chutes",
-        "Chutes",
-        ("llm.chutes.ai",),
-        key_variables=("CHUTES_API_KEY",),
-        is_offered=False,
-    ),
+    KnownServer("chutes", "Chutes", ("llm.chutes.ai",), key_variables=("CHUTES_API_KEY",), is_offered=False),
     KnownServer(
         "nebius",
         "Nebius",
@@ -308,13 +285,7 @@ KNOWN_SERVERS: Final = (
         key_variables=("NEBIUS_API_KEY",),
         is_offered=False,
     ),
-    KnownServer(
-        "baseten",
-        "Baseten",
-        ("inference.baseten.co",),
-        key_variables=("BASETEN_API_KEY",),
-        is_offered=False,
-    ),
+    KnownServer("baseten", "Baseten", ("inference.baseten.co",), key_variables=("BASETEN_API_KEY",), is_offered=False),
     KnownServer(
         "cloudflare",
         "Cloudflare",

@@ -143,11 +143,7 @@ class ModelDocuments:
     """
 
     def __init__(
-        self,
-        page: int | None = None,
-        aliases: Sequence[str] = (),
-        known: tuple[str, ...] = (),
-        kind: str = "language",
+        self, page: int | None = None, aliases: Sequence[str] = (), known: tuple[str, ...] = (), kind: str = "language"
     ) -> None:
         self._page = page
         self._kind = kind
@@ -155,7 +151,7 @@ class ModelDocuments:
         self._known = known
 
     def listed(self, request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-        """One page of the models, behind the one that `after_id` names or before the one of `before_id`."""
+        """One page of the models, after the one that `after_id` names or before the one of `before_id`."""
         entries = self._entries(models)
         query = {name: values[-1] for name, values in parse_qs(request.query).items()}
         page, has_more = _page_of(entries, query, self._page)
@@ -191,7 +187,10 @@ def _page_of(
     entries: Sequence[dict[str, Any]], query: Mapping[str, str], usual: int | None
 ) -> tuple[Sequence[dict[str, Any]], bool]:
     """The entries of a page, and whether there are more of them in the direction that is asked for."""
-    size = _page_size(query.get("limit"), usual or len(entries))
+    limit = query.get("limit")
+    if limit is not None and (not limit.isdecimal() or not 1 <= int(limit) <= _MOST):
+        raise RefusedRequestError(f"limit: Input should be a whole number from 1 to {_MOST}", "limit")
+    size = (usual or len(entries)) if limit is None else int(limit)
     ids = [entry["id"] for entry in entries]
     start, end = 0, len(ids)
     if (after := query.get("after_id")) is not None:
@@ -203,14 +202,6 @@ def _page_of(
     return page, start > 0 if "before_id" in query else start + len(page) < end
 
 
-def _page_size(limit: str | None, usual: int) -> int:
-    if limit is None:
-        return usual
-    if not limit.isdecimal() or not 1 <= int(limit) <= _MOST:
-        raise RefusedRequestError(f"limit: Input should be a whole number from 1 to {_MOST}", "limit")
-    return int(limit)
-
-
 def _place(ids: list[str], model_id: str, name: str) -> int:
     if model_id not in ids:
         raise RefusedRequestError(f"{name}: no model {model_id!r}", name)
@@ -219,6 +210,7 @@ def _place(ids: list[str], model_id: str, name: str) -> int:
 
 def _entry(model: ServedModel, kind: str) -> dict[str, Any]:
     abilities = {"tool-use": model.tool_calling, "vision": model.image_input, "reasoning": model.thinking}
+    thinking, yes, no = _supported(model.thinking), _supported(True), _supported(False)
     return {
         "id": model.id,
         "object": "model",
@@ -230,34 +222,28 @@ def _entry(model: ServedModel, kind: str) -> dict[str, Any]:
         "lifecycle": "active",
         "max_input_tokens": model.max_input_tokens,
         "max_tokens": model.max_output_tokens,
-        "capabilities": _capabilities(model),
+        "capabilities": {
+            "batch": no,
+            "citations": no,
+            "code_execution": no,
+            "context_management": {
+                **no,
+                "clear_thinking_20251015": no,
+                "clear_tool_uses_20250919": no,
+                "compact_20260112": no,
+            },
+            "effort": {**thinking, **dict.fromkeys(("low", "medium", "high", "xhigh", "max"), thinking)},
+            "image_input": _supported(model.image_input),
+            "pdf_input": _supported(model.image_input),
+            "server_tools": {**no, "web_search": no, "code_execution": no},
+            "structured_outputs": no,
+            "thinking": {**thinking, "types": {"adaptive": thinking, "enabled": thinking, "disabled": yes}},
+        },
         "name": model.name,
         "description": None,
         "context_window": model.max_input_tokens,
         "tags": [name for name, has in abilities.items() if has],
         "pricing": {"input": model.input_price, "output": model.output_price},
-    }
-
-
-def _capabilities(model: ServedModel) -> dict[str, Any]:
-    """What a model can do, every name that Anthropic's official types have."""
-    thinking, yes, no = _supported(model.thinking), _supported(True), _supported(False)
-    return {
-        "batch": no,
-        "citations": no,
-        "code_execution": no,
-        "context_management": {
-            **no,
-            "clear_thinking_20251015": no,
-            "clear_tool_uses_20250919": no,
-            "compact_20260112": no,
-        },
-        "effort": {**thinking, **dict.fromkeys(("low", "medium", "high", "xhigh", "max"), thinking)},
-        "image_input": _supported(model.image_input),
-        "pdf_input": _supported(model.image_input),
-        "server_tools": {**no, "web_search": no, "code_execution": no},
-        "structured_outputs": no,
-        "thinking": {**thinking, "types": {"adaptive": thinking, "enabled": thinking, "disabled": yes}},
     }
 
 

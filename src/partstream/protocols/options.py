@@ -65,10 +65,7 @@ class AnswerFormat(NamedTuple):
 
 
 def options_for(
-    request: ChatRequest,
-    wire: str,
-    known: frozenset[str],
-    write_format: Callable[[AnswerFormat], Mapping[str, Any]],
+    request: ChatRequest, wire: str, known: frozenset[str], write_format: Callable[[AnswerFormat], Mapping[str, Any]]
 ) -> Mapping[str, Any]:
     """The options of a request.
 
@@ -95,7 +92,7 @@ _UNNAMED: Final = "answer"
 
 
 def _format_in(options: Mapping[str, Any]) -> AnswerFormat | None:
-    """The form of the answer, in whichever words a client asks for it."""
+    """The format of the response, in the words of any wire."""
     text, output = options.get("text"), options.get("output_config")
     for place in (
         options.get("response_format"),
@@ -103,26 +100,20 @@ def _format_in(options: Mapping[str, Any]) -> AnswerFormat | None:
         output.get("format") if isinstance(output, Mapping) else None,
         options.get("responseFormat"),
     ):
-        if isinstance(place, Mapping) and (found := _format_of(place)) is not None:
-            return found
+        if not isinstance(place, Mapping) or place.get("type") not in {"json_schema", "json_object", "json"}:
+            continue
+        inner = place.get("json_schema")
+        said = inner if isinstance(inner, Mapping) else place
+        name, schema, strict = (said.get(field) for field in ("name", "schema", "strict"))
+        return AnswerFormat(
+            name if isinstance(name, str) and name else _UNNAMED,
+            schema if isinstance(schema, Mapping) else None,
+            strict if isinstance(strict, bool) else None,
+        )
     if options.get("responseMimeType") == _JSON:
         schema = options.get("responseJsonSchema")
         return AnswerFormat(_UNNAMED, schema if isinstance(schema, Mapping) else None, None)
     return None
-
-
-def _format_of(place: Mapping[str, Any]) -> AnswerFormat | None:
-    kind = place.get("type")
-    if kind not in {"json_schema", "json_object", "json"}:
-        return None
-    inner = place.get("json_schema")
-    said = inner if isinstance(inner, Mapping) else place
-    name, schema, strict = (said.get(field) for field in ("name", "schema", "strict"))
-    return AnswerFormat(
-        name if isinstance(name, str) and name else _UNNAMED,
-        schema if isinstance(schema, Mapping) else None,
-        strict if isinstance(strict, bool) else None,
-    )
 
 
 # ---- Optional fields ----
@@ -136,12 +127,12 @@ class OptionalField:
     """A field that a request is valid without.
 
     Attributes:
-        path: Where it stands in the body: `stream_options`, `messages[].reasoning_content`. Names are joined by dots;
-            `[]` stands for every item of an array.
+        path: Its place in the body: `stream_options`, `messages[].reasoning_content`. Dots join names; `[]` is every
+            item of an array.
         twin: The field that other servers have for it, which takes over its value; None where there is none.
         instead: The value that takes the place of a refused one; NOTHING takes the field out.
         is_word: Whether its name is a word of English sentences too, so that it counts only in quotation marks or
-            behind a word such as `parameter`.
+            after a word such as `parameter`.
         sentence: A regular expression for a refusal that means this row and no other; empty for any refusal that
             names the field.
         only_beside: A field without which the row does nothing; with it the value of `instead` is set even where the
@@ -189,7 +180,11 @@ def refused_fields(rows: Sequence[OptionalField]) -> Callable[[UpstreamError, Ma
             named = [row for row in present if _names(subject, row)]
         # Of `stream_options`, only the field that is named in it.
         specific = [row for row in named if not any(other.path.startswith(f"{row.path}.") for other in named)]
-        return frozenset(_name(row, body, said) for row in specific if not _is_demanded(said, row))
+        return frozenset(
+            _name(row, body, said)
+            for row in specific
+            if not any(re.search(rf"\b{re.escape(word)}\b{_DEMANDED}", said, re.IGNORECASE) for word in row.words)
+        )
 
     return find
 
@@ -278,10 +273,6 @@ def _names(said: str, row: OptionalField) -> bool:
     return False
 
 
-def _is_demanded(said: str, row: OptionalField) -> bool:
-    return any(re.search(rf"\b{re.escape(word)}\b{_DEMANDED}", said, re.IGNORECASE) for word in row.words)
-
-
 def _name(row: OptionalField, body: Mapping[str, Any], said: str) -> str:
     value = _value(body, row.path)
     is_plain = isinstance(value, str | int | float | dict)
@@ -327,7 +318,7 @@ def _text(value: Any) -> str:
 
 
 def _value(body: Mapping[str, Any], path: str) -> Any:
-    """The value of a field that stands in no array; NOTHING where it is not there."""
+    """The value of a field outside of arrays; NOTHING where it is missing."""
     value: Any = body
     for name in path.split("."):
         if name.endswith("[]") or not isinstance(value, dict) or name not in value:
@@ -347,7 +338,7 @@ def _is_there(value: Any, path: str) -> bool:
 
 
 def _replaced(body: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The body with another value in a field that stands in no array."""
+    """The body with another value in a field outside of arrays."""
     name, _, rest = path.partition(".")
     return {**body, name: _replaced(body[name], rest, value) if rest else value}
 

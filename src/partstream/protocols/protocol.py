@@ -155,8 +155,8 @@ class ResponseReaderSpec:
         frequent: For the kinds of events that come by the thousand, the fields that the adapter's sink reads of them;
             see :func:`partstream.codec.json_codec.make_event_decoder`. Without a tag, the kind is the empty string.
             Without fields, the sink takes the bytes of the event as they came.
-        events_of: Turns the document that a server sends in place of a stream into the events that it stands for; None
-            where the protocol has no such document.
+        events_of: Turns the document that a server sends in place of a stream into events; None where the protocol has
+            no such document.
     """
 
     open: Callable[[StreamOptions], ResponseStream]
@@ -173,12 +173,16 @@ def loaded(module: str, name: str) -> Callable[[], Any]:
     return lambda: getattr(import_module(module), name)
 
 
+Authorizer: TypeAlias = "Callable[[str, KeyKind], Mapping[str, str]]"
+"""Makes the headers that carry a key, given the key and its kind."""
+
+
 def bearer(key: str, _kind: KeyKind) -> Mapping[str, str]:
     """The header that carries a key as a bearer token (RFC 6750 section 2.1)."""
     return {"authorization": f"Bearer {key}"}
 
 
-def key_in_header(name: str) -> Callable[[str, KeyKind], Mapping[str, str]]:
+def key_in_header(name: str) -> Authorizer:
     """A function for :attr:`RequestWriterSpec.authorize` that puts the key into a header, such as `x-api-key`."""
     return lambda key, _kind: {name: key}
 
@@ -255,48 +259,45 @@ class RequestWriterSpec:
 
     Attributes:
         write: Writes a request down; raises :class:`partstream.errors.RequestNotExpressibleError`.
-        path: The path of the endpoint below the base URL, for messages and for finding the endpoint. Where it names the
-            model, it holds `{model}` in its place, see :mod:`partstream.protocols.serve`.
+        path: The path of the endpoint below the base URL, for messages and for finding the endpoint; a path that names
+            the model holds `{model}` in its place, see :mod:`partstream.protocols.serve`.
         authorize: The headers that carry a key, given the key and its kind.
         authorize_for: The same as a person has set it, or as a known server wants it, given the settings of requests
             and the server or None; None for a protocol whose servers all take the key alike.
-        document_headers: The headers of requests that ask no model, such as the one for the list of models.
-        find_model_lists: By the path of the base URL, the path that `/models` stands below and those of further lists.
-        complete_settings: Completes the settings of a request with what the base URL and the model say, and with what
-            is known of the server; None for a server that nobody knows. What is known of the model from its list stands
-            in :attr:`partstream.conversation.preparation.RequestSettings.capabilities` already.
+        document_headers: The headers of requests without a model, such as the one for the list of models.
+        find_model_lists: By the path of the base URL, the path above `/models` and the paths of further lists.
+        complete_settings: Completes the settings of a request with the facts of the base URL, the model and the known
+            server, or None. :attr:`partstream.conversation.preparation.RequestSettings.capabilities` has the facts of
+            the list of models already.
         conversation_rules: What the server of a model accepts in a conversation, given the completed settings and the
             model's id.
-        continues: Whether a request can go on from a stored response.
-        errors: How its servers say what went wrong.
+        continues: Whether a request can continue a stored response.
+        errors: The errors of its servers.
         leave_out: Takes optional fields out of a request that servers refuse, or puts their twins into their place; the
             names are those of :attr:`partstream.protocols.errors.Errors.refused_fields`.
-        resume: The request that goes on with a paused answer, given the request that asked for it and what
-            :attr:`partstream.lm.outputs.PausingStream.paused` holds; None where no server pauses.
+        resume: The request that continues a paused response, given the request for it and
+            :attr:`partstream.lm.outputs.PausingStream.paused`; None where no server pauses.
         count: Where its servers count a request, or None.
         empty_request: A body that lacks what every request needs: a server of this protocol refuses it at no cost, and
-            shows thereby that the endpoint is there. None where no server is asked in this way.
-        own_base_path: Where below a host its servers stand, for a wire that has a base path of its own, such as `/api`;
-            empty for one that stands beside the others.
-        models_path: Where models are listed, below the path that `find_model_lists` gives.
+            shows thereby that the endpoint is there. None where servers are not probed in this way.
+        own_base_path: The base path of the wire below a host, such as `/api`; empty for a wire beside the others.
+        models_path: The path of the list of models, below the path that `find_model_lists` gives.
         lists_models: Whether its servers list their models; one that does not is asked only where no model is named.
-        choose_window: The context window that requests to a model set, given its settings with what is known of it;
+        choose_window: The context window that requests to a model set, given its settings with the facts of the model;
             that window is advertised. None for a wire on which no request sets one.
         loads_models: Whether its servers load a model before they say anything, which takes minutes: the default limit
             of time to the first event does not count then.
         identify: Gives a request an identity that no other has, for a wire on which every request has one; takes the
             request as `write` made it, and a text of letters and digits. None for a wire without.
-        fits_answers: Whether a request says how long its answer may be by the tokens that it is expected to have, see
+        fits_answers: Whether a request limits its response by its expected tokens, see
             :attr:`partstream.conversation.preparation.ChatRequest.input_tokens`. They are estimated before it is sent
-            then; a request that does not say so is sent meanwhile.
+            then; a request without such a limit is sent meanwhile.
     """
 
     write: Callable[[ChatRequest], WireRequest]
     path: str
-    authorize: Callable[[str, KeyKind], Mapping[str, str]] = bearer
-    authorize_for: (
-        Callable[[RequestSettings, KnownServer | None], Callable[[str, KeyKind], Mapping[str, str]]] | None
-    ) = None
+    authorize: Authorizer = bearer
+    authorize_for: Callable[[RequestSettings, KnownServer | None], Authorizer] | None = None
     document_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     find_model_lists: Callable[[str], tuple[str, tuple[str, ...]]] = lambda base_path: (base_path, ())
     complete_settings: Callable[
@@ -319,9 +320,7 @@ class RequestWriterSpec:
     fits_answers: bool = False
     identify: Callable[[WireRequest, str], WireRequest] | None = None
 
-    def authorizer(
-        self, settings: RequestSettings, server: KnownServer | None
-    ) -> Callable[[str, KeyKind], Mapping[str, str]]:
+    def authorizer(self, settings: RequestSettings, server: KnownServer | None) -> Authorizer:
         """The function that makes the headers that carry a key to a server."""
         return self.authorize if self.authorize_for is None else self.authorize_for(settings, server)
 
@@ -371,9 +370,9 @@ class Protocol:
     Attributes:
         name: What configuration and command line call it.
         read_response: Loads the corner that reads answers.
-        write_request: Loads the corner that asks, or None for a stream that nobody asks a server for.
-        read_request: Loads the corner that is asked, or None.
-        write_response: Loads the corner that answers, or None.
+        write_request: Loads the corner that asks a server, or None for a stream without requests.
+        read_request: Loads the corner that reads requests, or None.
+        write_response: Loads the corner that writes responses, or None.
         own_settings: Loads the settings of requests that only it has a place for, or None where it has none.
         framings: The forms that its events come in, that of the wire first.
         tag: The field of an event that says its kind; None where events have no such field.
@@ -627,7 +626,7 @@ def asking(name: str) -> RequestWriterSpec:
     """The corner of a protocol that writes requests.
 
     Raises:
-        KeyError: There is no such protocol, or nobody is asked in it.
+        KeyError: There is no such protocol, or it writes no requests.
         ProtocolLoadError: A package promises it, and it cannot be loaded.
     """
     corner = PROTOCOLS[name].write_request

@@ -34,7 +34,7 @@ class OpaqueState(NamedTuple):
 
 
 def beside_items(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the metadata of thinking that stand beside its list of items."""
+    """The fields of the metadata of thinking, without its list of items."""
     return {name: value for name, value in metadata.items() if name != ITEMS}
 
 
@@ -101,7 +101,7 @@ def open_signed(text: str, secret: bytes) -> Any:
         raise WrongSignatureError("got a text that this server has not signed")
     try:
         return loads(urlsafe_b64decode(match[1] + "=" * (-len(match[1]) % 4)))
-    except (ValueError, JSONDecodeError) as error:  # nobody signs this
+    except (ValueError, JSONDecodeError) as error:  # no code of ours signs this
         raise WrongSignatureError("got a signed text that holds no JSON") from error
 
 

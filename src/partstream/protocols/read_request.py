@@ -241,7 +241,11 @@ def read_bytes(value: str, where: str, label: str = "") -> DataPart:
         raise InvalidRequestError(where, f"{value!r:.60}", "a data URL")
     stated = head.removesuffix(";base64")
     try:
-        data = _from_base64(payload) if stated != head else unquote_to_bytes(payload)
+        if stated == head:
+            data = unquote_to_bytes(payload)
+        else:
+            compact = "".join(payload.split())
+            data = b64decode(compact + "=" * (-len(compact) % 4), validate=True)
     except ValueError as error:
         raise InvalidRequestError(where, f"{len(payload):,} characters that are not base64", "base64") from error
     return DataPart(data, stated or sniff(data) or _UNKNOWN)
@@ -251,13 +255,8 @@ def _is_data_url(value: str) -> bool:
     return value[:5].lower() == "data:"
 
 
-def _from_base64(payload: str) -> bytes:
-    compact = "".join(payload.split())
-    return b64decode(compact + "=" * (-len(compact) % 4), validate=True)
-
-
 def tools_of_type(value: object, kind: str, counts: Counts) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The tools of a type, or of none, each behind its place in the request; null is no tool.
+    """The tools of a type, or of none, each with its place in the request; null is no tool.
 
     Args:
         value: The field `tools`.

@@ -68,14 +68,14 @@ class LifecycleEvent(Enum):
     """What an event means for the life of a response."""
 
     LIFECYCLE = auto()
-    """It opens the response, or says that it goes on."""
+    """It opens the response, or says that the response continues."""
     CONTENT = auto()
     REPORT = auto()
     """It reports on the response, or on a part of it that is over: usage, the model; also after an error."""
     ERROR = auto()
     """The upstream reports an error, and its end follows."""
     ANSWER_END = auto()
-    """The answer is whole; the stream goes on."""
+    """The answer is whole; the stream continues."""
     TERMINAL = auto()
     """The response ends."""
     SILENT = auto()
@@ -303,7 +303,7 @@ def read_arguments(arguments: object) -> dict[str, Any] | None:
     """The JSON object that arguments are, or None where they are none.
 
     Args:
-        arguments: An object, or the JSON text of one; an empty text stands for an empty object.
+        arguments: An object, or the JSON text of one; an empty text is an empty object.
     """
     value = arguments
     if isinstance(arguments, str):
@@ -360,7 +360,7 @@ class EmittedPrefix(RecentText):
 
 
 def checksum(text: str, before: int = 0) -> int:
-    """The checksum of a text, given that of what stands before it."""
+    """The checksum of a text, given that of the text before it."""
     # Lone surrogates are real: servers cut UTF-16 text between two deltas.
     return crc32(text.encode("utf-8", "surrogatepass"), before)
 
@@ -388,7 +388,7 @@ class ChunkTemplate(NamedTuple):
 
     Attributes:
         read: Returns the text of a chunk that differs from the one that was learned in nothing else, None for any
-            other; raises one of the decode errors where what stands in its place is no JSON text.
+            other; raises one of the decode errors where the bytes in its place are no JSON text.
         learn: Takes a chunk that was read another way, and the text that is all it says.
     """
 
@@ -404,7 +404,7 @@ def make_chunk_template(field: str) -> ChunkTemplate:
     where = re.compile(b'"%b":\\s*%b' % (re.escape(field.encode()), _STRING), re.DOTALL)
     decode, letters = _decode_text, _LETTERS
     head, tries = _NOTHING, 0
-    behind, end = b"", b""  # what follows the text: all of it, or what stands before and behind the padding
+    behind, end = b"", b""  # the bytes after the text: all of them, or those before and after the padding
 
     def read(chunk: bytes) -> str | None:
         nonlocal tries
@@ -415,7 +415,7 @@ def make_chunk_template(field: str) -> ChunkTemplate:
         if rest != end and (not end or rest.translate(None, letters) != end or not rest.endswith(end)):
             return None
         tries = 0
-        return decode(text)  # of a chunk that goes on otherwise, the text is all the rest, and no JSON
+        return decode(text)  # of a chunk that continues otherwise, the text is all the rest, and no JSON
 
     def learn(chunk: bytes, text: str) -> None:
         nonlocal head, behind, end, tries

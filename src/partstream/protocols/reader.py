@@ -1,6 +1,6 @@
 """Reads the bytes of one response through its decoder, JSON and adapter; names no protocol.
 
-Sans-IO, like everything below it: whoever owns the socket or the file calls :meth:`StreamReader.feed`. One read takes
+Sans-IO, like everything below it: the owner of the socket or the file calls :meth:`StreamReader.feed`. One read takes
 this way:
 
 1. While the protocol is not known, bytes go to the finder (:mod:`partstream.protocols.recognition`); once it is found,
@@ -61,8 +61,8 @@ class StreamReader:
     Args:
         protocol: What the bytes are, or its name; by default, the first events show it.
         options: How what is read is rendered.
-        framing: How the events are told apart; None for the framing of the wire.
-        paused: The adapter of an answer that was paused, and with which these bytes go on; None for a new answer.
+        framing: How the stream separates its events; None for the framing of the wire.
+        paused: The adapter of a paused response that these bytes continue; None for a new response.
 
     Raises:
         InvalidArgumentError: The protocol is neither a name nor a protocol.

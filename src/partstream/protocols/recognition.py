@@ -342,13 +342,9 @@ def _error_of_other_framing(first: bytes, row: Protocol, expected: str) -> Langu
     if foreign is not None or finder.row is None:
         return foreign
     like = finder.row if finder.row.name != row.name and claims_of(finder.row, finder.events).sure else None
-    return UnreadableStreamError(
-        got=_beginning_of(first) if like is None else f"an answer in {like.shown_title}",
-        expected=expected,
-        advice="give no protocol: the first events show it" if like is None else _advice(like),
-        like=None if like is None else like.name,
-        beginning=_text(first),
-    )
+    if like is not None:
+        return _unreadable(f"an answer in {like.shown_title}", expected, first, like=like)
+    return _unreadable(_beginning_of(first), expected, first, "give no protocol: the first events show it")
 
 
 def _error_of_document(finder: WireFinder, row: Protocol, head: bytes, expected: str) -> LanguageModelError | None:
@@ -361,12 +357,8 @@ def _error_of_document(finder: WireFinder, row: Protocol, head: bytes, expected:
     if isinstance(failure, UpstreamFailureError):
         return failure
     if finder.document is not None:
-        return UnreadableStreamError(
-            got="one JSON document",
-            expected=f"a stream in {row.shown_title}",
-            advice="give no protocol: a document is read too",
-            beginning=_text(head),
-        )
+        advice = "give no protocol: a document is read too"
+        return _unreadable("one JSON document", f"a stream in {row.shown_title}", head, advice)
     return _error_of_events(finder.events, head, expected) if finder.row is None and "type" not in document else None
 
 
@@ -379,17 +371,17 @@ def _error_of_another(
     foreign = _error_of_foreign(events, head, expected)
     if foreign is not None or like is None or like.name == row.name or not (claims_of(like, events).sure or not events):
         return foreign
+    return _unreadable(f"an answer in {like.shown_title}", expected, head, like=like)
+
+
+def _unreadable(
+    got: str, expected: str, head: bytes, advice: str = "", like: Protocol | None = None
+) -> UnreadableStreamError:
+    if like is not None:
+        advice = f'give protocol="{like.name}", or no protocol: the first events show it'
     return UnreadableStreamError(
-        got=f"an answer in {like.shown_title}",
-        expected=expected,
-        advice=_advice(like),
-        like=like.name,
-        beginning=_text(head),
+        got=got, expected=expected, advice=advice, like=None if like is None else like.name, beginning=_text(head)
     )
-
-
-def _advice(like: Protocol) -> str:
-    return f'give protocol="{like.name}", or no protocol: the first events show it'
 
 
 def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None:
@@ -400,17 +392,10 @@ def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None
     if begins.startswith(b"<"):
         found = _TITLE.search(_text(head, LOOKED_AT))
         title = " ".join(unescape(found[1]).split())[:_SHOWN] if found else ""
-        return UnreadableStreamError(
-            got=f"a web page ({title})" if title else "a web page",
-            expected=expected,
-            advice="is the address right, and does a proxy or a login stand before the server?",
-            beginning=_text(head),
-        )
+        advice = "is the address right, and does a proxy or a login stand before the server?"
+        return _unreadable(f"a web page ({title})" if title else "a web page", expected, head, advice)
     if head.startswith(_GZIP):
-        advice = "let the HTTP client unpack the body"
-        return UnreadableStreamError(
-            got="bytes packed with gzip", expected=expected, advice=advice, beginning=_text(head)
-        )
+        return _unreadable("bytes packed with gzip", expected, head, "let the HTTP client unpack the body")
     if all(line.startswith(b":") or not line.strip() for line in begins.splitlines()):
         return EmptyStreamError("comments alone", expected)
     if (
@@ -419,7 +404,7 @@ def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None
         and not re.match(rb"[0-9a-z]:", begins)
     ):
         advice = "did the server answer with success, and with a stream?"
-        return UnreadableStreamError(got=_beginning_of(head), expected=expected, advice=advice, beginning=_text(head))
+        return _unreadable(_beginning_of(head), expected, head, advice)
     return None
 
 
@@ -431,16 +416,14 @@ def _error_of_events(events: Sequence[NamedEvent], head: bytes, expected: str) -
     types = list(dict.fromkeys(kind for name, event in events if isinstance(kind := event.get("type", name), str)))
     named = [kind for kind in types if kind][:_SHOWN_TYPES]
     said = f"events of the types {', '.join(named)}" if named else "JSON objects of no known kind"
-    advice = "if the bytes are right, name their protocol"
-    return UnreadableStreamError(got=said, expected=expected, advice=advice, beginning=_text(head))
+    return _unreadable(said, expected, head, "if the bytes are right, name their protocol")
 
 
 def _error_of_foreign(events: Sequence[NamedEvent], head: bytes, expected: str) -> LanguageModelError | None:
     """The error of events that nothing here reads, by the name of their wire."""
     if (name := name_of_stream(event for _, event in events)) is None:
         return None
-    got = f"a stream of {name}, which this version does not read"
-    return UnreadableStreamError(got=got, expected=expected, beginning=_text(head))
+    return _unreadable(f"a stream of {name}, which this version does not read", expected, head)
 
 
 def _outputs_of(document: WireEvent, row: Protocol) -> list[StreamOutput]:

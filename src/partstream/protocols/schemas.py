@@ -139,7 +139,7 @@ _KEYWORDS: Final = frozenset(
 )
 _FORMATS: Final = frozenset({"int32", "int64", "float", "double", "enum", "date-time"})
 _BESIDE_BRANCHES: Final = frozenset({"anyOf", "description", "title", "nullable", "default"})
-"""What may stand beside `anyOf`: the branches say everything else."""
+"""The keywords that may occur beside `anyOf`: the branches say everything else."""
 _OF_TYPES: Final = {
     "array": frozenset({"items", "minItems", "maxItems"}),
     "object": frozenset({"properties", "required", "propertyOrdering", "minProperties", "maxProperties"}),

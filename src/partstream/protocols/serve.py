@@ -58,13 +58,13 @@ _COMMENT: Final = b": keep-alive\n\n"
 
 @dataclass(frozen=True, slots=True)
 class StreamForm:
-    """How the events of an answer stand in the bytes of its stream.
+    """How the events of a response become the bytes of its stream.
 
     Attributes:
         frame: The bytes of one event.
         start: The bytes before the first event.
         separator: The bytes between two events.
-        end: The bytes behind the last event.
+        end: The bytes after the last event.
         content_type: The media type.
         keep_alive: The bytes between two events that say nothing but that the connection lives; empty for a form that
             has none.
@@ -87,7 +87,7 @@ class ResponseWriterSpec:
         frame: The bytes of one event.
         document: The events of a whole response as what a client gets that wants no stream: HTTP status and JSON.
         error: The JSON object of an HTTP error, given its status and message.
-        end_of_stream: The bytes behind the last event.
+        end_of_stream: The bytes after the last event.
         content_type: The media type of the stream.
         documents: What a server has beside its answers, such as the list of models.
         form_of: The form of the stream that a request wants, for a wire that has several; None for the one form that
@@ -155,7 +155,7 @@ WireEvent: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """A request as it stands on the wire, without the key.
+    """A request on the wire, without the key.
 
     Attributes:
         path: The path of the endpoint below the base URL, such as `/responses`.
@@ -163,7 +163,7 @@ class WireRequest:
         headers: The headers that the protocol itself has, names in lower case.
         query: The query of the URL, without its question mark.
         method: The HTTP method.
-        base_path: The path of the base URL at which a server was asked; empty where nobody is asked yet.
+        base_path: The path of the base URL at which a server got it; empty before that.
     """
 
     path: str
@@ -188,25 +188,25 @@ def path_for_model(pattern: str, model_id: str) -> str:
 def model_in_path(pattern: str, path: str) -> str | None:
     """The model that a path names: empty for a pattern without a model, None for a path that does not fit the pattern.
 
-    Slashes of a model may stand in the path as they are: some clients do not encode them.
+    The path may hold slashes of a model as they are: some clients do not encode them.
     """
-    before, place, behind = pattern.partition(MODEL)
+    before, place, after = pattern.partition(MODEL)
     if not place:
         return "" if path == pattern else None
-    named = _between(path, before, behind)
+    named = _between(path, before, after)
     return None if named is None else unquote(named)
 
 
 def id_in_path(pattern: str, path: str) -> str | None:
     """The id that a path names; None for a path that does not fit the pattern, and for a pattern without an id."""
-    before, place, behind = pattern.partition(ID)
-    named = _between(path, before, behind) if place else None
+    before, place, after = pattern.partition(ID)
+    named = _between(path, before, after) if place else None
     return None if named is None or "/" in named else unquote(named)
 
 
-def _between(path: str, before: str, behind: str) -> str | None:
-    fits = path.startswith(before) and path.endswith(behind) and len(path) > len(before) + len(behind)
-    return path[len(before) : len(path) - len(behind)] if fits else None
+def _between(path: str, before: str, after: str) -> str | None:
+    fits = path.startswith(before) and path.endswith(after) and len(path) > len(before) + len(after)
+    return path[len(before) : len(path) - len(after)] if fits else None
 
 
 def fits_path(pattern: str, path: str) -> bool:
@@ -220,7 +220,7 @@ def names_something(pattern: str) -> bool:
 
 
 def literal_size(pattern: str) -> int:
-    """The number of characters of a pattern that stand for themselves: of two that fit, the larger one says more."""
+    """The number of literal characters of a pattern: of two patterns that fit, the larger one says more."""
     return len(pattern.replace(MODEL, "").replace(ID, ""))
 
 
@@ -343,7 +343,7 @@ class ResolvedRequest:
     """A request with what it refers to.
 
     Attributes:
-        asks: What the model is asked: the request behind the answers that it continues.
+        asks: The request for the model: it follows the answers that it continues.
         own: The same without those answers, as it is kept beside its own answer.
     """
 
@@ -508,7 +508,7 @@ class SocketConversation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServedSocket:
-    """The WebSocket that stands at the path of an endpoint.
+    """The WebSocket at the path of an endpoint.
 
     Attributes:
         open: Makes the conversation of one socket, given the request of its handshake, which has no body.

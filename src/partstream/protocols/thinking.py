@@ -40,7 +40,7 @@ class TaggedPiece(NamedTuple):
 
 
 class _Place(Enum):
-    """Where in the answer the next piece stands."""
+    """The place of the next piece in the response."""
 
     HEAD = auto()
     """Before anything that is not blank."""
@@ -82,8 +82,12 @@ class ThinkTagSplitter:
         """Takes the next piece of the text; returns what is known of it now."""
         pieces: list[TaggedPiece] = []
         text, self._held = self._held + text, ""
-        for step in (self._head, self._opened, self._thinking, self._closed):
-            text = step(text, pieces)
+        text = self._head(text, pieces)
+        if self._place is _Place.OPENED:
+            text = self._without_line_ends(text, _Place.THINKING)
+        text = self._thinking(text, pieces)
+        if self._place is _Place.CLOSED:
+            text = self._without_line_ends(text, _Place.TEXT)
         if text:
             pieces.append(TaggedPiece(False, text))
         return pieces
@@ -120,9 +124,6 @@ class ThinkTagSplitter:
         self._place = _Place.THINKING if self._inside else _Place.TEXT
         return rest
 
-    def _opened(self, text: str, _pieces: list[TaggedPiece]) -> str:
-        return self._without_line_ends(text, _Place.THINKING) if self._place is _Place.OPENED else text
-
     def _thinking(self, text: str, pieces: list[TaggedPiece]) -> str:
         if self._place is not _Place.THINKING:
             return text
@@ -139,9 +140,6 @@ class ThinkTagSplitter:
         if thought:
             pieces.append(TaggedPiece(True, thought))
         return rest
-
-    def _closed(self, text: str, _pieces: list[TaggedPiece]) -> str:
-        return self._without_line_ends(text, _Place.TEXT) if self._place is _Place.CLOSED else text
 
     def _without_line_ends(self, text: str, next_place: _Place) -> str:
         """The text after a tag, without the one run of line ends that belongs to the tag."""
@@ -227,7 +225,7 @@ class ThinkingAsText:
         return self._stream.paused if isinstance(self._stream, PausingStream) else None
 
     def go_on(self) -> None:
-        """Tells that the response follows that goes on with a paused answer."""
+        """Tells that the continuation of a paused response follows."""
         if isinstance(self._stream, PausingStream):
             self._stream.go_on()
 
