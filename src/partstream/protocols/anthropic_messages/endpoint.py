@@ -205,7 +205,7 @@ COMPACT: Final = "compact_20260112"
 _CLEAR_AT: Final = 0.6
 """The part of the window from which on results are taken out: early enough that one more step fits."""
 _CLEAR_AT_LEAST: Final = 0.1
-"""The part of the window that has to become free: each time, the prompt cache behind it is written anew."""
+"""The part of the window that has to become free: each time, the prompt cache after it is written anew."""
 _USUAL_CLEAR_AT: Final = 100_000
 """Where the window is not known: the server's own number."""
 _KEPT_RESULTS: Final = 3

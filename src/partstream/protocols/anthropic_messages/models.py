@@ -3,7 +3,7 @@
 :func:`abilities_of` says what a model takes: by its server's list, else by its name
 (docs/wires/anthropic-messages.md#models-and-counting). Anthropic's own models have a row each
 (docs/wires/anthropic-messages.md#thinking-by-model), by which the replay upstream refuses and bills too; models that
-are older, or newer than the rows, have one for each family and version. A server behind a gateway or a cloud has the
+are older, or newer than the rows, have one for each family and version. A gateway or a cloud has the
 same names with something around them: `us.anthropic.claude-opus-4-5-20251101-v1:0`, `anthropic/claude-opus-4.6`,
 `claude-sonnet-4-5@20250929`.
 
@@ -57,7 +57,7 @@ class ModelRow:
         interleaves_by_beta: Whether it thinks between calls only where a beta asks for it.
         keeps_thinking: Whether thinking of finished turns is kept; otherwise its server strips it.
         takes_prefill: Whether a conversation may end with the beginning of an answer.
-        takes_system_messages: Whether messages of the system may stand inside the conversation.
+        takes_system_messages: Whether messages of the system may come inside the conversation.
         min_cached_tokens: The least tokens of a prefix that goes into the prompt cache.
         max_output_tokens: The most tokens of an answer.
         context_window: The most tokens of prompt and answer together.
@@ -220,7 +220,7 @@ def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
 
     Args:
         model_id: The model's id on the server.
-        known: What its server's list says of it, which wins.
+        known: The facts from its server's list, which win.
     """
     named = _by_name(model_id)
     forms = known.thinking_forms
@@ -417,7 +417,7 @@ class ContextEditing(Choice):
 
 
 class LateSystem(Choice):
-    """Where system messages go that stand behind the first message of the user."""
+    """The place of system messages after the first message of the user."""
 
     AUTO = "auto", "In their places where the model takes them there, which keeps the prompt cache; else as `join`"
     JOIN = "join", "To the other system messages, at the beginning"

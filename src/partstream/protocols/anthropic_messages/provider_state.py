@@ -93,7 +93,7 @@ def container_of(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def block_of_sdk(item: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The block that an item of the AI SDK stands for, if it holds state of this wire alone; None for any other item.
+    """The block of an item of the AI SDK that holds state of this wire alone; None for any other item.
 
     Source: `@ai-sdk/anthropic` 4.0.105, `convert-to-anthropic-prompt.ts`.
     """
@@ -122,7 +122,7 @@ class CarriedState:
     end.
 
     Args:
-        mode: What becomes of thinking.
+        mode: How thinking is rendered.
     """
 
     __slots__ = ("_items", "_size", "_waiting", "_wanted")
@@ -176,7 +176,7 @@ def sealed_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> 
 
     Args:
         item: The item, or None where the metadata lists none.
-        metadata: The metadata that it stands in.
+        metadata: The metadata that holds it.
     """
     said = None if item is None else {name: value for name, value in item.items() if name != PLACE}
     return seal_state(said, beside_items(metadata))
@@ -277,7 +277,7 @@ def is_thinking(block: Mapping[str, Any]) -> bool:
 
 def may_end(item: Mapping[str, Any]) -> bool:
     """Whether an item of an answer may be its last: thinking may not, and nothing that belongs to a call."""
-    if container_of(item) is not None:  # known at the end of an answer, often behind its last call
+    if container_of(item) is not None:  # known at the end of an answer, often after its last call
         return True
     block = block_of(item)
     return block is not None and not is_thinking(block)
@@ -322,8 +322,8 @@ def _ended(blocks: Sequence[Wire]) -> list[Wire]:
 def _extras(pieces: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
     """What each call has beside id, name and input, by the id that is sent.
 
-    An item knows the server's own id. If that had to be changed on the way, the next call behind the item is meant,
-    which is where it stood in the answer.
+    An item knows the server's own id. If that had to be changed on the way, the item means the next call after it,
+    which is its place in the answer.
     """
     ids = [piece.call_id for piece in pieces if isinstance(piece, Call)]
     extras: dict[str, Mapping[str, Any]] = {}
@@ -342,7 +342,7 @@ def _extras(pieces: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
 def paired(messages: Iterable[Wire]) -> list[Wire]:
     """The messages without blocks of server tools whose other half is not there; messages that are left empty go too.
 
-    A call of the last answer may stand alone where results of the client's tools follow it: the server runs it when
+    A call of the last answer may lack its result where results of the client's tools follow it: the server runs it when
     they have come, and its result begins the next answer (docs/wires/anthropic-messages.md#mixed-turns).
     """
     listed = list(messages)

@@ -117,7 +117,7 @@ class Envelope:
         return True
 
     def pause(self) -> None:
-        """Another message may go on with the answer."""
+        """Another message may continue the answer."""
         self._is_begun = False
 
     def say(self, event: Wire) -> None:
@@ -557,7 +557,7 @@ DELTAS: Final = {
 # ---- Finish ----
 
 PAUSED: Final = "pause_turn"
-"""The server's own tools have run as often as they may in one request: the answer goes on in the next."""
+"""The server's own tools have run as often as they may in one request: the answer continues in the next."""
 
 WORDS: Final[Mapping[str, UnifiedFinishReason]] = MappingProxyType(
     {
@@ -784,7 +784,7 @@ class MessagesStream:
         return {"content": self._message.content} | ({"container": container} if container else {})
 
     def go_on(self) -> None:
-        """Tells that the response follows that goes on with a paused answer."""
+        """Tells that the continuation of a paused answer follows."""
         if self._state is LifecycleState.ANSWERED:
             self.ending = False
             self._stop = StopReason()
@@ -847,11 +847,7 @@ class MessagesStream:
         self._finish(outcome, stop.reason(has_calls=has_calls), outputs, error)
 
     def _finish(
-        self,
-        outcome: Outcome,
-        reason: FinishReason | None,
-        outputs: _Outputs,
-        error: LanguageModelError | None = None,
+        self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
     ) -> None:
         about = self._envelope
         metadata = about.metadata(self._stop, was_compacted=self._message.was_compacted)

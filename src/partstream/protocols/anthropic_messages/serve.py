@@ -357,12 +357,19 @@ def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...
         InvalidRequestError: `tools` or `tool_choice` has the wrong form.
     """
     tools = _listed(body.get("tools"), counts)
-    mode, name = _chosen(checked(body, "tool_choice", dict, "an object with a type"), counts)
-    if mode is None:
-        return (), ToolMode.AUTO
-    if name is not None:
+    choice = checked(body, "tool_choice", dict, "an object with a type")
+    if choice is None:
+        return tools, ToolMode.AUTO
+    kind = choice.get("type")
+    if not isinstance(kind, str) or kind not in _MODES:
+        raise InvalidRequestError("tool_choice.type", described(kind), f"one of {', '.join(_MODES)}")
+    if choice.get("disable_parallel_tool_use"):
+        counts.add("tool_choice.disable_parallel_tool_use")
+    if kind == "tool":
+        name = required_text(choice, "name", "tool_choice")
         tools = tuple(tool for tool in tools if tool.name == name)
-    return tools, mode if tools else ToolMode.AUTO
+    mode = _MODES[kind]
+    return ((), ToolMode.AUTO) if mode is None else (tools, mode if tools else ToolMode.AUTO)
 
 
 def _listed(value: object, counts: Counts) -> tuple[Tool, ...]:
@@ -385,18 +392,6 @@ _MODES: Final[Mapping[str, ToolMode | None]] = {
     "tool": ToolMode.REQUIRED,
     "none": None,
 }
-
-
-def _chosen(choice: Mapping[str, Any] | None, counts: Counts) -> tuple[ToolMode | None, str | None]:
-    """Whether a tool must be called, or None where none may be; and the name of the only one that may be."""
-    if choice is None:
-        return ToolMode.AUTO, None
-    kind = choice.get("type")
-    if not isinstance(kind, str) or kind not in _MODES:
-        raise InvalidRequestError("tool_choice.type", described(kind), f"one of {', '.join(_MODES)}")
-    if choice.get("disable_parallel_tool_use"):
-        counts.add("tool_choice.disable_parallel_tool_use")
-    return _MODES[kind], required_text(choice, "name", "tool_choice") if kind == "tool" else None
 
 
 # ---- Request ----
@@ -553,7 +548,7 @@ class WrittenBlocks:
             self._delta("thinking_delta", thinking=text)
 
     def repeated(self) -> Repeated | None:
-        """The texts or the thoughts that go on with the open block; None for thinking that is not shown."""
+        """The texts or the thoughts that continue the open block; None for thinking that is not shown."""
         if self._open == _TEXT:
             return Repeated(lambda text, _number: self._delta_event("text_delta", text=text))
         if self._open == _THINKING and self._shows_thinking:

@@ -88,34 +88,6 @@ NO_BEGINNING: Final = "[The beginning of the conversation is missing.]"
 """The user's text before a first answer: the first message has to be a user's."""
 
 
-class WrittenConversation(NamedTuple):
-    """A conversation on the wire, with the text of the system messages at its beginning and the id of the container
-    that the last answer ran code in."""
-
-    system: str
-    messages: list[Wire]
-    container: str | None
-
-
-def write_conversation(request: ChatRequest, rules: ServerRules, *, has_system_turns: bool) -> WrittenConversation:
-    """The messages of a conversation, in order.
-
-    Args:
-        request: The request.
-        rules: What the server takes.
-        has_system_turns: Whether late system messages stay in their places.
-
-    Raises:
-        RequestNotExpressibleError: The server does not take a file of the user, or a call holds what JSON has no form
-            for.
-    """
-    deferred = request.settings.tool_images is ToolImages.USER_MESSAGE
-    writer = _Writer(rules, request.instructions, keeps_places=has_system_turns)
-    for turn in spoken_turns(shown_by_user(request.turns, of_results=deferred, of_assistant=True)):
-        writer.write(turn)
-    return WrittenConversation(writer.system, writer.end(), _container(request.turns))
-
-
 class _Writer:
     """The messages of one request so far.
 
@@ -450,7 +422,11 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     rules = rules_of(own.messages_server, request.model_id)
     abilities = abilities_of(request.model_id, settings.capabilities)
     options = options_of(request)
-    said = write_conversation(request, rules, has_system_turns=settings.system_as is not SystemAs.INSTRUCTIONS)
+    conversation = _Writer(rules, request.instructions, keeps_places=settings.system_as is not SystemAs.INSTRUCTIONS)
+    deferred = settings.tool_images is ToolImages.USER_MESSAGE
+    for turn in spoken_turns(shown_by_user(request.turns, of_results=deferred, of_assistant=True)):
+        conversation.write(turn)
+    messages, container = conversation.end(), _container(request.turns)
     body: dict[str, Any] = {
         "model": request.model_id,
         "max_tokens": answer_limit(
@@ -460,10 +436,10 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
             reserves=rules.reserves,
         ),
         "stream": True,
-        **({"system": said.system} if said.system.strip() else {}),
-        "messages": said.messages,
+        **({"system": conversation.system} if conversation.system.strip() else {}),
+        "messages": messages,
         **tool_fields(request, parallel=options.parallel),
-        **({} if said.container is None else {"container": said.container}),
+        **({} if container is None else {"container": container}),
     }
     body |= thinking_fields(
         ThinkingChoice(
@@ -529,7 +505,7 @@ _FOLDERS: Final = ("/anthropic/v1", "/anthropic")
 
 
 def find_model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:
-    """The path that the list of models stands below, and the paths of further lists."""
+    """The path above the list of models, and the paths of further lists."""
     path = base_path.rstrip("/")
     folder = next((folder for folder in _FOLDERS if path.endswith(folder)), None)
     if folder is None:

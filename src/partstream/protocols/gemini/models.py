@@ -107,8 +107,8 @@ def thinking_config(
     """The `thinkingConfig` of a request; empty for a model that would refuse any.
 
     Args:
-        control: How the model is told.
-        capabilities: What the list of models says of it; it counts where `control` leaves it open.
+        control: The control of the model.
+        capabilities: The facts from the list of models; they count where `control` leaves it open.
         effort: How much it is to think, or None for what it does by itself.
         shows: Whether its thoughts are to be shown: without being asked for, none come.
     """
@@ -120,7 +120,7 @@ def thinking_config(
     if not thinks:
         return {}
     config = {} if effort is None else control.config(effort)
-    # Vertex refuses to show the thoughts of a model that is told to have none.
+    # Vertex refuses to show the thoughts of a model that must not think.
     shown = {"includeThoughts": True} if shows and config.get("thinkingBudget") != 0 else {}
     return shown | config
 
@@ -134,7 +134,7 @@ class KnownModel:
 
     Attributes:
         ids: Matches the whole id, without the path before it.
-        thinking: How it is told how much to think.
+        thinking: The control of how much it thinks.
         signs_calls: Whether it demands the signatures of the calls of the current turn: Gemini 3 and later. These
             models also take images inside the result of a tool, and tools of the server beside those of the client.
         makes_images: Whether it answers with images.
@@ -276,7 +276,7 @@ def takes(piece: Attachment) -> bool:
 
 
 def fits_into_response(piece: Attachment) -> bool:
-    """Whether a file may stand inside the result of a tool, at models that take files there."""
+    """Whether a file may go inside the result of a tool, at models that take files there."""
     return piece.media_type in _IN_RESPONSES and not piece.url
 
 
@@ -346,7 +346,7 @@ class _Room:
         Args:
             piece: The file.
             is_asked: Whether the user has just given it. Another one that no model takes is worth a word: a tool or
-                another model gave it, or it was given to another model, and the conversation goes on.
+                another model gave it, or it was given to another model, and the conversation continues.
         """
         if not takes(piece) and not is_asked:
             return Text(f"[{piece.media_type}, which cannot be shown]")

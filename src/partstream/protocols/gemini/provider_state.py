@@ -6,12 +6,12 @@ of its thinking (:data:`partstream.conversation.provider_state.ITEMS`) and come 
 and model as :class:`partstream.conversation.turns.Reasoning`. They have `"type": "gemini-part"` and one of these
 forms::
 
-    {"toolCallId": ID, "given": BOOL, "thoughtSignature": S}   the call handed out under this id: whether
+    {"toolCallId": ID, "given": BOOL, "thoughtSignature": S}   the call that came out under this id: whether
                                                                the server gave the id, and the signature, if any
     {"textLength": NUMBER, "checksum": C,                      the NUMBER characters of text right before the item were
      "thoughtSignature": S}                                    one signed part; 0 for an empty text
     {"file": NUMBER, "thoughtSignature": S}                    the file of this number, from 0, among those that the
-                                                               answer handed out
+                                                               answer brought
     {"part": PART, "textLength": NUMBER, "checksum": C}        a part that is sent back as it came, at this place: code
                                                                and tools that the server ran, a signed thought. It takes
                                                                the place of the NUMBER characters of text right before
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 # ---- Items ----
 
 ITEM_TYPE: Final = "gemini-part"
-"""The type of every item: it belongs to a part before it or stands for itself, and needs no piece that follows."""
+"""The type of every item: it belongs to a part before it or to none, and needs no piece that follows."""
 TOOL_CALL_ID: Final = "toolCallId"
 GIVEN: Final = "given"
 SIGNATURE: Final = "thoughtSignature"
@@ -132,7 +132,7 @@ class CarriedParts:
     """What one answer leaves for the next request; only thinking parts can carry it.
 
     Args:
-        mode: What becomes of thinking.
+        mode: How thinking is rendered.
     """
 
     __slots__ = ("_items", "_new", "_wanted")
@@ -167,7 +167,7 @@ class CarriedParts:
 # ---- Missing signatures ----
 
 DUMMY: Final = "skip_thought_signature_validator"
-"""Google's own word for a signature that nobody has."""
+"""Google's own word for a missing signature."""
 
 _CALL: Final = "functionCall"
 _RESPONSE: Final = "functionResponse"
@@ -198,7 +198,7 @@ def sealed_signature(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]
 
     Args:
         item: The item, or None where the metadata lists none.
-        metadata: The metadata that it stands in.
+        metadata: The metadata that holds it.
     """
     sealed = seal_state(item, beside_items(metadata))
     return None if sealed is None else b64encode(sealed.encode()).decode()

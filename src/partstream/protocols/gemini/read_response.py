@@ -121,7 +121,7 @@ class ShownText:
             self._runs[-1][1].append(piece)
 
     def recently_said(self, words: str) -> bool:
-        """Whether `words` stand in the last few thousand characters."""
+        """Whether the last few thousand characters hold `words`."""
         return self._recent.recently_said(words)
 
     def place(self, start: int, end: int, words: str) -> tuple[int, int] | None:
@@ -136,13 +136,13 @@ class ShownText:
             return None
         if self._map is None:
             self._map = _map(self._runs)
-        begin, behind = self._map.character_at(start), self._map.character_at(end)
-        if words and self._map.said[begin:behind] != words:
+        begin, after = self._map.character_at(start), self._map.character_at(end)
+        if words and self._map.said[begin:after] != words:
             begin = self._map.said.find(words)
-            behind = begin + len(words)
-        if begin < 0 or behind <= begin:
+            after = begin + len(words)
+        if begin < 0 or after <= begin:
             return None
-        return self._map.shown_at(begin), self._map.shown_at(behind - 1) + 1
+        return self._map.shown_at(begin), self._map.shown_at(after - 1) + 1
 
 
 class _Map(NamedTuple):
@@ -199,19 +199,6 @@ _OUTCOMES: Final = {"OUTCOME_FAILED": "failed", "OUTCOME_DEADLINE_EXCEEDED": "to
 _UNSPECIFIED: Final = "LANGUAGE_UNSPECIFIED"
 
 
-def shown_code(code: Wire) -> str:
-    """The block of an `executableCode`; empty where it holds no code."""
-    language = text(code, "language")
-    return _block(text(code, "code"), "" if language == _UNSPECIFIED else language.lower())
-
-
-def shown_result(result: Wire) -> str:
-    """The block of a `codeExecutionResult`, which says how it ended if not well; empty without anything to say."""
-    ended = _OUTCOMES.get(text(result, "outcome"))
-    said = "" if ended is None else f"\n\nThe code {ended}.\n\n"
-    return said + _block(text(result, "output"), "text")
-
-
 def _block(lines: str, language: str) -> str:
     if not lines:
         return ""
@@ -242,7 +229,7 @@ def named_file(file: Wire, mode: FileMode) -> ResponsePart | None:
 
     Args:
         file: The object.
-        mode: What becomes of an address.
+        mode: How an address is rendered.
     """
     address = text(file, "fileUri")
     is_web = address.lower().startswith(("http://", "https://"))
@@ -279,7 +266,7 @@ class Sources:
         self._pages: Wire = {}
 
     def read(self, candidate: Wire) -> None:
-        """Takes what a candidate says of sources: of each field of the grounding, the last value counts."""
+        """Takes the sources of a candidate: of each field of the grounding, the last value counts."""
         self._grounding |= {name: value for name, value in mapping(candidate, "groundingMetadata").items() if value}
         self._pages = mapping(candidate, "urlContextMetadata") or self._pages
         cited = mapping(candidate, "citationMetadata")
@@ -463,11 +450,18 @@ class Content:
 
     def executable_code(self, part: Wire, outputs: _Outputs) -> None:
         """Code that the server runs; never a call of the client."""
-        self._show_and_carry(shown_code(mapping(part, "executableCode")), part, outputs)
+        code = mapping(part, "executableCode")
+        language = text(code, "language")
+        self._show_and_carry(
+            _block(text(code, "code"), "" if language == _UNSPECIFIED else language.lower()), part, outputs
+        )
 
     def code_execution_result(self, part: Wire, outputs: _Outputs) -> None:
         """What came out of it."""
-        self._show_and_carry(shown_result(mapping(part, "codeExecutionResult")), part, outputs)
+        result = mapping(part, "codeExecutionResult")
+        ended = _OUTCOMES.get(text(result, "outcome"))
+        said = "" if ended is None else f"\n\nThe code {ended}.\n\n"
+        self._show_and_carry((said + _block(text(result, "output"), "text")), part, outputs)
 
     def server_tool(self, part: Wire, outputs: _Outputs) -> None:
         """A call of a tool of the server, or its response."""
@@ -501,7 +495,7 @@ class Content:
             self._hand_out(self._calls.release(self._envelope.response_id), outputs)
 
     def _hand_out(self, calls: list[CompleteCall], outputs: _Outputs) -> None:
-        behind = self._carried.take()
+        following = self._carried.take()
         for call in calls:
             if call.is_given or call.signature is not None:
                 signed = {} if call.signature is None else {SIGNATURE: call.signature}
@@ -509,7 +503,7 @@ class Content:
         self._carried.hand_out(outputs)
         prefix = self._options.call_id_prefix
         outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one in calls)
-        self._carried.add(*behind)
+        self._carried.add(*following)
         self._carried.hand_out(outputs)
 
 
@@ -841,7 +835,7 @@ def claims(_kind: str | None, event: Wire) -> MatchConfidence:
 
 
 def events_of(document: Wire) -> Sequence[Wire]:
-    """The chunks that the document of `generateContent` stands for: it is one."""
+    """The chunks of the document of `generateContent`: it is one."""
     return (document,)
 
 

@@ -108,7 +108,7 @@ def object_of(fields: Mapping[str, Any], name: str, where: str = "") -> dict[str
 
 
 def list_of(fields: Mapping[str, Any], name: str, where: str = "") -> list[dict[str, Any]]:
-    """The objects in a list, their own fields in camel case; empty if it is missing. One object stands for a list.
+    """The objects in a list, their own fields in camel case; empty if it is missing. One object counts as a list.
 
     Raises:
         InvalidRequestError: It has another type, or holds something else.
@@ -154,7 +154,7 @@ _ROLES: Final = ("", "user", "function", _MODEL)
 
 
 def read_contents(body: Mapping[str, Any], counts: Counts) -> tuple[ChatMessage, ...]:
-    """The conversation that the `contents` of a request hold. A text alone stands for a content of the user.
+    """The conversation that the `contents` of a request hold. A text alone is a content of the user.
 
     Raises:
         InvalidRequestError: A content has the wrong form.
@@ -516,8 +516,8 @@ def _list(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> 
         raise RefusedRequestError("Request contains an invalid argument.")
     start, count = int(token), min(int(size) or _PAGE, _MOST)
     end = start + count
-    behind = {"nextPageToken": str(end)} if end < len(models) else {}
-    return 200, {"models": [_entry(model) for model in models[start:end]], **behind}
+    next_page = {"nextPageToken": str(end)} if end < len(models) else {}
+    return 200, {"models": [_entry(model) for model in models[start:end]], **next_page}
 
 
 def _one(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:

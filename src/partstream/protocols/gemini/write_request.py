@@ -202,7 +202,7 @@ def contents_of(request: ChatRequest, model: KnownModel, most_file_bytes: int) -
 
 
 def system_texts(request: ChatRequest) -> list[str]:
-    """The texts of the system that stand before everything else: they have a place of their own.
+    """The texts of the system before everything else: they have a place of their own.
 
     A system message later in the conversation has none, and becomes a text of the user.
     """
@@ -272,8 +272,8 @@ class _Writer:
         answers = sorted((one for one in results if one.call_id in order), key=lambda one: order[one.call_id])
         if answers:
             responses = [self._response(one, given_ids) for one in answers]
-            behind = [file for one in answers for file in _files_of(one) if not self._goes_inside(file)]
-            files = [file_part(file) for file in behind]
+            outside = [file for one in answers for file in _files_of(one) if not self._goes_inside(file)]
+            files = [file_part(file) for file in outside]
             self._contents.append({"role": "user", "parts": [*responses, *files]})
         for lost in (one for one in results if one.call_id not in order):  # servers refuse a result alone
             tool = "a tool" if lost.name == UNKNOWN_TOOL else f"the tool {lost.name}"

@@ -420,7 +420,7 @@ def claims(kind: str | None, event: Wire) -> MatchConfidence:
 
 
 def events_of(document: Wire) -> Sequence[Wire]:
-    """The event that a document stands for: an interaction with all of its steps, or an error."""
+    """The event of a document: an interaction with all of its steps, or an error."""
     return (document,) if document.get("error") else ({"event_type": _DOCUMENT, "interaction": document},)
 
 
