@@ -33,7 +33,7 @@ from partstream.protocols.anthropic_messages.models import (
 )
 from partstream.protocols.anthropic_messages.provider_state import is_thinking
 from partstream.protocols.protocol import CountEndpoint, KeyKind, bearer, count_of_fields, key_in_header
-from partstream.protocols.read_response import identifier, mapping, objects
+from partstream.protocols.read_response import identifier, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -72,7 +72,6 @@ _LADDER: Final = (NO_EFFORT, "minimal", "low", "medium", "high", "xhigh", "max")
 _BUDGETS: Final = {"minimal": 1024, "low": 4096, "medium": 10_000, "high": 16_000, "xhigh": 24_000, "max": 32_000}
 _USUAL_BUDGET: Final = _BUDGETS["high"]
 """The tokens of thinking for each effort, for models without one; no effort means `high`."""
-
 SAMPLING: Final = ("temperature", "top_p", "top_k")
 _LEAST_TOP_P: Final = 0.95
 """The least `top_p` beside thinking (docs/wires/anthropic-messages.md#thinking-by-model)."""
@@ -181,7 +180,7 @@ def _effort(choice: ThinkingChoice, form: ThinkingAs | None) -> str | None:
 
 def asks_to_think(body: Mapping[str, Any]) -> bool:
     """Whether a body asks the model to think, in any form."""
-    return mapping(body, "thinking").get("type") in {"adaptive", "enabled"}
+    return _inner(body, "thinking").get("type") in {"adaptive", "enabled"}
 
 
 def without_refused_sampling(body: Mapping[str, Any], abilities: Abilities) -> dict[str, Any]:
@@ -242,6 +241,10 @@ def _tokens(number: int) -> Wire:
     return {"type": "input_tokens", "value": number}
 
 
+def _inner(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return value if isinstance(value := body.get(name), dict) else {}
+
+
 def without_thinking_edits(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """The body without the edits that only a model that thinks has a use for."""
     management = body.get("context_management")
@@ -258,11 +261,12 @@ BETA_HEADER: Final = "anthropic-beta"
 
 
 def _edits(body: Mapping[str, Any]) -> list[Any]:
-    return [edit.get("type") for edit in objects(body.get("context_management"), "edits")]
+    edits = _inner(body, "context_management").get("edits")
+    return [edit.get("type") for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
 
 
 def _interleaves(body: Mapping[str, Any]) -> bool:
-    has_budget = mapping(body, "thinking").get("type") == "enabled" and bool(body.get("tools"))
+    has_budget = _inner(body, "thinking").get("type") == "enabled" and bool(body.get("tools"))
     return has_budget and abilities_of(str(body.get("model", "")), UNKNOWN_CAPABILITIES).interleaves_by_beta
 
 
@@ -273,7 +277,7 @@ FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
     "compact-2026-01-12": lambda body: COMPACT in _edits(body),
     "interleaved-thinking-2025-05-14": _interleaves,
     "fast-mode-2026-02-01": lambda body: "speed" in body,
-    "task-budgets-2026-03-13": lambda body: "task_budget" in mapping(body, "output_config"),
+    "task-budgets-2026-03-13": lambda body: "task_budget" in _inner(body, "output_config"),
     "fallback-credit-2026-07-01": lambda body: "fallback_credit_token" in body,
     "server-side-fallback-2026-07-01": lambda body: "fallbacks" in body,
     "cache-diagnosis-2026-04-07": lambda body: "diagnostics" in body,
@@ -299,7 +303,6 @@ def named(value: str) -> list[str]:
 # ---- Platforms ----
 
 PATH: Final = "/messages"
-
 _IN_BODY: Final = "anthropic_version"
 
 
@@ -327,7 +330,6 @@ def on_platform(request: WireRequest, platform: Platform) -> WireRequest:
 # ---- Counts, paused responses, limits ----
 
 COUNT_PATH: Final = "/messages/count_tokens"
-
 COUNT: Final = CountEndpoint(
     count_of_fields(
         COUNT_PATH,
@@ -355,11 +357,9 @@ def resume(request: WireRequest, paused: Mapping[str, Any]) -> WireRequest:
     return replace(request, body=body)
 
 
-UNKNOWN_MODEL_TOKENS: Final = 4096
-"""What every model can answer."""
+UNKNOWN_MODEL_TOKENS: Final = 4096  # what every model can answer
 LEAST_TOKENS: Final = 1024
 """The fewest tokens that are asked for: a prompt that leaves less is for the server to refuse."""
-
 _MOST_ASSUMED: Final = 32_000
 _MARGIN: Final = 1.1
 """A prompt is estimated before it is sent, and may have more tokens than that."""
