@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from importlib.abc import Loader
     from types import ModuleType
 
 MOVED: Final[Mapping[str, str]] = {
@@ -72,13 +72,17 @@ def renamed(module_name: str, name: str) -> Any:
     return getattr(module, RENAMED[name])
 
 
-class MovedFinder(MetaPathFinder, Loader):
+class MovedFinder:
     """Finds modules by their old names; the last of `sys.meta_path`."""
 
     @classmethod
     def find_spec(cls, name: str, _path: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
         """How to load a module of an old name; None for every other name."""
-        return ModuleSpec(name, cls(), is_package=True) if name.removeprefix("partstream.") in MOVED else None
+        return (
+            ModuleSpec(name, cast("Loader", cls()), is_package=True)
+            if name.removeprefix("partstream.") in MOVED
+            else None
+        )
 
     def create_module(self, _spec: ModuleSpec) -> None:
         """The import system makes the module."""
