@@ -194,7 +194,7 @@ Keys are in no log, error, cache or command line.
 Servers of one protocol refuse different fields of it. A request that is refused with HTTP 400 or 422 for an optional
 field is sent once more without it, or with what the server knows in its place (`max_completion_tokens` for
 `max_tokens`, the `tool_choice` `auto`, the reasoning effort `none` beside tools), only before the first part of the
-answer. The field is left out for that model from then on, for a week at the most. The log says what was left out and
+answer. The field is left out for that model from then on, for a week at most. The log says what was left out and
 why: as a warning where a person had set it, or where another value took its place.
 
 A server that is busy (408, 409, 429, 5xx; also said in the first event of a stream) is asked again as `retry` says,
@@ -254,7 +254,7 @@ They are no settings of an upstream. Those of one command's options, such as `PA
 
 """
 _VARIABLES: Final = (
-    (FILE_VARIABLE, f"The file that is read in the place of the user's `{FILE_NAME}`"),
+    (FILE_VARIABLE, f"The file that is read instead of the user's `{FILE_NAME}`"),
     (DATA.variable, "The folder for usage, recordings and tokens of servers ([where it is](install.md#removing-it))"),
     (CACHE.variable, "The folder for lists of models and files of answers (the same)"),
     (TOKEN_VARIABLE, "The token of `partstream serve`, for `partstream connect` too ([more](serving.md#the-token))"),

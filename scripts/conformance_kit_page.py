@@ -79,7 +79,7 @@ The function is named behind the file, `my_provider.py:make`, unless it is calle
 `serve` call no such function: for them the file holds a provider beside it.
 
 `--protocol` says which protocol the target asks its upstream in. A command gets the base URL in the environment
-variable `PARTSTREAM_CONFORMANCE_UPSTREAM`, and in the place of `{upstream}`.
+variable `PARTSTREAM_CONFORMANCE_UPSTREAM`, and instead of `{upstream}`.
 
 A target with a **script** of its own gets a `partstream.devtools.conformance.Script`; `script.answer_to(messages)` is
 the answer that its model is to give, as blocks, as parts (`.parts(messages)`), and with its end (`.finish()`).

@@ -63,7 +63,7 @@ def _rows() -> list[Setting]:
 
 
 def _keyed(schema: Mapping[str, Any], place: str, keys: dict[str, str]) -> dict[str, Any]:
-    """A schema with keys in the place of its texts.
+    """A schema with keys instead of its texts.
 
     Args:
         schema: The schema, or a part of it.

@@ -39,7 +39,7 @@ export type SecretRow =
   | { readonly secrecy: Secrecy }
   | {
       readonly nesting: Nesting;
-      /** Whether a string may stand in the place of an object, as a model's id does. */
+      /** Whether a string may stand instead of an object, as a model's id does. */
       readonly isShort: boolean;
       readonly rows: Readonly<Record<string, SecretRow>>;
     };
@@ -53,7 +53,7 @@ export const SHORTEST_KEY = %d;
 /** What is no key there. */
 export const PLAIN_WORD = /^(?:%s)$/;
 
-/** What a key that stands in the place of a name looks like. */
+/** What a key that stands instead of a name looks like. */
 export const KEY_IN_A_NAME =
   /%s/;
 

@@ -1,4 +1,4 @@
-"""The manifest of the extension as VS Code has it: with the texts of `package.nls.json` in the place of their keys."""
+"""The manifest of the extension as VS Code has it: with the texts of `package.nls.json` instead of their keys."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ while True:
 
 
 class Program(Agent):
-    """A small agent of our own in the place of one that has to be installed."""
+    """A small agent of our own instead of one that has to be installed."""
 
     __slots__ = ()
 

@@ -51,7 +51,7 @@ class _Body(AnswerBody):
 
 
 class _Http:
-    """In the place of the connections to an upstream."""
+    """Instead of the connections to an upstream."""
 
     base_path = "/v1"
 

@@ -12,7 +12,7 @@ export type SecretRow =
   | { readonly secrecy: Secrecy }
   | {
       readonly nesting: Nesting;
-      /** Whether a string may stand in the place of an object, as a model's id does. */
+      /** Whether a string may stand instead of an object, as a model's id does. */
       readonly isShort: boolean;
       readonly rows: Readonly<Record<string, SecretRow>>;
     };
@@ -26,7 +26,7 @@ export const SHORTEST_KEY = 8;
 /** What is no key there. */
 export const PLAIN_WORD = /^(?:[a-z]{1,12})$/;
 
-/** What a key that stands in the place of a name looks like. */
+/** What a key that stands instead of a name looks like. */
 export const KEY_IN_A_NAME =
   /(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|^(?:sk|pk|rk|gsk|xai|vck|psk|psj)[-_]/;
 

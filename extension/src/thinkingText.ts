@@ -22,7 +22,7 @@ export class ThinkingText {
 
   constructor(private readonly fallback: ThinkingFallback) {}
 
-  /** The parts to show in the place of one part. */
+  /** The parts to show instead of one part. */
   shown(part: ResponsePart): ResponsePart[] {
     if (part.type === "thinking") return this.fallback === "text" && part.value !== "" ? [this.#quote(part)] : [];
     if (part.type === "text") {

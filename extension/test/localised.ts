@@ -12,7 +12,7 @@ export function keysIn(part: unknown): string[] {
   return typeof part === "object" && part !== null ? Object.values(part).flatMap(keysIn) : [];
 }
 
-/** A part of the manifest with its texts in the place of their keys. */
+/** A part of the manifest with its texts instead of their keys. */
 export function localised(part: unknown, texts: Readonly<Record<string, string>>): unknown {
   if (typeof part === "string") return texts[KEY.exec(part)?.[1] ?? ""] ?? part;
   if (Array.isArray(part)) return part.map((item) => localised(item, texts));

@@ -143,7 +143,7 @@ test("a key is hidden in every form in which a server repeats it", () => {
   }
 });
 
-test("a key that stands in the place of a name is hidden, and names are not", () => {
+test("a key that stands instead of a name is hidden, and names are not", () => {
   const redactor = new Redactor();
   redactor.rememberConfiguration({
     headers: { "sk-proj-4f1d0c9ba37e": "x", "x-team-of-2026": "y" },

@@ -192,7 +192,7 @@ def test_an_address_is_taken_as_people_type_it(home: Home, typed: str, meant: st
 
 
 REFUSED = {
-    "a key in the place of a variable": (
+    "a key instead of a variable": (
         ("http://127.0.0.1:9/v1", "--key-from", KEY),
         "the name of an environment variable",
     ),
@@ -203,9 +203,9 @@ REFUSED = {
     "an address of no use": (("ftp://h/v1",), "expected an http or https URL"),
     "a key in an address": ((f"https://h.example/v1?api_key={KEY}",), "the key is given by --key-from"),
     "a key as the query of an address": ((f"https://h.example/v1?{KEY}",), "the key is given by --key-from"),
-    "a key in the place of a server": ((KEY,), "an address begins with https://"),
-    "a key with dots in the place of a server": ((f"{KEY}.{KEY}.abc",), "there is no preset '***'"),
-    "a key in the place of a profile": (("http://127.0.0.1:9/v1", "--key-from", "none", "--profile", KEY), "letters"),
+    "a key instead of a server": ((KEY,), "an address begins with https://"),
+    "a key with dots instead of a server": ((f"{KEY}.{KEY}.abc",), "there is no preset '***'"),
+    "a key instead of a profile": (("http://127.0.0.1:9/v1", "--key-from", "none", "--profile", KEY), "letters"),
     "two addresses": (("http://a/v1", "--base-url", "http://b/v1"), "expected one of them"),
     "two keys": (("http://127.0.0.1:9/v1", "--key-from", "MY_KEY", "--keyring", "a/b"), "expected one of them"),
     "no entry of a keyring": (("http://127.0.0.1:9/v1", "--keyring", "a"), "an entry such as service/user"),

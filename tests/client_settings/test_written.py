@@ -160,7 +160,7 @@ def test_a_file_of_no_use_is_named_and_neither_it_nor_the_record_is_touched(home
 
 @POSIX
 def test_a_folder_that_cannot_be_written_leaves_no_record(home: Home, tmp_path: Path):
-    (tmp_path / "closed").write_text("a file in the place of a folder")
+    (tmp_path / "closed").write_text("a file instead of a folder")
     home.file = tmp_path / "closed" / "settings.json"
     with pytest.raises(OSError, match="closed"):
         home.write()

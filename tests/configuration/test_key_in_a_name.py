@@ -1,4 +1,4 @@
-"""A key that stands in the place of a name, or in a query without a name, is shown nowhere."""
+"""A key that stands instead of a name, or in a query without a name, is shown nowhere."""
 
 import asyncio
 import json

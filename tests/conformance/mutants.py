@@ -34,7 +34,7 @@ def mutant(promise: str) -> Callable[[type[ReferenceProvider]], type[ReferencePr
 
 
 class _Changing:
-    """A progress that has another part, or more parts, in the place of each one."""
+    """A progress that has another part, or more parts, instead of each one."""
 
     def __init__(self, progress, change):
         self._progress = progress
@@ -371,7 +371,7 @@ class OffersNoTools(_Asking):
 
 @sandwiched("request.images-arrive")
 class SendsNoImages(_Asking):
-    """Sends a text in the place of an image."""
+    """Sends a text instead of an image."""
 
     def changed(self, part):
         return TextPart("[image]") if isinstance(part, DataPart) else part

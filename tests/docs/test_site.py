@@ -24,7 +24,7 @@ DOCS = PROJECT / "docs"
 REFERENCE = (DOCS / "reference/python.md").read_text(encoding="utf-8")
 HOME = (DOCS / "index.md").read_text(encoding="utf-8")
 BUILD_SECONDS = 540
-"""How long building may take at the most; on two processors with nothing else to do, it takes a quarter of a minute."""
+"""How long building may take at most; on two processors with nothing else to do, it takes a quarter of a minute."""
 LOADING = {
     ("script", "src"),
     ("img", "src"),

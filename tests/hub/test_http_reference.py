@@ -25,7 +25,7 @@ OTHER_METHOD = 405
 
 
 def _rows(text: str) -> Iterator[tuple[str, str]]:
-    """The methods and paths of the tables of a text, each with ids in the place of what is named."""
+    """The methods and paths of the tables of a text, each with ids instead of what is named."""
     for method, paths in re.findall(r"^\| ([A-Z]+) \| (`/.+?) \|", text, re.MULTILINE):
         for path in re.findall(r"`([^`]+)`", paths):
             yield method, path.replace("{model}", "m").replace("{id}", "resp_1")

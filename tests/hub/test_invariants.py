@@ -128,7 +128,7 @@ def test_the_check_and_the_triggers_see_what_breaks_them(hub_database: HubDataba
     hub_database.engine().run(lambda work: work.run("UPDATE hub_windows SET spent = 900, leased = 200"))
     assert [str(one) for one in store.check()] == [
         f"team/core/tokens/total, window {window}: got 200 leased, expected the sum of the leases, 0",
-        f"team/core/tokens/total, window {window}: got 900 spent and 200 leased, expected 1,000 at the most",
+        f"team/core/tokens/total, window {window}: got 900 spent and 200 leased, expected 1,000 at most",
         (
             f"team/core/tokens/total, window {window}: got 900 spent and 0 overrun,"
             " expected the charges of the ledger, 0, and what is forfeited, 0"

@@ -72,7 +72,7 @@ def test_the_server_sees_that_the_client_has_left_before_it_says_the_next_word()
     async def check(upstream, proxy, watching):
         got = await receive(f"{proxy.base_url}/responses", json=body("Hi pace:20000"), most=10)
         assert got.body
-        # In five seconds at the most: the next event is due in twenty.
+        # In five seconds at most: the next event is due in twenty.
         ended = await upstream.wait_for_end()
         assert ended.delivery.outcome is Outcome.CLIENT_CLOSED
         seen = await watching.ended()

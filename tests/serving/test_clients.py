@@ -101,7 +101,7 @@ _UUID, _OPENCODE_SESSION = "00000000-0000-4000-8000-000000000001", "ses_00000000
 def test_the_first_request_of_a_coding_agent_names_its_client_and_session(
     recorded: str, name: str, version: str, session: str | None, kind: AnswerKind
 ) -> None:
-    # The recordings have lengths in the place of prompts; this one begins with these words.
+    # The recordings have lengths instead of prompts; this one begins with these words.
     text = (RECORDED / f"{recorded}.json").read_text(encoding="utf-8")
     request = json.loads(
         text.replace("(2096 characters)", "You are a title generator. You output ONLY a thread title.")

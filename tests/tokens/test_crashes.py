@@ -126,7 +126,7 @@ def test_a_disk_that_is_really_full_is_no_error_and_what_was_written_is_there(tm
 def test_once_there_is_space_again_what_was_kept_in_memory_is_written(tmp_path: Path):
     """A folder in the way of SQLite's log stands for the disk: it cannot be written, then it can."""
     file = LedgerFile(tmp_path / "missing" / LEDGER_NAME)
-    (tmp_path / "missing").write_text("a file in the place of the folder")
+    (tmp_path / "missing").write_text("a file instead of the folder")
     keep = "INSERT INTO limits (upstream, model, tokens) VALUES (?, ?, ?)"
     assert not file.write([(keep, [("u", "m", 1)])])
     (tmp_path / "missing").unlink()

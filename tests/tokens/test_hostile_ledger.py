@@ -267,7 +267,7 @@ def test_a_relative_folder_holds_a_ledger(tmp_path: Path, monkeypatch: pytest.Mo
 # ---- other people's SQL ----
 
 SQL = {
-    "a view in the place of a table": ("DROP TABLE usage", "CREATE VIEW usage AS SELECT 1 AS time"),
+    "a view instead of a table": ("DROP TABLE usage", "CREATE VIEW usage AS SELECT 1 AS time"),
     "a trigger that refuses rows": (
         "CREATE TRIGGER no BEFORE INSERT ON usage BEGIN SELECT RAISE(ABORT, 'no'); END",
     ),

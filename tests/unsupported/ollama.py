@@ -158,9 +158,7 @@ def _schemas(asked: InboundRequest) -> InboundRequest:
 _REQUEST: Final = (
     *PREPARED,
     FAILED_RESULTS,
-    RequestFeature(
-        "files", "Of files, images stay; words stand in the place of others.", each_part_of_a_request(_in_words)
-    ),
+    RequestFeature("files", "Of files, images stay; words stand instead of others.", each_part_of_a_request(_in_words)),
     PICTURES,
     RequestFeature(
         "texts-of-users",

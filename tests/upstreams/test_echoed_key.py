@@ -127,7 +127,7 @@ CHAT_PLACES: dict[str, Callable[[str], str]] = {
     "a field of an error that nothing reads": lambda key: _events(
         f'{{"error":{{"message":"no","code":"tool_use_failed","failed_generation":"{key}"}}}}'
     ),
-    "a document in the place of a stream": lambda key: _document(
+    "a document instead of a stream": lambda key: _document(
         200, f'{{"base_resp":{{"status_code":1004,"status_msg":"{key}"}}}}'
     ),
 }

@@ -216,7 +216,7 @@ VERSIONS = [({}, "2023-06-01"), ({"Anthropic-Version": "2099-01-01"}, "2099-01-0
 @pytest.mark.parametrize(("headers", "version"), VERSIONS)
 def test_a_known_server_gets_the_headers_that_it_needs_unless_somebody_sets_them(headers: dict[str, str], version: str):
     async def test() -> None:
-        async with server_of(document(200, b"{}")) as (proxy, requests):  # a proxy is asked in the place of hosts
+        async with server_of(document(200, b"{}")) as (proxy, requests):  # a proxy is asked instead of hosts
             for host in ("api.anthropic.com", "api.example.com"):
                 gateway = configuration(
                     f"http://{host}/v1",

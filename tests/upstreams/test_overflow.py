@@ -55,7 +55,7 @@ def test_the_limit_is_learned_and_the_host_is_told_once_that_the_models_changed(
             assert len(changes) == 1
             assert await _limit(provider) == 600
             (model,) = await provider.provide_language_model_chat_information(True, CancellationTokenSource().token)
-            assert "600 tokens at the most" in model.tooltip
+            assert "600 tokens at most" in model.tooltip
             assert (await ask(provider, "go on")).text == HELLO
 
     run(check())

@@ -270,7 +270,7 @@ EDITS: dict[str, Any] = {
     "a call that the answer did not hold": lambda history: [
         *history[:2], assistant([*history[2].content, called("gw-c9")]), user([gave("gw-c9")]), history[3]
     ],
-    "a summary in the place of the beginning": lambda history: [user("They greeted."), *history[2:]],
+    "a summary instead of the beginning": lambda history: [user("They greeted."), *history[2:]],
     "a message that was taken out": lambda history: [history[0], *history[2:]],
     "a marker of another provider": lambda history: [
         *history[:2], assistant([DataPart(b"text\\resp_1", "stateful_marker"), TextPart("Ho")]), history[3]

@@ -11,7 +11,7 @@ response: only the next request of the same conversation goes on with it.
 
 The digest is one of words, because Copilot puts context of its own around a person's words and renders it anew in every
 turn: of messages of the user only the words and the results of tools count; of responses the calls and the text,
-without white space and without the descriptions that hosts put in the place of files
+without white space and without the descriptions that hosts put instead of files
 (:mod:`partstream.vscode.hosted_answer`).
 """
 

@@ -52,7 +52,7 @@ _STYLES: Final = {CheckStatus.FINE: "green", CheckStatus.WARNING: "yellow", Chec
 @server_options
 @click.option("--model", "model_id", metavar="M", help="A model that the server or the provider should list.")
 @click.option(
-    "--ask", "asks", is_flag=True, help=f"Also ask the model for {MOST_TOKENS} tokens at the most, which may cost."
+    "--ask", "asks", is_flag=True, help=f"Also ask the model for {MOST_TOKENS} tokens at most, which may cost."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def command(*, provider_source: str | None, model_id: str | None, asks: bool, as_json: bool, **options: Any) -> None:

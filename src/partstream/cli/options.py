@@ -200,7 +200,7 @@ def header_of(pair: str) -> tuple[str, str]:
 
 
 def check_variable(option: str, variable: str, expected: str) -> str:
-    """The value of an environment variable that an option names; a key in the place of the name is not repeated.
+    """The value of an environment variable that an option names; a key instead of the name is not repeated.
 
     Raises:
         UsageError: It has no value.

@@ -189,7 +189,7 @@ class Redactor:
         return data if redacted is text else redacted.encode(errors="surrogateescape")
 
     def mask_bytes(self, data: bytes, mask: bytes = b"R") -> bytes:
-        """The bytes with a mask (one byte) in the place of each byte of a secret: no length and no place changes."""
+        """The bytes with a mask (one byte) instead of each byte of a secret: no length and no place changes."""
         if not self._secrets:
             return data
         text = data.decode(errors="surrogateescape")

@@ -55,7 +55,7 @@ class FileForm(Protocol):
 
 
 class Splice(NamedTuple):
-    """A piece of a text in the place of another.
+    """A piece of a text instead of another.
 
     Attributes:
         start: Where it begins, in characters.

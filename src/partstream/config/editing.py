@@ -57,7 +57,7 @@ def profile_table(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def with_profile(path: Path, text: str, name: str, settings: Mapping[str, Any]) -> str:
-    """The text of the file with a profile, in the place of one that has the same name.
+    """The text of the file with a profile, instead of one that has the same name.
 
     Args:
         path: The file, for errors.
@@ -167,7 +167,7 @@ def _holds(text: str, wanted: Mapping[str, Any]) -> bool:
 
 
 def _with_table(text: str, table: str, old: range | None) -> Iterator[str]:
-    """The text with a table: in the place of the lines of an old one, or at the end."""
+    """The text with a table: instead of the lines of an old one, or at the end."""
     newline = _newline(text)
     table = table.replace("\n", newline)
     if old is not None:
@@ -197,7 +197,7 @@ def _table_lines(text: str, name: str) -> range | None:
 
 
 def _with_line(text: str, line: str) -> Iterator[str]:
-    """The text with a line of its head: in the place of the old one, before the first table, at the beginning."""
+    """The text with a line of its head: instead of the old one, before the first table, at the beginning."""
     newline = _newline(text)
     lines = text.splitlines(keepends=True)
     old = _default_line(lines)

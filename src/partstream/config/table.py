@@ -165,7 +165,7 @@ _KEY: Final = "apiKey"
 _PROVIDER: Final = Setting(
     "provider",
     TEXT,
-    "A Python provider of your own that answers for this group in the place of a server: `path/to/file.py` or "
+    "A Python provider of your own that answers for this group instead of a server: `path/to/file.py` or "
     "`module:attribute`",
     places=frozenset({SettingSource.GROUP}),
     dialog=Dialog("Provider file", hint="The key baseUrl is the empty string then."),

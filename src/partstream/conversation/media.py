@@ -17,8 +17,6 @@ from partstream.codec.text import bare_media_type
 if TYPE_CHECKING:
     from partstream.lm.parts import DataPart
 
-__all__ = ["URI_LIST", "Media", "MediaKind", "data_url", "extension_of", "file_name", "read_media", "sniff"]
-
 
 class MediaKind(StrEnum):
     """The kind of input that a model accepts."""

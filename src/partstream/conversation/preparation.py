@@ -203,7 +203,7 @@ class ContextEdit(StrEnum):
     CLEAR_TOOL_RESULTS = "clear-tool-results"
     """It takes out old results of tools."""
     SUMMARIZE = "summarize"
-    """It puts a summary in the place of the conversation."""
+    """It puts a summary instead of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)

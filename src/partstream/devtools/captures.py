@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Say: TypeAlias = "Callable[[str, str], object]"
 
 KEPT: Final = ""
-"""In the place of a file: the recording goes to the folder of recordings."""
+"""Instead of a file: the recording goes to the folder of recordings."""
 
 _SOURCE: Final = "chat"
 _STYLE: Final = "dim"

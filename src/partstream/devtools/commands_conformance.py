@@ -140,7 +140,7 @@ _CONFORMANCE_REPORTS_OPTIONS: Final = (
         "--fuzz",
         type=click.FloatRange(0, min_open=True),
         metavar="SECONDS",
-        help="Generate conversations too, for so long at the most. Needs the extra `conformance`.",
+        help="Generate conversations too, for so long at most. Needs the extra `conformance`.",
     ),
     click.option(
         "--seed",

@@ -69,7 +69,7 @@ class KeptFolder:
         """
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self.path.is_symlink():
-            raise NotADirectoryError(0, "a link stands in the place of the folder")
+            raise NotADirectoryError(0, "a link stands instead of the folder")
         self.path.chmod(0o700)
         handle, written = tempfile.mkstemp(dir=self.path, prefix="new-")
         path = self.path / name

@@ -29,7 +29,7 @@ HIDDEN: Final = "***"
 KEY_IN_A_NAME: Final = re.compile(
     r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|^(?:sk|pk|rk|gsk|xai|vck|psk|psj)[-_]"
 )
-"""The look of a key in the place of a name: a long word with a digit, or an issuer's first letters."""
+"""The look of a key instead of a name: a long word with a digit, or an issuer's first letters."""
 
 
 class ConfigurationError(CallerError):
@@ -143,7 +143,7 @@ class MisplacedSettingError(ConfigurationError):
 
 
 def shown_name(name: str) -> str:
-    """A name from settings, its first 40 characters; hidden where it may be a key in the place of a name."""
+    """A name from settings, its first 40 characters; hidden where it may be a key instead of a name."""
     return HIDDEN if KEY_IN_A_NAME.search(name) else name[:_LONGEST_NAME]
 
 

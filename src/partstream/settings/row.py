@@ -324,7 +324,7 @@ def hidden_url(url: str) -> str:
 
 
 def shown_variable(name: str) -> str:
-    """The name of an environment variable; hidden where it may be a key in the place of the name."""
+    """The name of an environment variable; hidden where it may be a key instead of the name."""
     is_name = _VARIABLE.fullmatch(name) and len(name) <= _LONGEST_VARIABLE
     return name if is_name and ("_" in name or len(name) <= _LONGEST_WORD) else HIDDEN
 

@@ -304,7 +304,7 @@ class Ledger:
             self._worker.keep_counts(scope, {digest: row})
 
     def take_samples(self, family: str, samples: Sequence[Sample]) -> None:
-        """Puts the samples that all ledgers share in the place of the own ones, so that all have the same order."""
+        """Puts the samples that all ledgers share instead of the own ones, so that all have the same order."""
         newest = tuple(samples[-WINDOW:])
         if self._samples.get(family) != newest:
             self._samples[family] = newest

@@ -147,7 +147,7 @@ class Timeouts:
 
 
 _RETRY_ROWS: Final = (
-    Setting("attempts", whole(), "How often a request is sent at the most", 3),
+    Setting("attempts", whole(), "How often a request is sent at most", 3),
     Setting("firstWait", SECONDS, "The most to wait before the second attempt; doubled for each further one", 0.5),
     Setting("longestWait", SECONDS, "The most to wait at all; a server that asks for more is not asked again", 30),
 )
@@ -664,7 +664,7 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
             Setting(
                 "modelRequests",
                 BODY,
-                "The same for single models, by id, in the place of `request`",
+                "The same for single models, by id, instead of `request`",
                 contents=replace(request, nesting=Nesting.BY_NAME),
                 dialog=Dialog("Requests of single models"),
             ),
@@ -731,7 +731,7 @@ class GatewayConfiguration(NotPickled):
         timeouts: How long to wait.
         retry: When to send again.
         request: How requests are written.
-        model_requests: The same for single models, by id, in the place of `request`.
+        model_requests: The same for single models, by id, instead of `request`.
         max_output_tokens: The most tokens of an answer, sent with every request but those to models for which
             `selection` says another number; None for what the server allows.
         fallbacks: By a model's id, the models that are asked in its place when it cannot answer, in this order.

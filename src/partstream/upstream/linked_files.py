@@ -61,7 +61,7 @@ class _Target:
     """An address that may be requested.
 
     Attributes:
-        url: The URL to ask: with the checked IP address in the place of the name, so that the name cannot mean another
+        url: The URL to ask: with the checked IP address instead of the name, so that the name cannot mean another
             one a moment later; with the name where a proxy looks it up.
         host: The `Host` header.
         name: The name that the certificate has to hold.

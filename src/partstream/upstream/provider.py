@@ -632,7 +632,7 @@ def with_learned_limits(
     for model in models:
         limit = learned.get(model.id)
         if limit is not None and limit < model.max_input_tokens:
-            told = f"Input: {limit:,} tokens at the most, as the server said when it refused more"
+            told = f"Input: {limit:,} tokens at most, as the server said when it refused more"
             tooltip = "\n".join(filter(None, (model.tooltip, told)))
             model = replace(model, max_input_tokens=limit, tooltip=tooltip)  # noqa: PLW2901 - the same model
         limited.append(model)

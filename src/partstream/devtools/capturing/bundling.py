@@ -240,7 +240,7 @@ class KeptRecordings:
 
     Args:
         folder: The folder; None for that in the user's data folder.
-        limits: What it holds at the most: 30 days and 200 MB.
+        limits: What it holds at most: 30 days and 200 MB.
         clock: Returns the seconds since 1970.
     """
 

@@ -32,7 +32,7 @@ _UNKNOWN: Final = 64 * 1024
 """What a part of another class may take."""
 
 PART: Final = -1
-"""In the place of an exchange's index: the entry is a part that the host got."""
+"""Instead of an exchange's index: the entry is a part that the host got."""
 
 Entry: TypeAlias = "tuple[int, int, bytes | ResponsePart]"
 """One thing that went by: the index of its exchange or :data:`PART`, when, in nanoseconds of the clock, and the bytes

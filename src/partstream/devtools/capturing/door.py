@@ -54,7 +54,7 @@ _LONGEST_PATH: Final = 100
 _SHORTEST_PAUSE: Final = 0.1
 """Seconds between two looks of a follower at the same answer."""
 _PAUSE_FACTOR: Final = 10.0
-"""A look is followed by a pause so many times as long: whoever follows takes a tenth of a processor at the most."""
+"""A look is followed by a pause so many times as long: whoever follows takes a tenth of a processor at most."""
 
 
 def doors_folder() -> Path:
@@ -95,7 +95,7 @@ class CaptureSocket:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._folder.is_symlink():
-                raise NotADirectoryError(0, "a link stands in the place of the folder of sockets")
+                raise NotADirectoryError(0, "a link stands instead of the folder of sockets")
             self._folder.chmod(0o700)
             self._server = await asyncio.start_unix_server(self._welcome, self._path, limit=_LONGEST_QUESTION)
             self._path.chmod(0o600)

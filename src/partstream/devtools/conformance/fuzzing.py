@@ -283,7 +283,7 @@ def failure_json(tested: Tested, failure: Failure) -> dict[str, Any]:
 
 
 def write_failure(folder: Path, tested: Tested, failure: Failure, redactor: Redactor) -> Path:
-    """Keeps a failure in `folder`, in the place of an older one of the same promise.
+    """Keeps a failure in `folder`, instead of an older one of the same promise.
 
     Raises:
         OSError: The file cannot be written.

@@ -401,7 +401,7 @@ class Recordings:
     Args:
         file: Where the recording goes; further files have a number before the ending.
         on_failure: Called when a file cannot be written; what goes by is forwarded still.
-        most_bytes: How many bytes a file holds at the most, about.
+        most_bytes: How many bytes a file holds at most, about.
         most_exchanges: The same for its exchanges.
 
     Attributes:

@@ -462,7 +462,7 @@ class RecordingProxy:
 
     @property
     def base_url(self) -> str:
-        """What stands in the place of the server's base URL: the same path on this machine."""
+        """What stands instead of the server's base URL: the same path on this machine."""
         return f"http://127.0.0.1:{self.port}{urlsplit(self._configuration.base_url).path.rstrip('/')}"
 
     @property

@@ -244,7 +244,7 @@ class RecordingSession:
 
     @property
     def base_url(self) -> str:
-        """What stands in the place of the server's base URL."""
+        """What stands instead of the server's base URL."""
         return self._proxy.base_url
 
     @property

@@ -760,7 +760,7 @@ def _of_windows(work: Transaction) -> Iterator[BrokenInvariant]:
         if leased != amount:
             yield BrokenInvariant(where, f"{leased:,} leased", f"the sum of the leases, {amount:,}")
         if spent + leased > highest_limit:
-            yield BrokenInvariant(where, f"{spent:,} spent and {leased:,} leased", f"{highest_limit:,} at the most")
+            yield BrokenInvariant(where, f"{spent:,} spent and {leased:,} leased", f"{highest_limit:,} at most")
         if spent + overrun != taken + forfeited:
             yield BrokenInvariant(
                 where,

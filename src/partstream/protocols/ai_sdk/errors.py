@@ -325,7 +325,7 @@ def _first(layers: list[Chunk], name: str) -> str | None:
 
 
 def _first_text(value: Any, depth: int = _DEPTH) -> str | None:
-    """The first plain string in the place of an error: `"…"`, `{"error": "…"}`, `{"cause": "…"}`; of a list, all."""
+    """The first plain string instead of an error: `"…"`, `{"error": "…"}`, `{"cause": "…"}`; of a list, all."""
     value = _as_json(value)
     if isinstance(value, str):
         return value.strip() or None

@@ -519,7 +519,7 @@ OWN_SETTINGS: Final = OwnSettings(
         Setting(
             "summarizeAt",
             whole(LEAST_SUMMARY),
-            "The tokens of a prompt from which on the server puts a summary in the place of the conversation",
+            "The tokens of a prompt from which on the server puts a summary instead of the conversation",
             otherwise="never",
         ),
         Setting(

@@ -1,10 +1,10 @@
 "use strict";
 /**
- * Puts the content of a newer page in the place of what is shown. The document stays, and with it the scroll position,
+ * Puts the content of a newer page instead of what is shown. The document stays, and with it the scroll position,
  * the focus and what is unfolded. What comes is a page of ours, in which every text is escaped; a document that is made
  * this way runs no script.
  * @param {string} html The newer page, or its `main` alone.
- * @returns {boolean} Whether there was something to put in the place of something.
+ * @returns {boolean} Whether there was something to put instead of something.
  */
 function showNewer(html) {
   const shown = document.querySelector("main");
