@@ -204,11 +204,11 @@ def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
     "modules": 351,
-    "lines": 141_900,
-    "functions per 1,000 lines": 64.4,
+    "lines": 133_508,
+    "functions per 1,000 lines": 61.3,
     "modules of less than 80 lines": 44,
     "modules with one importer, of their own package": 39,
-    "percent of the lines that stand before a module's first definition": 9.2,
+    "percent of the lines that stand before a module's first definition": 10.3,
     "files of read_stream of a text, Chat Completions": 16,
     "files of write_request of Anthropic Messages, from messages to body": 14,
     "files of a streamed answer of serve, from ASGI scope to provider and back": 25,

@@ -75,7 +75,9 @@ def _imported_by_the_package() -> set[str]:
     return {
         alias.asname or alias.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("partstream")
+        if isinstance(node, ast.ImportFrom)
+        and str(node.module).startswith("partstream")
+        and "_moved" not in str(node.module)
         for alias in node.names
     }
 
