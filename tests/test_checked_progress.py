@@ -156,7 +156,7 @@ def test_a_wait_is_told_to_a_host_that_shows_it_until_the_response_ends():
 @pytest.mark.parametrize("finish", [None, "stop", Finish])
 def test_an_end_of_another_kind_is_an_error_of_the_provider(finish):
     _, progress, _ = checked()
-    with pytest.raises(TypeError, match=r"expected a partstream\.outputs\.Finish"):
+    with pytest.raises(TypeError, match=r"expected a partstream\.lm\.outputs\.Finish"):
         progress.finish(finish)
     assert progress.said_finish is None
 
