@@ -1,6 +1,14 @@
-"""What real servers refuse of a request, and what becomes of the others: scenario, faults and pace of the reply.
+"""Admission to the replay upstream: what real servers refuse of a request, and which reply all other requests get.
 
-A header takes precedence over the last user text, and the last user text over the settings of the upstream.
+A request is refused in the words of the protocol's servers. Otherwise a recording, a scenario, or the program that owns
+the upstream makes the reply, with faults and a pace. A header takes precedence over the last user text, and the last
+user text over the settings of the upstream.
+
+A recording is a stream or exchanges with a server. `.sse` and `.ndjson` files are replayed byte for byte, a `.jsonl`
+file is one event a line, a `.json` file an array of events. A recorded exchange is replayed as the steps of the server
+that sent it: the same bytes in the same writes, at any pace.
+
+The upstream serves every protocol that reads requests and writes responses, including those of installed packages.
 """
 
 from __future__ import annotations
@@ -56,8 +64,7 @@ from partstream.server.requests import Endpoint, endpoints_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from partstream.codec.sse import EventDecoder
-    from partstream.devtools.bundles.exchange import RecordedExchange
+    from partstream.devtools.bundles.exchange import Content, RecordedExchange
     from partstream.devtools.testing.faults import Step
     from partstream.devtools.testing.scripted_model import Outputs
     from partstream.devtools.testing.vendors.vendor import PromptCache
@@ -66,8 +73,7 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
 
 
-# ---- recorded exchange ----
-# A recorded exchange as the steps of the server that sent it: the same bytes in the same writes, at any pace.
+# ---- Recorded exchanges ----
 
 _NANOSECONDS: Final = 1e9
 _OF_THE_CONNECTION: Final = frozenset(
@@ -79,29 +85,8 @@ _OUR_LIMIT: Final = "UpstreamTimeoutError"
 
 
 def steps_of(exchange: RecordedExchange, pace: float) -> tuple[Step, ...]:
-    """The steps of the reply of an exchange.
-
-    Args:
-        exchange: The exchange.
-        pace: How many times as fast as it was recorded; 0 for at once. What has no time is sent at once.
-    """
+    """The steps of the reply of an exchange, `pace` times as fast as it was recorded; 0 and no time mean at once."""
     return tuple(_steps(exchange, pace))
-
-
-def _steps(exchange: RecordedExchange, pace: float) -> Iterator[Step]:
-    start = 0 if exchange.request is None else exchange.request.sent_at or 0
-    head, end = exchange.head, exchange.end
-    if end.how is not HowEnded.NO_RESPONSE:
-        yield from _until(None if head is None else head.at, start, pace)
-        yield Head(200 if head is None else head.status, _headers(exchange))
-    decoder = _decoder_of(exchange)
-    for chunk in exchange.chunks:
-        yield from _until(chunk.at, start, pace)
-        yield Send(chunk.data, whole=0 if decoder is None else len(list(decoder.feed(chunk.data))))
-    if end.error is not None and end.error.type == _OUR_LIMIT:
-        yield Stall()
-    yield from _until(end.at, start, pace)
-    yield _END[end.how]
 
 
 _END: Final = {
@@ -112,13 +97,27 @@ _END: Final = {
 }
 
 
-def _decoder_of(exchange: RecordedExchange) -> EventDecoder | None:
-    """What tells the events of a stream apart, to count them; None for what is no stream of a known protocol."""
-    try:
-        framing = content_of(exchange, "").framing
-    except RecordingError:
-        return None
-    return None if framing is None else framing.make_decoder()
+def _steps(exchange: RecordedExchange, pace: float) -> Iterator[Step]:
+    start = 0 if exchange.request is None else exchange.request.sent_at or 0
+    head, end = exchange.head, exchange.end
+    if end.how is not HowEnded.NO_RESPONSE:
+        yield from _until(None if head is None else head.at, start, pace)
+        headers = tuple(
+            (name, value)
+            for name, value in (() if head is None else head.headers)
+            if name.lower() not in _OF_THE_CONNECTION and _is_sendable(name) and _is_sendable(value)
+        )
+        yield Head(200 if head is None else head.status, headers)
+    content = _content_of(exchange)
+    framing = None if content is None else content.framing  # tells the events of a stream apart, to count them
+    decoder = None if framing is None else framing.make_decoder()
+    for chunk in exchange.chunks:
+        yield from _until(chunk.at, start, pace)
+        yield Send(chunk.data, whole=0 if decoder is None else len(list(decoder.feed(chunk.data))))
+    if end.error is not None and end.error.type == _OUR_LIMIT:
+        yield Stall()
+    yield from _until(end.at, start, pace)
+    yield _END[end.how]
 
 
 def _until(at: int | None, start: int, pace: float) -> Iterator[Step]:
@@ -126,34 +125,16 @@ def _until(at: int | None, start: int, pace: float) -> Iterator[Step]:
         yield Until((at - start) / _NANOSECONDS / pace)
 
 
-def _headers(exchange: RecordedExchange) -> tuple[tuple[str, str], ...]:
-    if exchange.head is None:
-        return ()
-    return tuple(
-        (name, value)
-        for name, value in exchange.head.headers
-        if name.lower() not in _OF_THE_CONNECTION and _is_sendable(name) and _is_sendable(value)
-    )
-
-
 def _is_sendable(text: str) -> bool:
     """Whether HTTP can carry a text: a recording from a stranger may hold anything."""
     return text.isprintable() and text.isascii()
 
 
-# ---- recording ----
-# Reads a recorded stream for replaying it: `.sse` and `.ndjson` files byte for byte, a `.jsonl` file one event a
-# line, a `.json` file as an array of events.
+# ---- Recorded streams ----
 
 
 class NotARecordingError(CallerError):
-    """A file is not a recorded stream.
-
-    Attributes:
-        path: The file.
-        line: The number of the wrong line, from 1; 0 if the error concerns the whole file.
-        expected: The expected content.
-    """
+    """A file is not a recorded stream; `line` counts from 1, and is 0 if the error concerns the whole file."""
 
     def __init__(self, path: Path, line: int, got: str, expected: str) -> None:
         super().__init__(f"{path}{f', line {line}' if line else ''}: got {got}, expected {expected}")
@@ -169,14 +150,8 @@ _AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=[^\r
 def read_recording(path: Path, content: bytes, protocol: Protocol, writes: ResponseWriterSpec) -> tuple[Send, ...]:
     """The recorded events; those of `.jsonl` and `.json` files get the protocol's framing and its mark of the end.
 
-    A piece of the answer is an event from which `protocol` reads a part. A recording of another protocol is replayed
-    too, but has no pieces and therefore no pace.
-
-    Args:
-        path: The file.
-        content: Its bytes.
-        protocol: The protocol of the path that replays the recording.
-        writes: The protocol's corner that writes responses.
+    A piece of the answer is an event from which `protocol`, that of the path that replays the recording, reads a part.
+    A recording of another protocol is replayed too, but has no pieces and therefore no pace.
 
     Raises:
         NotARecordingError: The file has another ending, or a line is not a JSON object.
@@ -213,14 +188,10 @@ def _read_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
     return event
 
 
-# ---- served ----
-# The paths of the replay upstream, each with its protocol, and a scenario as events of a protocol; knows no socket.
-#
-# The upstream serves every protocol that reads requests and writes responses, including those of installed packages.
+# ---- Paths ----
 
 ARGUMENT_SIZE: Final = 7
 """The most characters of a call's arguments in one event, so that most calls take several events."""
-
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = endpoints_of(loadable_protocols()[0].values())
 """All endpoints, by the patterns of their paths."""
@@ -255,12 +226,8 @@ def scenario_events(
 ) -> list[WireEvent]:
     """All events of a scenario's answer to a request, without a server.
 
-    Args:
-        name: A name in :data:`partstream.devtools.testing.scripted_model.SCENARIOS`.
-        body: The JSON object of the request.
-        value: The value of the scenario, such as `500` in `scenario:long=500`.
-        path: The path of a request whose protocol the body and the events are in.
-        headers: The headers of the request, names in lower case.
+    `value` is that of the scenario, such as `500` in `scenario:long=500`; the path says the protocol of the body and of
+    the events; the names of headers are in lower case.
 
     Raises:
         UnknownScenarioError: The scenario or its value is unknown.
@@ -279,7 +246,7 @@ def reply_identity(body: Mapping[str, Any], number: int) -> str:
     return f"{number}-{hashlib.sha256(dumps(body)).hexdigest()}"
 
 
-# ---- admission ----
+# ---- Admission ----
 
 FAULT_HEADER: Final = "x-partstream-fault"
 PACE_HEADER: Final = "x-partstream-pace-ms"
@@ -288,13 +255,9 @@ _MAX_PACE_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class _Recording:
-    """A recorded answer.
+    """A recorded answer: its events as an endpoint sends them, or its steps as they were recorded.
 
-    Attributes:
-        name: What it is called.
-        events: The events in the form in which an endpoint sends them.
-        steps: The reply as it was recorded; None for a stream alone.
-        protocol: The name of the protocol that it is in; None for a stream alone, and where nothing tells.
+    `steps` and `protocol` are None for a stream alone; the protocol is None also where nothing shows it.
     """
 
     name: str
@@ -305,7 +268,7 @@ class _Recording:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """The answer to one request, made by whoever owns the upstream instead of by a scenario of the table.
+    """The answer to one request, made by the owner of the upstream instead of a scenario of the table.
 
     Attributes:
         outputs: The answer: parts, then one `Finish`. Usage, price, signatures and unique call ids are added.
@@ -322,17 +285,9 @@ class ReplayAdmission:
     """Decides on each request to a model; keeps its settings, and of requests only what they write into the cache and
     how many recorded answers they have got.
 
-    Attributes:
-        perform: Makes the answer to each request, which no directive then changes; None to play scenarios.
-
-    Args:
-        scenario: The scenario for requests that name none, as `NAME` or `NAME=VALUE`.
-        replay: A recording that answers every request instead of a scenario: a file, or exchanges. Each request gets
-            the next exchange in its protocol, and all further requests the last; the next of all where none is in it.
-        pace: Seconds between two pieces of the answer, for requests that set no pace.
-        fault: The faults for requests that name none, as `NAME[=VALUE]`, separated by commas.
-        cache: The prompt cache that bills requests; None to bill none.
-        replay_pace: How many times as fast as they were recorded exchanges are replayed; 0 for at once.
+    The arguments are those of :class:`partstream.devtools.testing.ReplayUpstream`, with the prompt cache that bills
+    requests, or None. `perform` makes the answer to each request, which no directive then changes; None plays
+    scenarios.
 
     Raises:
         UnknownScenarioError: The scenario is unknown.
@@ -374,11 +329,6 @@ class ReplayAdmission:
     def admit(self, endpoint: Endpoint, request: WireRequest, asked: InboundRequest) -> None:
         """Refuses a request, or plans its reply.
 
-        Args:
-            endpoint: Where it came.
-            request: The request.
-            asked: The same, as it was understood.
-
         Raises:
             RefusedRequestError: It is refused, in the words of the protocol's servers where they have some.
             InvalidRequestError: A call has no result, a result has no call, or a signature does not fit.
@@ -392,24 +342,26 @@ class ReplayAdmission:
             raise RefusedRequestError(str(error)) from error
 
     def _admit(self, endpoint: Endpoint, request: WireRequest, asked: InboundRequest) -> None:
-        _check(endpoint, request, asked)
+        if not request.body:  # a probe of the endpoint gets no answer of a model
+            raise RefusedRequestError("got an empty request, expected a model and a conversation")
+        vendor = _vendor(endpoint)
+        vendor.refuse(request)
+        check_signed_state(vendor.signed_state(request), asked.model)
+        check_request(asked)
         if self.perform is not None:
-            self._plan(endpoint, request, asked, self.perform(asked))
+            performance = self.perform(asked)
+            current, faults = CURRENT.get(), _checked(parse_choices(performance.fault))
+            prompt = self._billed(endpoint, request)
+            outputs = dressed(performance.outputs, asked, reply_of(request).identity, prompt)
+            current.plan = _planned(endpoint, asked, outputs, faults, performance.pace)
+            current.exchange.faults = faults
             return
         current, said = CURRENT.get(), user_text(asked.messages)
-        faults, pace, recording = (
-            self._choose_faults(request, said),
-            self._choose_pace(request, said),
-            self._next(endpoint),
-        )
+        faults, pace = self._choose_faults(request, said), self._choose_pace(request, said)
+        recording = self._next(endpoint)
         choice = choose_scenario(asked, self._scenario)
-        current.plan = _planned(
-            endpoint,
-            asked,
-            play(choice, asked, reply_of(request).identity, self._billed(endpoint, request)),
-            faults,
-            pace,
-        )
+        outputs = play(choice, asked, reply_of(request).identity, self._billed(endpoint, request))
+        current.plan = _planned(endpoint, asked, outputs, faults, pace)
         if recording is not None:
             # Faults and a pace of its own are those of events; else the reply is as it was recorded.
             is_as_recorded = recording.steps is not None and not faults and not pace
@@ -430,17 +382,8 @@ class ReplayAdmission:
         self._answered[name] += 1
         return fitting[min(self._answered[name], len(fitting)) - 1]
 
-    def _plan(
-        self, endpoint: Endpoint, request: WireRequest, asked: InboundRequest, performance: ScriptedReply
-    ) -> None:
-        current, faults = CURRENT.get(), _checked(parse_choices(performance.fault))
-        prompt = self._billed(endpoint, request)
-        outputs = dressed(performance.outputs, asked, reply_of(request).identity, prompt)
-        current.plan = _planned(endpoint, asked, outputs, faults, performance.pace)
-        current.exchange.faults = faults
-
     def _billed(self, endpoint: Endpoint, request: WireRequest) -> PromptTokens | None:
-        """The tokens of a request as its vendor's cache bills them; None where nobody asked, or no rule is known."""
+        """The tokens of a request as its vendor's cache bills them; None where no cache or no rule is known."""
         prompt = None if self._cache is None else _vendor(endpoint).cached_prompt(request)
         if self._cache is None or prompt is None:
             return None
@@ -490,19 +433,7 @@ def reply_of(request: WireRequest) -> Reply:
     return Reply(identity, int(current.now), ARGUMENT_SIZE)
 
 
-def _check(endpoint: Endpoint, request: WireRequest, asked: InboundRequest) -> None:
-    """Refuses a request as a real server of the protocol does.
-
-    Raises:
-        RefusedRequestError: It is refused, in that server's words.
-        InvalidRequestError: A call has no result, a result has no call, or a signature does not fit.
-    """
-    if not request.body:  # who asks whether an endpoint is there gets no answer of a model
-        raise RefusedRequestError("got an empty request, expected a model and a conversation")
-    vendor = _vendor(endpoint)
-    vendor.refuse(request)
-    check_signed_state(vendor.signed_state(request), asked.model)
-    check_request(asked)
+_NO_VENDOR: Final = Vendor()
 
 
 def _vendor(endpoint: Endpoint) -> Vendor:
@@ -510,9 +441,6 @@ def _vendor(endpoint: Endpoint) -> Vendor:
     read_request = endpoint.protocol.read_request
     is_main = read_request is not None and read_request() is endpoint.reads
     return VENDORS.get(endpoint.protocol.name, _NO_VENDOR) if is_main else _NO_VENDOR
-
-
-_NO_VENDOR: Final = Vendor()
 
 
 def _checked(faults: tuple[NamedValue, ...]) -> tuple[NamedValue, ...]:
@@ -525,14 +453,10 @@ def _read(replay: Path | Sequence[RecordedExchange], pace: float) -> tuple[_Reco
     if isinstance(replay, Path):
         content = replay.read_bytes()
         if form_of(content) is None:
-            return (_stream(replay, content),)
+            events = {at: read_recording(replay, content, one.protocol, one.writes) for at, one in ENDPOINTS.items()}
+            return (_Recording(replay.name, lambda endpoint: events[endpoint.path]),)
         replay = answers_in(read_any(content, str(replay)))
     return tuple(_exchange(one, pace) for one in replay)
-
-
-def _stream(path: Path, content: bytes) -> _Recording:
-    events = {at: read_recording(path, content, one.protocol, one.writes) for at, one in ENDPOINTS.items()}
-    return _Recording(path.name, lambda endpoint: events[endpoint.path])
 
 
 def _exchange(exchange: RecordedExchange, pace: float) -> _Recording:
@@ -540,12 +464,14 @@ def _exchange(exchange: RecordedExchange, pace: float) -> _Recording:
         ending = ".ndjson" if media_type_of(exchange) == JSON_LINES.media_type else ".sse"
         return read_recording(Path(f"body{ending}"), exchange.body, endpoint.protocol, endpoint.writes)
 
-    return _Recording(f"exchange {exchange.number}", events, steps_of(exchange, pace), _protocol_of(exchange))
+    content = _content_of(exchange)
+    protocol = None if content is None or content.protocol is None else content.protocol.name
+    return _Recording(f"exchange {exchange.number}", events, steps_of(exchange, pace), protocol)
 
 
-def _protocol_of(exchange: RecordedExchange) -> str | None:
+def _content_of(exchange: RecordedExchange) -> Content | None:
+    """What the body of an exchange is; None for no stream of a known protocol."""
     try:
-        row = content_of(exchange, "").protocol
+        return content_of(exchange, "")
     except RecordingError:
         return None
-    return None if row is None else row.name

@@ -38,16 +38,7 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """An answer.
-
-    Attributes:
-        turn: The number of the turn in which it came.
-        model_id: The model that gave it.
-        marker: What Copilot keeps of its marker.
-        thinking: Its thinking as one part.
-        text: Its text.
-        calls: Its calls.
-    """
+    """An answer as Copilot keeps it, with the number of its turn and its model."""
 
     turn: int
     model_id: str
@@ -68,12 +59,7 @@ class _Answer:
 
 @dataclass(slots=True)
 class CopilotConversation:
-    """A conversation in one chat.
-
-    Attributes:
-        system: The text of the message of the system.
-        turn: The number of the current turn.
-    """
+    """A conversation in one chat, with the text of its system message and the number of its current turn."""
 
     system: str
     turn: int = 0
@@ -96,12 +82,7 @@ class CopilotConversation:
         self._history += (_Said(ChatMessage.user([result])) for result in results)
 
     def edit(self, turns: int, text: str) -> None:
-        """The user edits an earlier message: what came after it is gone.
-
-        Args:
-            turns: How many turns before the current one it began; 0 for the current one.
-            text: What it says now.
-        """
+        """The user edits the message of so many turns before the current one (0): what came after it is gone."""
         starts = [
             number
             for number, one in enumerate(self._history)

@@ -1,7 +1,9 @@
-"""Finds the directives to the scripted model in the text of a message; knows no scenario and no fault.
+"""Finds the directives to the scripted model in the text of a message, and the parts that scenarios depend on.
 
 The directives are `scenario:NAME[=VALUE]`, `fault:NAME[=VALUE]` (any number of them), `pace:MILLISECONDS` and
-`call:NAME{...}` with the arguments as a JSON object.
+`call:NAME{...}` with the arguments as a JSON object. No scenario and no fault is known here. The last user text, the
+results of tools and the images are read part by part, because wires group parts differently: the result of a tool can
+be a message of its own, or precede the text in the user's next message.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ from partstream.lm.messages import Role
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart
 
 
-# ---- directives ----
+# ---- Directives ----
 
 
 class NamedValue(NamedTuple):
@@ -81,7 +83,7 @@ def read_calls(text: str) -> tuple[AskedCall, ...]:
     for match in _CALL.finditer(text):
         try:
             arguments, _ = json.JSONDecoder().raw_decode(text, match.end())
-        except (ValueError, RecursionError):  # no JSON, or more levels of it than anybody sends
+        except (ValueError, RecursionError):  # no JSON, or too many levels of it
             continue
         calls.append(AskedCall(match[1], arguments))
     return tuple(calls)
@@ -97,22 +99,12 @@ def _choice(name: str, value: str) -> NamedValue:
     return NamedValue(name.replace("-", "_"), value)
 
 
-# ---- asked ----
-# The parts of a conversation that scenarios depend on: the last user text, the tools' results and the images.
-#
-# Pure functions of VS Code's messages. They read a conversation part by part, because wires group parts differently:
-# the result of a tool can be a message of its own, or precede the text in the user's next message.
+# ---- The parts of a conversation ----
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """The result of a tool call.
-
-    Attributes:
-        call_id: The id of the call.
-        name: The tool's name, or None if the conversation does not contain the call.
-        text: The text of the result.
-    """
+    """The text of a tool result, and the name of the tool, or None if the conversation does not contain the call."""
 
     call_id: str
     name: str | None
@@ -156,6 +148,12 @@ def rounds_of_calls(messages: Sequence[ChatMessage]) -> int:
     return len(calling)
 
 
+_ADDRESS: Final = "text/uri-list"
+"""The media type of a part that holds an address instead of bytes (RFC 2483)."""
+
+_IMAGES: Final = ("image", _ADDRESS)
+
+
 def new_images(messages: Sequence[ChatMessage]) -> tuple[str, ...]:
     """A description of each image after the last answer of the model, including images in results of tools."""
     placed = _placed(messages)
@@ -174,12 +172,6 @@ def describe_bytes(part: DataPart) -> str:
     if part.mime_type == _ADDRESS:
         return part.data.decode(errors="replace")
     return f"{part.mime_type}, {len(part.data)} bytes"
-
-
-_ADDRESS: Final = "text/uri-list"
-"""The media type of a part that holds an address instead of bytes (RFC 2483)."""
-
-_IMAGES: Final = ("image", _ADDRESS)
 
 
 def _placed(messages: Iterable[ChatMessage]) -> list[_Placed]:
@@ -205,8 +197,4 @@ def _is_user_text(one: _Placed) -> bool:
 
 
 def _text(parts: Iterable[object]) -> str:
-    return "".join(_values(parts))
-
-
-def _values(parts: Iterable[object]) -> Iterator[str]:
-    yield from (part.value for part in parts if isinstance(part, TextPart))
+    return "".join(part.value for part in parts if isinstance(part, TextPart))

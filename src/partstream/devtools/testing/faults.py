@@ -1,7 +1,12 @@
 """The faults of the replay upstream: each one turns the steps of a correct reply into the steps of a faulty reply.
 
-A fault is a pure function and a row of :data:`FAULTS`. A reply can have several faults, applied in the given order. If
-a fault takes a count of events, the default is half of them. A fault of events does not change a reply without events.
+A reply is a sequence of steps, which the owner of the socket carries out. A fault is a pure function and a row of
+:data:`FAULTS`. A reply can have several faults, applied in the given order. If a fault takes a count of events, the
+default is half of them. A fault of events does not change a reply without events.
+
+:class:`EventCutter` cuts the bytes of a served answer into its events, for faults, pace and counts. It knows the bytes
+alone, so that the server need not know of it; reading the kinds and the pieces of events costs time, so that both are
+read only where they are needed.
 """
 
 from __future__ import annotations
@@ -27,11 +32,10 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import StreamForm
 
 
-# ---- steps ----
-# The steps of a server that sends one reply; the owner of the socket carries them out.
+# ---- Steps ----
 
 START_OF_STREAM: Final = "start of stream"
-"""The value of :attr:`Send.event` for what stands before the first event, such as the bracket of a JSON array."""
+"""The value of :attr:`Send.event` for what comes before the first event, such as the bracket of a JSON array."""
 
 END_OF_STREAM: Final = "end of stream"
 """The value of :attr:`Send.event` for the mark after the last event."""
@@ -58,7 +62,7 @@ class Send:
     Attributes:
         data: At least one byte.
         event: The kind of the event that begins with these bytes, or :data:`UNNAMED` if it has no kind;
-            :data:`START_OF_STREAM` and :data:`END_OF_STREAM` for what stands before the first event and after the last;
+            :data:`START_OF_STREAM` and :data:`END_OF_STREAM` for what comes before the first event and after the last;
             empty for all other bytes.
         piece: Whether a piece of the answer begins with these bytes.
         again: The bytes of the event where it is sent once more; empty where they are the same.
@@ -132,12 +136,9 @@ def event_stream(events: Iterable[Send], content_type: str = EVENT_STREAM) -> It
 
 
 class Pace:
-    """Adds a pause before each piece of one answer except the first.
+    """Adds a pause of so many seconds before each piece of one answer except the first.
 
     A model needs time for the content that it generates. All other events arrive without a pause, as with real servers.
-
-    Args:
-        seconds: The length of the pause.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -154,7 +155,7 @@ class Pace:
             yield step
 
 
-# ---- faults ----
+# ---- Applying faults ----
 
 _Steps: TypeAlias = tuple[Step, ...]
 
@@ -163,10 +164,8 @@ _Steps: TypeAlias = tuple[Step, ...]
 class ReplyContext:
     """The circumstances of a reply that faults can depend on.
 
-    Attributes:
-        attempt: How often this same request has arrived, including this time.
-        now: The current time, in seconds since 1970.
-        error_body: Makes the bytes of an error body in the protocol of the request, from HTTP status and message.
+    `attempt` counts the arrivals of this same request, including this one; `now` is in seconds since 1970; `error_body`
+    makes an error body in the protocol of the request, from HTTP status and message.
     """
 
     attempt: int
@@ -175,12 +174,7 @@ class ReplyContext:
 
 
 class UnknownFaultError(CallerError):
-    """Unknown fault, or an invalid value of a fault.
-
-    Attributes:
-        name: The requested name, with its value if the value is invalid.
-        expected: The accepted names or values.
-    """
+    """An unknown fault, or an invalid value of a fault: `name` and the `expected` names or values."""
 
     def __init__(self, name: str, expected: str) -> None:
         super().__init__(f"unknown fault {name!r}; expected {expected}")
@@ -189,13 +183,7 @@ class UnknownFaultError(CallerError):
 
 
 class Fault(NamedTuple):
-    """A row of the table.
-
-    Attributes:
-        value: The form of the value, such as `[=SECONDS]`; empty if the fault has no value.
-        description: The effect for the client.
-        apply: Makes the steps of the faulty reply from those of the correct reply, the value and the situation.
-    """
+    """A row of the table: the form of the value (such as `[=SECONDS]`), the effect for the client, and the function."""
 
     value: str
     description: str
@@ -224,26 +212,21 @@ def apply_faults(steps: Iterable[Step], faults: Iterable[NamedValue], situation:
     return steps
 
 
-# ---- errors instead of an answer ----
+# ---- Faults ----
 
 
 def _status(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     """429, 429:2 (Retry-After in seconds), 429:2:date (as an HTTP date; RFC 9110, 10.2.3 allows both)."""
     code, _, retry = value.partition(":")
-    status = int(code)
-    if not 400 <= status <= 599:
+    seconds, _, form = retry.partition(":")
+    status, headers = int(code), []
+    if not 400 <= status <= 599 or form not in {"", "date"}:
         raise ValueError(value)
+    if retry:
+        moment = formatdate(situation.now + int(seconds), usegmt=True) if form else str(int(seconds))
+        headers.append(("retry-after", moment))
     body = situation.error_body(status, f"The replay upstream was asked to answer with status {status}.")
-    return document(status, body, headers=_retry_after(retry, situation.now))
-
-
-def _retry_after(value: str, now: float) -> tuple[tuple[str, str], ...]:
-    if not value:
-        return ()
-    seconds, _, form = value.partition(":")
-    if form not in {"", "date"}:
-        raise ValueError(value)
-    return (("retry-after", formatdate(now + int(seconds), usegmt=True) if form else str(int(seconds))),)
+    return document(status, body, headers=headers)
 
 
 def _status_then_ok(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
@@ -268,9 +251,6 @@ def _html(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     return document(200, page, content_type="text/html; charset=utf-8")
 
 
-# ---- silence ----
-
-
 def _seconds(value: str) -> float | None:
     seconds = float(value) if value else None
     if seconds is not None and not 0 <= seconds <= 3600:
@@ -278,29 +258,9 @@ def _seconds(value: str) -> float | None:
     return seconds
 
 
-def _stall_before_headers(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
-    return Stall(_seconds(value)), *steps
-
-
-def _stall_before_events(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
-    return _insert(steps, _body_start(steps), Stall(_seconds(value)))
-
-
 def _stall(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     count, _, seconds = value.partition(":")
     return _insert(steps, _position(steps, count), Stall(_seconds(seconds)))
-
-
-def _keep_open(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
-    """Some servers and proxies do not close the connection after the terminal event."""
-    return _insert(steps, len(steps) - 1, Stall(_seconds(value)))
-
-
-# ---- broken connections ----
-
-
-def _cut_before_headers(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
-    return (End(EndKind.RESET),)
 
 
 def _ends_after(kind: EndKind) -> Callable[[_Steps, str, ReplyContext], _Steps]:
@@ -308,9 +268,6 @@ def _ends_after(kind: EndKind) -> Callable[[_Steps, str, ReplyContext], _Steps]:
         return *steps[: _position(steps, value)], End(kind)
 
     return ends
-
-
-# ---- bytes and events ----
 
 
 def _split(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
@@ -327,10 +284,6 @@ def _split(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
         else:
             result.append(step)
     return tuple(result)
-
-
-def _no_done(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
-    return _missing(steps, END_OF_STREAM, situation)
 
 
 def _missing(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
@@ -356,9 +309,6 @@ def _malformed(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     text = step.data.rstrip(b"\r\n")
     broken = replace(step, data=text[: -(len(text) // 4)] + step.data[len(text) :])
     return *steps[:position], broken, *steps[position + 1 :]
-
-
-# ---- places in a reply ----
 
 
 def _body_start(steps: _Steps) -> int:
@@ -396,17 +346,32 @@ FAULTS: Final[dict[str, Fault]] = {
     "context_length": Fault("=LIMIT:TOKENS", "HTTP 400: the input has more tokens than the limit.", _context_length),
     "html": Fault("", "Status 200 with an HTML page.", _html),
     "stall_before_headers": Fault(
-        "[=SECONDS]", "Silence before the head of the reply; without a number, forever.", _stall_before_headers
+        "[=SECONDS]",
+        "Silence before the head of the reply; without a number, forever.",
+        lambda steps, value, _: (Stall(_seconds(value)), *steps),
     ),
-    "stall_before_events": Fault("[=SECONDS]", "The head arrives at once, then silence.", _stall_before_events),
+    "stall_before_events": Fault(
+        "[=SECONDS]",
+        "The head arrives at once, then silence.",
+        lambda steps, value, _: _insert(steps, _body_start(steps), Stall(_seconds(value))),
+    ),
     "stall": Fault("[=N[:SECONDS]]", "Silence after N events.", _stall),
-    "keep_open": Fault("[=SECONDS]", "The connection stays open after the last byte of the answer.", _keep_open),
-    "cut_before_headers": Fault("", "The connection is reset instead of an answer.", _cut_before_headers),
+    # Some servers and proxies do not close the connection after the terminal event.
+    "keep_open": Fault(
+        "[=SECONDS]",
+        "The connection stays open after the last byte of the answer.",
+        lambda steps, value, _: _insert(steps, len(steps) - 1, Stall(_seconds(value))),
+    ),
+    "cut_before_headers": Fault("", "The connection is reset instead of an answer.", lambda *_: (End(EndKind.RESET),)),
     "cut": Fault("[=N]", "The connection is reset after N events.", _ends_after(EndKind.RESET)),
     "close": Fault("[=N]", "The connection is closed after N events, in the middle.", _ends_after(EndKind.CLOSED)),
     "truncate": Fault("[=N]", "The body ends properly, but after N events.", _ends_after(EndKind.WHOLE)),
     "split": Fault("=N", "The bytes arrive N at a time.", _split),
-    "no_done": Fault("", "The end of the stream is not marked.", _no_done),
+    "no_done": Fault(
+        "",
+        "The end of the stream is not marked.",
+        lambda steps, _, situation: _missing(steps, END_OF_STREAM, situation),
+    ),
     "malformed": Fault("[=N]", "The JSON of event N (from 0) is cut off.", _malformed),
     "duplicate": Fault("[=TYPE]", "Every event, or every event of the type, arrives twice.", _duplicate),
     "missing": Fault("=TYPE", "Events of the type are left out.", _missing),
@@ -414,13 +379,10 @@ FAULTS: Final[dict[str, Fault]] = {
 """All faults by name."""
 
 
-# ---- cut events ----
-# Cuts the bytes of a served answer into its events, for what is done to events: faults, pace, and counting them.
-#
-# A server's bytes are all that is known here, so that the server need not know of it.
+# ---- Cutting a stream into events ----
 
-_BEHIND_EVENTS: Final = {SSE.media_type: re.compile(rb"\n\r?\n"), JSON_LINES.media_type: re.compile(rb"\n")}
-"""What stands behind an event, by media type; other streams have something between their events."""
+_AFTER_EVENTS: Final = {SSE.media_type: re.compile(rb"\n\r?\n"), JSON_LINES.media_type: re.compile(rb"\n")}
+"""What ends an event, by media type; other streams have something between their events."""
 
 
 class EventCutter:
@@ -428,9 +390,9 @@ class EventCutter:
 
     Args:
         protocol: The protocol of the stream.
-        form: How its events stand in its bytes.
-        has_kinds: Whether somebody needs the kinds of events, which costs reading them; without, all are unnamed.
-        has_pieces: Whether somebody needs to know where the pieces of the answer begin, which costs as much.
+        form: How its bytes hold its events.
+        has_kinds: Whether to read the kinds of events; without, all are unnamed.
+        has_pieces: Whether to find where the pieces of the answer begin.
     """
 
     def __init__(
@@ -439,7 +401,7 @@ class EventCutter:
         media_type = form.content_type.partition(";")[0].strip()
         self._protocol = protocol
         self._form = form
-        self._ends = _BEHIND_EVENTS.get(media_type, _BEHIND_EVENTS[SSE.media_type])
+        self._ends = _AFTER_EVENTS.get(media_type, _AFTER_EVENTS[SSE.media_type])
         self._kind = kind_of_line if media_type == JSON_LINES.media_type else kind_of_frame
         self._has_kinds = has_kinds
         framing = JSON_LINES if media_type == JSON_LINES.media_type else SSE
@@ -451,9 +413,7 @@ class EventCutter:
     def cut(self, data: bytes, *, is_last: bool = False) -> Iterator[Send]:
         """The events in the next bytes of the stream; the bytes of an event that is not whole wait for the rest.
 
-        Args:
-            data: The bytes.
-            is_last: Whether no more come: what has waited comes out then, whole or not.
+        With `is_last`, what has waited comes too, whole or not.
         """
         data, self._kept = self._kept + data, b""
         if not self._begun and data:
@@ -466,11 +426,11 @@ class EventCutter:
             yield Send(self._kept)
 
     def _ended(self, data: bytes) -> Iterator[Send]:
-        """Of a stream whose events have something behind them."""
+        """Of a stream whose events have an end."""
         place = 0
-        for behind in self._ends.finditer(data):
-            frame = data[place : behind.end()]
-            place = behind.end()
+        for after in self._ends.finditer(data):
+            frame = data[place : after.end()]
+            place = after.end()
             yield Send(frame, END_OF_STREAM if frame == self._form.end else self._kind_in(frame))
         self._kept = data[place:]
 

@@ -1,7 +1,8 @@
 """The layer between a serving application and its socket: it records exchanges and gives replies their faults and pace.
 
-Everything here is about bytes that the application has made: the application itself knows of no test. Who admits a
-request says in its :class:`Plan` what becomes of the reply; a reply without a plan goes through as it is.
+Everything here is about bytes that the application has made: the application itself knows of no test. The admission of
+a request says in a :class:`Plan` what becomes of the reply; a reply without a plan goes through as it is. The steps of
+a reply become messages of ASGI, with their progress, until they end or the client leaves.
 """
 
 from __future__ import annotations
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
     from partstream.server.requests import Send as SendMessage
 
 
-# ---- exchanges ----
-# What a replay upstream received and how each reply went; knows neither the wire nor the socket.
+# ---- Exchanges ----
 
 _KEPT: Final = 1000
 
@@ -122,11 +122,7 @@ class ServedExchange:
 
 
 class Exchanges:
-    """The last 1,000 requests of one upstream with their replies, in order of arrival.
-
-    Args:
-        secret_headers: The names of the headers that hold keys, in lower case.
-    """
+    """The last 1,000 requests of one upstream with their replies; headers that hold keys are named in lower case."""
 
     def __init__(self, secret_headers: Collection[str]) -> None:
         self._secret_headers = secret_headers
@@ -151,12 +147,7 @@ class Exchanges:
         return self._finished.event
 
     def begin(self, scope: Scope, body: bytes) -> ServedExchange:
-        """Takes a request.
-
-        Args:
-            scope: The request as ASGI has it.
-            body: Its whole body.
-        """
+        """Takes a request with its whole body."""
         self._received += 1
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         received = ReceivedRequest(
@@ -222,19 +213,14 @@ def _json_or_none(body: bytes) -> Any:
         return None  # the reply reports the error
 
 
-# ---- stage ----
-# Carries out the steps of a reply as messages of ASGI, and keeps its progress.
+# ---- Sending a reply ----
 
 
 class ReplyStream:
-    """The reply to one request.
+    """The reply to one request, which stops when the client has left.
 
-    Args:
-        send: Takes the messages.
-        left: Set when the client has left: nothing is sent from then on.
-        delivery: Receives the progress.
-        on_progress: Called after each step.
-        on_end: Called with the result at the end of the reply, if the client has not left.
+    `on_progress` is called after each step, `on_end` with the result at the end of the reply, if the client has not
+    left.
     """
 
     def __init__(
@@ -302,7 +288,7 @@ async def watch(receive: Receive, left: asyncio.Event) -> None:
     left.set()
 
 
-# ---- replaying ----
+# ---- The layer ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +298,7 @@ class Plan:
     Attributes:
         outputs: The answer of the scripted model.
         protocol: The protocol of the reply.
-        form: How its events stand in its bytes; None for a reply of one document.
+        form: How its bytes hold its events; None for a reply of one document.
         content_type: The media type of a stream of the protocol.
         error_body: Makes the bytes of an error body in the protocol of the request, from HTTP status and message.
         faults: Its faults.
@@ -334,13 +320,9 @@ class Plan:
 
 @dataclass(slots=True)
 class Current:
-    """The request that the running task answers.
+    """The request that the running task answers: its exchange, when it arrived in seconds since 1970, and its plan.
 
-    Attributes:
-        exchange: Its exchange.
-        now: When it arrived, in seconds since 1970.
-        plan: What becomes of its reply; None until it is admitted.
-        bug: What broke of ours while it was answered. The application only tells the client that something did.
+    `bug` is what broke of ours meanwhile; the application only tells the client that something did.
     """
 
     exchange: ServedExchange
@@ -355,7 +337,7 @@ CURRENT: Final[ContextVar[Current]] = ContextVar("current")
 
 @contextmanager
 def noting_bugs() -> Iterator[None]:
-    """Keeps what breaks in the block for the one who has started the upstream."""
+    """Keeps what breaks in the block for the owner of the upstream."""
     try:
         yield
     except PartstreamError:
@@ -366,12 +348,7 @@ def noting_bugs() -> Iterator[None]:
 
 
 class ReplayLayer:
-    """The application with the layer around it; an application of ASGI 3 itself.
-
-    Args:
-        application: What answers.
-        exchanges: Keeps what came and how each reply went.
-    """
+    """The application with the layer around it; an application of ASGI 3 itself."""
 
     def __init__(self, application: Application, exchanges: Exchanges) -> None:
         self._application = application
@@ -433,7 +410,9 @@ class _Reply:
             await self._perform(plan, self._held)
 
     async def _start(self, message: Message, plan: Plan | None) -> None:
-        head = _head(message)
+        # The body comes in chunks: what becomes of the reply may change its length.
+        headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in message.get("headers", ()))
+        head = Head(message["status"], tuple(one for one in headers if one[0].lower() != "content-length"))
         if plan is None:
             await self._stage.perform([head])
             return
@@ -467,12 +446,6 @@ class _Reply:
             yield Send(data)
         if is_last:
             yield End()
-
-
-def _head(message: Message) -> Head:
-    """The head of the reply. Its body comes in chunks: what becomes of the reply may change its length."""
-    headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in message.get("headers", ()))
-    return Head(message["status"], tuple(one for one in headers if one[0].lower() != "content-length"))
 
 
 async def _whole_body(receive: Receive) -> bytes:

@@ -1,8 +1,17 @@
-"""The scenarios: functions from a request to the answer of a scripted model; they know no wire and no clock.
+"""The scripted model: scenarios as pure functions from a request to an answer, for any wire and as a provider.
 
-A scenario is a pure function. Its answer consists of parts and exactly one `Finish`, like the output of an adapter;
-:mod:`partstream.devtools.testing.scripted_model` adds usage and price. Text arrives in pieces like those of real
-models, and contains characters of two, three and four bytes, so that splits inside a character occur.
+A scenario knows no wire and no clock. Its answer consists of parts and exactly one `Finish`, like the output of an
+adapter. Text arrives in pieces like those of real models and contains characters of two, three and four bytes, so that
+splits inside a character occur. :func:`play` adds what scenarios leave out, in this order: unique call ids, signatures,
+usage and price.
+
+Signatures reveal clients that send state back changed or in the wrong place. A signature is opaque state in the
+metadata of thinking: one of the thinking, like those of Anthropic's models, and one of the first of several calls, like
+those of Google's models. The upstream keeps no state: the end of a call id names the thinking that led to the call, and
+a signature shows by itself that the scripted model made it.
+
+Tokens follow a rule that a person can compute: a text has one token per four bytes of UTF-8, rounded up, and every
+image the same number.
 """
 
 from __future__ import annotations
@@ -12,8 +21,6 @@ import base64
 import hashlib
 import json
 import re
-from base64 import b64decode
-from binascii import Error as Base64Error
 from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
@@ -66,15 +73,13 @@ if TYPE_CHECKING:
     from partstream.lm.provider import Progress
 
 
-# ---- scenarios ----
+# ---- Scenarios ----
 
 DEFAULT_LONG_PIECES: Final = 300
 """The number of text parts in the scenario `long` without a value; `scenario:long=N` sets another number."""
 
 MAX_LONG_PIECES: Final = 1_000_000
 MAX_ROUNDS: Final = 1000
-
-
 Outputs: TypeAlias = "Iterator[ResponsePart | Finish]"
 """An answer, made on demand: parts, then one `Finish`. Call ids are unique within the answer only."""
 
@@ -92,12 +97,7 @@ class Scenario(Protocol):
 
 
 class UnknownScenarioError(CallerError):
-    """Unknown scenario, or an unknown value of a scenario.
-
-    Attributes:
-        name: The requested name, with its value if the value is unknown.
-        expected: The accepted names or values.
-    """
+    """An unknown scenario, or an unknown value of one: `name` and the `expected` names or values."""
 
     def __init__(self, name: str, expected: str) -> None:
         super().__init__(f"unknown scenario {name!r}; expected {expected}")
@@ -116,24 +116,21 @@ def find_scenario(name: str) -> Scenario:
     return SCENARIOS[name]
 
 
-def _pieces(text: str) -> list[str]:
+def pieces(text: str) -> list[str]:
     """`text` cut before each word, like the tokens of a model."""
     return re.findall(r"\s*\S+|\s+$", text)
 
 
 def _says(text: str) -> Iterator[TextPart]:
-    return map(TextPart, _pieces(text))
+    return map(TextPart, pieces(text))
 
 
 def _thinks(text: str) -> Iterator[ThinkingPart]:
-    return map(ThinkingPart, _pieces(text))
+    return map(ThinkingPart, pieces(text))
 
 
 _STOPPED: Final = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP))
 _CALLED: Final = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.TOOL_CALLS))
-
-
-# ---- one function a scenario ----
 
 
 def _text(asked: InboundRequest, value: str) -> Outputs:
@@ -219,7 +216,7 @@ def _long(asked: InboundRequest, value: str) -> Outputs:
 
 
 def _sections(count: int) -> Outputs:
-    section = _pieces(_SECTION)
+    section = pieces(_SECTION)
     for index in range(count):
         yield TextPart(section[index % len(section)])
     yield _STOPPED
@@ -274,7 +271,7 @@ def _calls(calls: Iterable[AskedCall]) -> Iterator[ToolCallPart]:
     return (ToolCallPart(f"call_{number}", call.name, call.arguments) for number, call in enumerate(calls, start=1))
 
 
-# ---- which tools, with which arguments ----
+# ---- The calls of a scenario ----
 
 
 _THOUGHT: Final = (
@@ -366,18 +363,12 @@ SCENARIOS: Final[dict[str, Scenario]] = {
 """All scenarios by name; the replay upstream lists the names as its models."""
 
 
-# ---- signing ----
-# The signatures of the scripted model, which reveal clients that send state back changed or in the wrong place.
-#
-# A signature is opaque state in the metadata of thinking, in the form that the readers of answers use: a signature of
-# the thinking, like those of Anthropic's models, and one of the first of several calls, like those of Google's
-# models. The upstream keeps no state. So the end of a call's id says which thinking led to the call, and a signature
-# shows by itself that the scripted model made it.
+# ---- Signatures ----
 
 _SHOWN: Final = 24
-"""The bytes of a signature that belong to the text; those behind them belong to these."""
+"""The bytes of a signature that belong to the text; the bytes after them belong to these."""
 _OWN_CALL: Final = re.compile(r"call_[0-9a-f]{12}(?P<model>[0-9a-f]{4})(?P<thinking>[0-9a-f]{8})")
-"""The id of a call: which call it is, which model made it, and behind which thinking."""
+"""The id of a call: its number, its model, and the thinking before it."""
 
 
 def signature(text: str) -> str:
@@ -389,8 +380,8 @@ def signature(text: str) -> str:
 def is_signature(value: str) -> bool:
     """Whether the scripted model has made a signature, whatever it belongs to."""
     try:
-        data = b64decode(value, validate=True)
-    except (Base64Error, ValueError):
+        data = base64.b64decode(value, validate=True)
+    except ValueError:
         return False
     return data[_SHOWN:] == _seal(data[:_SHOWN])
 
@@ -400,12 +391,9 @@ def _seal(shown: bytes) -> bytes:
 
 
 def needs_other_thinking(call_id: str, model: str, signatures: Iterable[str]) -> bool:
-    """Whether a call of the scripted model was made behind other thinking.
+    """Whether a call of the scripted model was made after other thinking than that of these signatures.
 
-    Args:
-        call_id: The id of the call; nothing is known of calls that others made.
-        model: The model that is asked: it does not miss the thinking of another one.
-        signatures: The signatures of the thinking that stands before the call.
+    Nothing is known of calls that others made, and a model does not miss the thinking of another one.
     """
     own = _OWN_CALL.fullmatch(call_id)
     if own is None or own["model"] != _digits(model, 4):
@@ -418,12 +406,7 @@ def _digits(what: str, count: int) -> str:
 
 
 def signed(outputs: Outputs, model: str) -> Outputs:
-    """Adds a signature after each run of thinking, and before the first of several calls; marks the calls' ids.
-
-    Args:
-        outputs: The answer.
-        model: The model that gives it.
-    """
+    """Adds a signature after each run of thinking, and before the first of several calls; marks the ids of calls."""
     items: list[dict[str, Any]] = []
     signatures: list[str] = []
     thought: list[str] = []
@@ -452,11 +435,7 @@ def _listing(items: list[dict[str, Any]], item: dict[str, Any]) -> ThinkingPart:
     return ThinkingPart("", None, {ITEMS: list(items)})
 
 
-# ---- token rule ----
-# The tokens and the prices of the scripted model, by rules that are easy to compute by hand.
-#
-# This is not the tokenizer of a real model: a text has one token per four bytes of UTF-8, rounded up, and every image
-# has the same number of tokens.
+# ---- Tokens and prices ----
 
 IMAGE_TOKENS: Final = 85
 """The tokens of an image, regardless of its size."""
@@ -471,13 +450,10 @@ _MILLIONTHS: Final = 1_000_000
 
 
 class PromptTokens(NamedTuple):
-    """The tokens of a request.
+    """The tokens of a request, and how many of them are cached.
 
-    Attributes:
-        all: The tokens of the whole request.
-        cached: The tokens that the previous request of the conversation already contained, or that were read from the
-            cache.
-        written: The tokens that were written into the cache; None where nobody says.
+    Cached is what the previous request of the conversation contained, or what the prompt cache read; `written` went
+    into the cache, None where nothing counts that.
     """
 
     all: int
@@ -492,9 +468,17 @@ def count_tokens(text: str) -> int:
 
 def count_prompt(asked: InboundRequest) -> PromptTokens:
     """The tokens of a request."""
-    always = count_tokens("".join(map(_said_of_tool, asked.options.tools)))
+    tools = (
+        tool.name + tool.description + (_json(tool.input_schema) if tool.input_schema else "")
+        for tool in asked.options.tools
+    )
+    always = count_tokens("".join(tools))
     counts = [count_message(message) for message in asked.messages]
-    earlier = _last_model_turn(asked.messages)
+    # The previous request ended before the last consecutive messages of the model: so much is cached.
+    earlier: int | None = None
+    for place, message in enumerate(asked.messages):
+        if message.role is Role.ASSISTANT and (place == 0 or asked.messages[place - 1].role is not Role.ASSISTANT):
+            earlier = place
     return PromptTokens(always + sum(counts), 0 if earlier is None else always + sum(counts[:earlier]))
 
 
@@ -510,12 +494,7 @@ def count_message(message: ChatMessage) -> int:
 
 
 class AnswerTokens:
-    """The tokens of an answer so far; consecutive pieces of text, or of thinking, count as one text.
-
-    Attributes:
-        all: The tokens of the whole answer.
-        reasoning: The tokens of the thinking.
-    """
+    """The tokens of an answer so far; consecutive pieces of text, or of thinking, count as one text."""
 
     __slots__ = ("_kind", "_size", "all", "reasoning")
 
@@ -536,7 +515,7 @@ class AnswerTokens:
             self.all += grown
         elif isinstance(part, ToolCallPart):
             self._kind = None
-            self.all += count_tokens(_token_rule_arguments(part.input))
+            self.all += count_tokens(_json(part.input))
 
 
 def usage(prompt: PromptTokens, answer: AnswerTokens) -> Usage:
@@ -560,35 +539,19 @@ def _size(text: str) -> int:
     return len(text.encode(errors="surrogatepass"))
 
 
-def _said_of_tool(tool: Tool) -> str:
-    return tool.name + tool.description + (_token_rule_arguments(tool.input_schema) if tool.input_schema else "")
-
-
 def _said_in(part: MessagePart) -> str:
     if isinstance(part, ToolCallPart):
-        return part.name + _token_rule_arguments(part.input)
+        return part.name + _json(part.input)
     if isinstance(part, ToolResultPart):
         return "".join(one.value for one in part.content if isinstance(one, TextPart))
     return ""
 
 
-def _token_rule_arguments(value: Mapping[str, Any]) -> str:
+def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _last_model_turn(messages: Sequence[ChatMessage]) -> int | None:
-    """The index of the first of the last consecutive messages of the model; None if there are none."""
-    start: int | None = None
-    for place, message in enumerate(messages):
-        if message.role is Role.ASSISTANT and (place == 0 or messages[place - 1].role is not Role.ASSISTANT):
-            start = place
-    return start
-
-
-# ---- scripted ----
-# The scripted model, which plays scenarios: for a request that arrived over any wire, and as a provider.
-#
-# Adds to every scenario what scenarios leave out: unique call ids, signatures, usage and price.
+# ---- The model ----
 
 MAX_INPUT_TOKENS, MAX_OUTPUT_TOKENS = 128_000, 16_384
 
@@ -634,7 +597,7 @@ def play(scenario: NamedValue, asked: InboundRequest, identity: str, prompt: Pro
     Args:
         scenario: The scenario and its value.
         asked: The request.
-        identity: The text from which call ids derive; the same identity gives the same ids.
+        identity: The text that call ids derive from; the same identity gives the same ids.
         prompt: The tokens of the request where a cache has billed them; None for those by the token rule.
 
     Raises:
@@ -718,7 +681,7 @@ class ScriptedProvider(LanguageModelChatProvider):
         asked = InboundRequest(model.id, tuple(messages), options)
         outputs = play(choose_scenario(asked, NamedValue("text")), asked, token_hex(12))
         pace = read_pace(user_text(messages))
-        await run_until_cancelled(_scripted_report(outputs, progress, self._pace if pace is None else pace), token)
+        await run_until_cancelled(_report_at_pace(outputs, progress, self._pace if pace is None else pace), token)
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
@@ -728,23 +691,19 @@ class ScriptedProvider(LanguageModelChatProvider):
         return count_tokens(text) if isinstance(text, str) else count_message(text)
 
 
-async def _scripted_report(outputs: Outputs, progress: Progress, pace: float) -> None:
+async def _report_at_pace(outputs: Outputs, progress: Progress, pace: float) -> None:
     draining = progress if isinstance(progress, DrainingProgress) else None
     for number, output in enumerate(outputs):
         if isinstance(output, Finish):
-            _finish(output, progress)
+            used = None if output.usage is None else usage_part(output.usage)
+            if used is not None:
+                progress.report(used)
+            if isinstance(progress, FinishingProgress):
+                progress.finish(output)
+            if output.error is not None:
+                raise output.error
             return
         await asyncio.sleep(pace if number else 0)  # 0 lets a cancellation through
         progress.report(output)
         if draining is not None:
             await draining.drain()
-
-
-def _finish(finish: Finish, progress: Progress) -> None:
-    used = None if finish.usage is None else usage_part(finish.usage)
-    if used is not None:
-        progress.report(used)
-    if isinstance(progress, FinishingProgress):
-        progress.finish(finish)
-    if finish.error is not None:
-        raise finish.error

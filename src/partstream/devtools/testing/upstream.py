@@ -55,8 +55,7 @@ if TYPE_CHECKING:
     from partstream.server.requests import Application
 
 
-# ---- replay provider ----
-# The provider behind the replay upstream: it gives the answer that the admission of the request has planned.
+# ---- The provider ----
 
 
 def _cents_for_a_million(price: str) -> float:
@@ -119,13 +118,6 @@ class ReplayProvider(ScriptedProvider):
                 await _report(plan.outputs, progress, token)
 
 
-def _own(finish: Finish) -> Finish:
-    """The end, as that of the server itself: a failure is no failure of a server behind it."""
-    error = finish.error
-    own = LanguageModelError(error.provider_message or "") if isinstance(error, UpstreamFailureError) else error
-    return replace(finish, error=own)
-
-
 async def _report(outputs: Outputs, progress: Progress, token: CancellationToken) -> None:
     """Gives an answer.
 
@@ -140,7 +132,11 @@ async def _report(outputs: Outputs, progress: Progress, token: CancellationToken
             return
         if isinstance(output, Finish):
             if isinstance(progress, FinishingProgress):
-                progress.finish(_own(output))
+                # A failure is one of the server itself, not of a server that it asks.
+                error = output.error
+                if isinstance(error, UpstreamFailureError):
+                    error = LanguageModelError(error.provider_message or "")
+                progress.finish(replace(output, error=error))
             if is_empty and output.outcome is Outcome.COMPLETED:
                 raise EmptyAnswerError(None)
             return
@@ -150,7 +146,7 @@ async def _report(outputs: Outputs, progress: Progress, token: CancellationToken
             await draining.drain()
 
 
-# ---- upstream ----
+# ---- The server ----
 
 _ANY_KEY: Final = "0123"
 _SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"}).union(
@@ -159,7 +155,6 @@ _SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "x-a
     for name, value in endpoint.key_headers(_ANY_KEY).items()
     if _ANY_KEY in value  # others say of what kind the key is
 )
-
 
 _PATIENT: Final[Mapping[str, Any]] = {
     "body_bytes": 1024 * 1024 * 1024,  # the limits of connections are narrower
@@ -231,9 +226,13 @@ class ReplayUpstream:
         )
         self._exchanges = Exchanges(_SECRET_HEADERS)
         self._application = ReplayLayer(serving, self._exchanges)
-        self._host = Host(self._application, _refusal, port, limits)
-
-    # ---- for the owner ----
+        self._host = Host(
+            self._application,
+            # The reply to bytes that are no request, in the form of the default protocol.
+            lambda status, message: dumps(ENDPOINTS[DEFAULT_PATH].writes.error(status, message)),
+            port,
+            limits,
+        )
 
     @property
     def port(self) -> int:
@@ -328,7 +327,6 @@ class ReplayUpstream:
             TimeoutError: The reply did not end in time.
         """
         wanted = number or max(self._exchanges.received, 1)
-
         ended: list[ServedExchange] = []
 
         def has_ended() -> list[ServedExchange]:
@@ -348,8 +346,3 @@ class ReplayUpstream:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._host.__aexit__(kind, error, traceback)
-
-
-def _refusal(status: int, message: str) -> bytes:
-    """What somebody gets who has sent no request, in the form of the default protocol."""
-    return dumps(ENDPOINTS[DEFAULT_PATH].writes.error(status, message))

@@ -55,7 +55,6 @@ class _Anthropic(Vendor):
         betas = _check_headers(request.headers)
         body = request.body
         _check_fields(body, betas)
-        _check_limit(body)
         _check_thinking(body)
         _check_tools(body)
         _check_messages(body)
@@ -79,13 +78,35 @@ class _Anthropic(Vendor):
     def cached_prompt(self, request: WireRequest) -> CachedPrompt:
         body = request.body
         model = str(body.get("model") or "")
-        blocks = [*_cached_tools(body), *_cached_system(body), *_cached_messages(body, model)]
+        tools = (tool for tool in _objects(body.get("tools")) if tool.get("defer_loading") is not True)
+        blocks = [
+            *(_cached_block(tool, "tools") for tool in tools),
+            *(_cached_block(block, "system") for block in _content_blocks(body.get("system"))),
+            *_cached_messages(body, model),
+        ]
         if isinstance(body.get(_MARK), Mapping) and blocks:  # the automatic mark, on the last block that can have one
             blocks[-1] = replace(blocks[-1], is_marked=True)
-        return CachedPrompt(tuple(blocks), _cache_rule(model), model)
+        row = row_of(model)
+        least = _LEAST_OF_OTHERS if row is None else row.min_cached_tokens
+        rule = CacheRule(least, look_back=20, most_marks=4, write_price=1.25, read_price=0.1)
+        return CachedPrompt(tuple(blocks), rule, model)
 
 
 # ---- headers and fields ----
+
+
+_OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {
+    "context_management": ("context-management-", "compact-"),
+    "mcp_servers": ("mcp-client-",),
+    "speed": ("fast-mode-",),
+    "fallbacks": ("server-side-fallback-",),
+    "fallback_credit_token": ("fallback-credit-",),
+    "diagnostics": ("cache-diagnosis-",),
+}
+"""Fields that a beta adds, with the beginnings of the betas that add them."""
+
+_BETA: Final = re.compile(r"[a-z0-9-]+-\d{4}-?\d{2}-?\d{2}")
+"""The form of all names of betas: a feature and a date."""
 
 
 def _check_headers(headers: Mapping[str, str]) -> frozenset[str]:
@@ -105,8 +126,7 @@ def _check_headers(headers: Mapping[str, str]) -> frozenset[str]:
     return frozenset(betas)
 
 
-_BETA: Final = re.compile(r"[a-z0-9-]+-\d{4}-?\d{2}-?\d{2}")
-"""The form of all names of betas: a feature and a date."""
+_EXTRA: Final = "Extra inputs are not permitted"
 
 _FIELDS: Final = frozenset(
     {
@@ -130,15 +150,6 @@ _FIELDS: Final = frozenset(
         "stream",
     }
 )
-_OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {
-    "context_management": ("context-management-", "compact-"),
-    "mcp_servers": ("mcp-client-",),
-    "speed": ("fast-mode-",),
-    "fallbacks": ("server-side-fallback-",),
-    "fallback_credit_token": ("fallback-credit-",),
-    "diagnostics": ("cache-diagnosis-",),
-}
-"""Fields that a beta adds, with the beginnings of the betas that add them."""
 
 
 def _check_fields(body: Mapping[str, Any], betas: frozenset[str]) -> None:
@@ -148,10 +159,7 @@ def _check_fields(body: Mapping[str, Any], betas: frozenset[str]) -> None:
     for name in body:
         added = any(beta.startswith(_OF_BETAS.get(name, ())) for beta in betas)
         if name not in _FIELDS and not added:
-            raise RefusedRequestError(f"{name}: Extra inputs are not permitted")
-
-
-def _check_limit(body: Mapping[str, Any]) -> None:
+            raise RefusedRequestError(f"{name}: {_EXTRA}")
     limit = body["max_tokens"]
     least = 1 if body.get("stream") else 0
     if type(limit) is not int:
@@ -164,15 +172,10 @@ def _check_limit(body: Mapping[str, Any]) -> None:
 
 _LEAST_BUDGET: Final = 1024
 _LEVELS: Final = ("low", "medium", "high", "xhigh", "max")
-_EXTRA: Final = "Extra inputs are not permitted"
+_FORMS: Final = {"adaptive": ThinkingForm.ADAPTIVE, "enabled": ThinkingForm.BUDGET, "disabled": None}
 
 
 def _check_thinking(body: Mapping[str, Any]) -> None:
-    """Refuses the thinking, the effort or the sampling of a request.
-
-    Raises:
-        RefusedRequestError: One of them is refused.
-    """
     row = row_of(str(body["model"]))
     thinking: Mapping[str, Any] = body.get("thinking") or {}
     effort = (body.get("output_config") or {}).get("effort")
@@ -184,9 +187,6 @@ def _check_thinking(body: Mapping[str, Any]) -> None:
         _check_form(kind, effort, row)
         _check_beside(kind, thinking, body)
     _check_sampling(body, row, thinks=kind in {"adaptive", "enabled"})
-
-
-_FORMS: Final = {"adaptive": ThinkingForm.ADAPTIVE, "enabled": ThinkingForm.BUDGET, "disabled": None}
 
 
 def _check_form(kind: str, effort: str | None, row: ModelRow | None) -> None:
@@ -208,7 +208,7 @@ def _check_form(kind: str, effort: str | None, row: ModelRow | None) -> None:
 
 
 def _check_beside(kind: str, thinking: Mapping[str, Any], body: Mapping[str, Any]) -> None:
-    """What stands beside the form: the budget, how thinking is shown, and a tool that must be called."""
+    """What the form of thinking excludes: a budget, a display, a tool that must be called."""
     budget = thinking.get("budget_tokens")
     if kind != "enabled":
         for name in {"adaptive": ("budget_tokens",), "disabled": ("budget_tokens", "display")}[kind]:
@@ -240,6 +240,10 @@ def _check_effort(effort: Any, row: ModelRow | None) -> None:
     raise RefusedRequestError(f"This model does not support effort level '{effort}'. Supported levels: {supported}.")
 
 
+_SAMPLING: Final = ("temperature", "top_p", "top_k")
+_LEAST_TOP_P: Final = 0.95
+
+
 def _check_sampling(body: Mapping[str, Any], row: ModelRow | None, *, thinks: bool) -> None:
     for name in _SAMPLING:
         if not isinstance(body.get(name), int | float | None):
@@ -267,10 +271,6 @@ def _check_beside_thinking(chosen: Mapping[str, bool], top_p: float | None) -> N
         )
 
 
-_SAMPLING: Final = ("temperature", "top_p", "top_k")
-_LEAST_TOP_P: Final = 0.95
-
-
 # ---- tools: docs/wires/anthropic-messages.md#tools-and-tool-choice ----
 
 _TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -278,11 +278,6 @@ _ALTERNATIVES: Final = frozenset({"oneOf", "anyOf", "allOf"})
 
 
 def _check_tools(body: Mapping[str, Any]) -> None:
-    """Refuses the tools of a request.
-
-    Raises:
-        RefusedRequestError: A tool is refused, or what is chosen of them.
-    """
     tools = body.get("tools") or ()
     names = [str(tool.get("name")) for tool in tools]
     if len(set(names)) < len(names):
@@ -326,11 +321,6 @@ _PICTURES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
 def _check_messages(body: Mapping[str, Any]) -> None:
-    """Refuses the messages of a request; their calls and results are another matter.
-
-    Raises:
-        RefusedRequestError: A message is refused.
-    """
     messages: Sequence[Mapping[str, Any]] = body["messages"]
     row = row_of(str(body["model"]))
     if not messages:
@@ -355,8 +345,8 @@ def _check_system(messages: Sequence[Mapping[str, Any]], place: int, row: ModelR
             "as an input message role."
         )
     before = messages[place - 1]["role"]
-    behind = messages[place + 1]["role"] if place + 1 < len(messages) else "assistant"
-    if before != "user" or behind != "assistant":
+    after = messages[place + 1]["role"] if place + 1 < len(messages) else "assistant"
+    if before != "user" or after != "assistant":
         raise RefusedRequestError(
             f"messages.{place}: a `system` message must follow a `user` message, and precede an `assistant` message or "
             "end the conversation"
@@ -374,7 +364,10 @@ def _check_content(message: Mapping[str, Any], place: int, *, is_last: bool) -> 
         where = f"messages.{place}.content.{number}"
         _check_text(block, "messages")
         if block["type"] == "image":
-            _check_picture(block, where)
+            source = block["source"]
+            if source["type"] == "base64" and source.get("media_type") not in _PICTURES:
+                expected = ", ".join(map(repr, _PICTURES))
+                raise RefusedRequestError(f"{where}.image.source.base64.media_type: Input should be one of {expected}")
         elif block["type"] == "thinking" and block.get("signature") is None:
             raise RefusedRequestError(f"{where}.thinking.signature: Field required")
     if message["role"] == "assistant" and blocks and blocks[-1]["type"] in _THINKING:
@@ -388,13 +381,6 @@ def _check_text(block: Mapping[str, Any], where: str) -> None:
         raise RefusedRequestError(f"{where}: text content blocks must be non-empty")
     if not block["text"].strip():
         raise RefusedRequestError(f"{where}: text content blocks must contain non-whitespace text")
-
-
-def _check_picture(block: Mapping[str, Any], where: str) -> None:
-    source = block["source"]
-    if source["type"] == "base64" and source.get("media_type") not in _PICTURES:
-        expected = ", ".join(map(repr, _PICTURES))
-        raise RefusedRequestError(f"{where}.image.source.base64.media_type: Input should be one of {expected}")
 
 
 def _check_end(last: Mapping[str, Any], row: ModelRow | None) -> None:
@@ -444,13 +430,7 @@ class _Block(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What one side says in a row: the server joins neighbouring messages of one role.
-
-    Attributes:
-        place: The number of the last message.
-        role: Who says it.
-        blocks: What is said.
-    """
+    """What one side says in a row (the server joins its messages), with the number of its last message."""
 
     place: int
     role: str
@@ -458,19 +438,15 @@ class _Said(NamedTuple):
 
 
 def _check_results(messages: Sequence[Mapping[str, Any]]) -> None:
-    """Refuses calls without results behind them, results without calls before them, and halves of the server's tools.
-
-    Raises:
-        RefusedRequestError: A call or a result is refused.
-    """
+    """Refuses calls without results after them, results without calls before them, and halves of the server's tools."""
     said = list(_joined(messages))
     _check_ids(said)
     for before, this in zip([None, *said], said, strict=False):
         if this.role == "user":
             _check_known(before, this)
-    for this, behind in zip(said, [*said[1:], None], strict=True):
+    for this, after in zip(said, [*said[1:], None], strict=True):
         if this.role == "assistant":
-            _check_answered(this, behind)
+            _check_answered(this, after)
     _check_server_tools(said)
 
 
@@ -518,8 +494,8 @@ def _check_known(before: _Said | None, said: _Said) -> None:
         answered.add(call_id)
 
 
-def _check_answered(said: _Said, behind: _Said | None) -> None:
-    first = takewhile(lambda block: block.type == "tool_result", behind.blocks if behind else ())
+def _check_answered(said: _Said, after: _Said | None) -> None:
+    first = takewhile(lambda block: block.type == "tool_result", after.blocks if after else ())
     answered = {block.fields["tool_use_id"] for block in first}
     if missing := [call_id for call_id in _calls_of(said) if call_id not in answered]:
         raise RefusedRequestError(
@@ -529,13 +505,21 @@ def _check_answered(said: _Said, behind: _Said | None) -> None:
         )
 
 
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+
+
 def _check_server_tools(said: list[_Said]) -> None:
-    """The server's own tools: a result may stand in the next answer, if the client says nothing but results before."""
+    """The server's own tools: a result may come in the next answer, if the client sends nothing but results before."""
     waiting: dict[str, _Block] = {}
     for one in said:
         if one.role == "user":
             if waiting and any(block.type != "tool_result" for block in one.blocks):
-                raise _half(*waiting.values())
+                half = next(iter(waiting.values()))
+                name, call_id = half.fields.get("name"), half.fields.get("id")
+                raise RefusedRequestError(
+                    f"{half.where}: `{name}` tool use with id `{call_id}` was found without a corresponding "
+                    f"`{name}_tool_result` block"
+                )
             continue
         for block in one.blocks:
             call_id = str(block.fields.get("tool_use_id"))
@@ -548,28 +532,13 @@ def _check_server_tools(said: list[_Said]) -> None:
                 )
 
 
-_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
-
-
-def _half(block: _Block, *_others: _Block) -> RefusedRequestError:
-    name, call_id = block.fields.get("name"), block.fields.get("id")
-    return RefusedRequestError(
-        f"{block.where}: `{name}` tool use with id `{call_id}` was found without a corresponding `{name}_tool_result` "
-        "block"
-    )
-
-
 # ---- marks for the cache: docs/wires/anthropic-messages.md#prompt-cache ----
 
 _MOST_MARKS: Final = 4
 
 
 def _check_marks(body: Mapping[str, Any]) -> None:
-    """Refuses marks at places that take none, more than four of them, and a long life behind a short one.
-
-    Raises:
-        RefusedRequestError: A mark is refused.
-    """
+    """Refuses marks at places that take none, more than four of them, and a long life after a short one."""
     marks = []
     for where, block in _markable(body):
         mark = block.get(_MARK)
@@ -618,8 +587,13 @@ def _listed(where: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 # ---- edits of the conversation: docs/wires/anthropic-messages.md#betas ----
 
 
+_CLEAR_THINKING: Final = "clear_thinking_20251015"
+_COMPACT: Final = "compact_20260112"
+_LEAST_TRIGGER: Final = 50_000
+
+
 def _check_edits(body: Mapping[str, Any]) -> None:
-    """The order of edits, and the least trigger of a summary (docs/wires/anthropic-messages.md#betas)."""
+    """The order of edits, and the least trigger of a summary."""
     edits = (body.get("context_management") or {}).get("edits") or []
     if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
         raise RefusedRequestError("context_management.edits: Input should be a valid list")
@@ -638,11 +612,6 @@ def _check_edits(body: Mapping[str, Any]) -> None:
             )
 
 
-_CLEAR_THINKING: Final = "clear_thinking_20251015"
-_COMPACT: Final = "compact_20260112"
-_LEAST_TRIGGER: Final = 50_000
-
-
 # ---- the blocks of messages, and the turn that is under way ----
 
 
@@ -653,13 +622,12 @@ def _blocks_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_results_only(message: Mapping[str, Any]) -> bool:
-    """Whether a message holds results of tools and nothing else."""
     blocks = _blocks_of(message)
     return message["role"] == "user" and bool(blocks) and all(block["type"] == "tool_result" for block in blocks)
 
 
 def _answers_in_turn(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any]]]:
-    """The answers behind the last message of the user that is not results alone, each with its place."""
+    """The answers after the last message of the user that is not results alone, each with its place."""
     said = [place for place, one in enumerate(messages) if one["role"] == "user" and not _is_results_only(one)]
     begin = said[-1] + 1 if said else 0
     return [(place, one) for place, one in enumerate(messages) if place >= begin and one["role"] == "assistant"]
@@ -693,23 +661,6 @@ def _is_signed(block: Mapping[str, Any]) -> bool:
 
 _LEAST_OF_OTHERS: Final = 1024
 """The shortest beginning that is kept, of models that have no row."""
-
-
-def _cache_rule(model: str) -> CacheRule:
-    row = row_of(model)
-    least = _LEAST_OF_OTHERS if row is None else row.min_cached_tokens
-    return CacheRule(least, look_back=20, most_marks=4, write_price=1.25, read_price=0.1)
-
-
-def _cached_tools(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
-    for tool in _objects(body.get("tools")):
-        if tool.get("defer_loading") is not True:
-            yield _cached_block(tool, "tools")
-
-
-def _cached_system(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
-    for block in _content_blocks(body.get("system")):
-        yield _cached_block(block, "system")
 
 
 def _cached_messages(body: Mapping[str, Any], model: str) -> Iterator[PromptBlock]:

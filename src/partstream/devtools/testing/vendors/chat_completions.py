@@ -26,11 +26,16 @@ class _OpenAI(Vendor):
         for place, message in enumerate(messages):
             is_result = message["role"] == "tool"
             if is_result:
-                _check_result(message, place, waiting)
+                if message["tool_call_id"] not in waiting:
+                    raise RefusedRequestError(_STRAY_RESULT, f"messages.[{place}].role")
+                waiting.remove(message["tool_call_id"])
             elif waiting:
                 raise _unanswered(waiting, place)
             if message["role"] == "assistant":
-                _check_content(message, place)
+                if message.get("content") is None and not (message.get("tool_calls") or message.get("function_call")):
+                    raise RefusedRequestError(
+                        "Invalid value for 'content': expected a string, got null.", f"messages.[{place}].content"
+                    )
                 waiting = list(_ids(message, place))
         if waiting:
             raise _unanswered(waiting, len(messages))
@@ -48,25 +53,12 @@ _STRAY_RESULT: Final = (
 )
 
 
-def _check_result(message: Mapping[str, Any], place: int, waiting: list[str]) -> None:
-    if message["tool_call_id"] not in waiting:
-        raise RefusedRequestError(_STRAY_RESULT, f"messages.[{place}].role")
-    waiting.remove(message["tool_call_id"])
-
-
 def _unanswered(waiting: list[str], place: int) -> RefusedRequestError:
     said = (
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
         f"The following tool_call_ids did not have response messages: {', '.join(waiting)}"
     )
     return RefusedRequestError(said, f"messages.[{place}].role")
-
-
-def _check_content(message: Mapping[str, Any], place: int) -> None:
-    if message.get("content") is None and not (message.get("tool_calls") or message.get("function_call")):
-        raise RefusedRequestError(
-            "Invalid value for 'content': expected a string, got null.", f"messages.[{place}].content"
-        )
 
 
 def _ids(message: Mapping[str, Any], place: int) -> Iterator[str]:

@@ -35,12 +35,13 @@ class _Google(Vendor):
     def refuse(self, request: WireRequest) -> None:
         model_id = request.path.rpartition("/")[2].partition(":")[0]
         body = camel_case(request.body)
-        _check_fields(body)
+        _check_message(body, "request", "")
         contents = [camel_case(one) for one in list_of(body, "contents")]
         _check_parts(contents)
         turns = _turns(contents)
         _check_turns(turns)
-        _check_end(turns, model_id)
+        if _NO_LAST_TURN.fullmatch(model_id) and _is_model(turns[-1]):
+            raise _refusal(_LAST_TURN)
         if known_model(model_id).signs_calls:
             _check_signatures(turns)
         _check_tools(body)
@@ -49,15 +50,15 @@ class _Google(Vendor):
     def cached_prompt(self, request: WireRequest) -> CachedPrompt:
         model = unquote(request.path.rpartition("/models/")[2].partition(":")[0])
         least = next((tokens for name, tokens in _LEAST_TOKENS if model.startswith(name)), _LEAST_OF_OTHERS)
-        blocks = (*_cached_tools(request.body), *_cached_system(request.body), *_cached_contents(request.body))
-        return CachedPrompt(blocks, CacheRule(least, is_automatic=True, read_price=0.1), model)
+        rule = CacheRule(least, is_automatic=True, read_price=0.1)
+        return CachedPrompt(tuple(_prompt_blocks(request.body)), rule, model)
+
+
+_INVALID: Final = "INVALID_ARGUMENT"
 
 
 def _refusal(message: str) -> RefusedRequestError:
     return RefusedRequestError(message, code=_INVALID)
-
-
-_INVALID: Final = "INVALID_ARGUMENT"
 
 
 # ---- fields ----
@@ -133,15 +134,6 @@ Source: docs/wires/gemini.md#contents and the messages of googleapis/python-gena
 
 _OF_ANY_NAME: Final = "schemas"
 _CAPITAL: Final = re.compile(r"[A-Z]")
-
-
-def _check_fields(body: Mapping[str, Any]) -> None:
-    """Checks the fields of a request, whose own names are in camel case.
-
-    Raises:
-        RefusedRequestError: One is not known, or a value of an enumeration is no text.
-    """
-    _check_message(body, "request", "")
 
 
 def _check_message(value: Any, message: str, where: str) -> None:
@@ -259,24 +251,15 @@ _NO_LAST_TURN: Final = re.compile(r"gemini-(?:3\.5-flash-lite|3\.[6-9]|3\.\d\d|[
 """The models that refuse a trailing model turn: 3.5 Flash-Lite, 3.6 and later (docs/wires/gemini.md#contents)."""
 
 
-def _check_end(contents: Sequence[Mapping[str, Any]], model_id: str) -> None:
-    if _NO_LAST_TURN.fullmatch(model_id) and _is_model(contents[-1]):
-        raise _refusal(_LAST_TURN)
-
-
 def _check_signatures(contents: Sequence[Mapping[str, Any]]) -> None:
-    """Checks the first call of each step of the current turn: behind the last words of the user
+    """Checks the first call of each step of the current turn: after the last words of the user
     (docs/wires/gemini.md#signatures)."""
-    begin = max((place for place, one in enumerate(contents) if not _is_model(one) and _says_more(one)), default=0)
+    of_user = [(place, _parts(one)) for place, one in enumerate(contents) if not _is_model(one)]
+    begin = max((place for place, parts in of_user if any(_RESPONSE not in part for part in parts)), default=0)
     for place, content in enumerate(contents[begin:], begin):
         call = next((part for part in _parts(content) if _CALL in part), None)
         if call is not None and usable_signature(call.get(SIGNATURE)) is None:
             raise _refusal(_SIGNATURE.format(name=object_of(call, _CALL).get("name"), position=place + 1))
-
-
-def _says_more(content: Mapping[str, Any]) -> bool:
-    """Whether a content of the user holds more than responses."""
-    return any(_RESPONSE not in part for part in _parts(content))
 
 
 # ---- tools and thinking ----
@@ -331,20 +314,13 @@ _LEAST_TOKENS: Final = (("gemini-2.5", 2048),)
 _LEAST_OF_OTHERS: Final = 4096
 
 
-def _cached_tools(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
+def _prompt_blocks(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
     for tool in _objects(body.get("tools")):
-        declared = _objects(tool.get("functionDeclarations"))
-        for one in declared or [tool]:
+        for one in _objects(tool.get("functionDeclarations")) or [tool]:
             yield block_of(one, "tools")
-
-
-def _cached_system(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
     system = body.get("systemInstruction", body.get("system_instruction"))
     for part in _objects(system.get("parts") if isinstance(system, Mapping) else None):
         yield block_of(part, "system")
-
-
-def _cached_contents(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
     for content in _objects(body.get("contents")):
         for part in _objects(content.get("parts")):
             yield block_of(part, content.get("role"))

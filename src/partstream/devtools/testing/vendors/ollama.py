@@ -33,7 +33,10 @@ class _Ollama(Vendor):
         if isinstance(most, int) and not 0 <= most <= _MOST_LOGPROBS:
             raise RefusedRequestError(f"top_logprobs must be between 0 and {_MOST_LOGPROBS}")
         for message in _messages(body):
-            _refuse_message(message)
+            for place, image in enumerate(message.get("images") or ()):
+                if not isinstance(image, str) or not _BASE64.fullmatch(image):
+                    valid = re.match(r"[A-Za-z0-9+/]*", image if isinstance(image, str) else "")
+                    raise RefusedRequestError(f"illegal base64 data at input byte {valid.end() if valid else place}")
         _refuse_ability(body)
 
     def cached_prompt(self, request: WireRequest) -> CachedPrompt:
@@ -61,13 +64,6 @@ _CAPABILITIES: Final[Mapping[str, frozenset[str]]] = {
 def _messages(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     listed = body.get("messages")
     yield from (one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict))
-
-
-def _refuse_message(message: Mapping[str, Any]) -> None:
-    for place, image in enumerate(message.get("images") or ()):
-        if not isinstance(image, str) or not _BASE64.fullmatch(image):
-            valid = re.match(r"[A-Za-z0-9+/]*", image if isinstance(image, str) else "")
-            raise RefusedRequestError(f"illegal base64 data at input byte {valid.end() if valid else place}")
 
 
 def _refuse_ability(body: Mapping[str, Any]) -> None:

@@ -1,9 +1,13 @@
-"""What a real server does with a request that its wire alone does not tell: the interface of all vendors.
+"""What a real server does with a request beyond its wire: the interface of all vendors, and what decides for them.
 
 A vendor refuses requests that the wire can say, in its own words; knows which signatures of its own a request has to
 bring back; and sees a request as its prompt cache does. Whether a signature is right, only the server knows that made
-it: :func:`partstream.devtools.testing.vendors.vendor.check_signed_state` decides it for the scripted model, and
-:class:`partstream.devtools.testing.vendors.vendor.PromptCache` says what a prompt costs.
+it: :func:`check_signed_state` decides it for the scripted model. :func:`check_request` refuses what every server
+refuses: calls without results, and results without calls.
+
+:class:`PromptCache` says what a prompt costs. A request is a :class:`CachedPrompt` there: blocks in the order of the
+prompt, marks, and the rule of the vendor. A cache holds beginnings of prompts, not prompts: each by the digest of all
+blocks up to a mark. Vendors drop them after minutes; the cache here keeps them, because no test waits that long.
 """
 
 from __future__ import annotations
@@ -29,18 +33,12 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import WireRequest
 
 
-# ---- vendor ----
+# ---- The interface ----
 
 
 @dataclass(frozen=True, slots=True)
 class SignedState:
-    """A signature that a request brings back.
-
-    Attributes:
-        signature: The signature.
-        signed: The text that it has to belong to; None where the request does not say the text.
-        refusal: How a server refuses it if it is wrong.
-    """
+    """A signature that a request brings back, the text that it has to belong to (None if unknown), and its refusal."""
 
     signature: str
     signed: str | None
@@ -49,13 +47,7 @@ class SignedState:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtfulCall:
-    """A call of the turn that is under way, which has to come back with the thinking that led to it.
-
-    Attributes:
-        call_id: The id of the call.
-        signatures: Those of the thinking before it in its answer, in order.
-        refusal: How a server refuses it if thinking is missing, changed or at another place.
-    """
+    """A call of the turn that is under way, with the signatures of the thinking that led to it."""
 
     call_id: str
     signatures: tuple[str, ...]
@@ -66,43 +58,25 @@ class Vendor:
     """The servers of one wire; of this one, nothing is known beyond the wire."""
 
     def refuse(self, request: WireRequest) -> None:
-        """Refuses what the wire can say and a real server does not take.
-
-        Args:
-            request: A request that the protocol itself can read.
+        """Refuses what the wire can say and a real server does not take; the protocol can read the request.
 
         Raises:
             RefusedRequestError: It is refused, in the server's words.
         """
 
     def signed_state(self, request: WireRequest) -> Iterable[SignedState | ThoughtfulCall]:
-        """The signatures that a request brings back and the calls that need them, in order.
-
-        Args:
-            request: A request that the protocol itself can read. State that is sealed is not this wire's own.
-        """
+        """The signatures that a request brings back and the calls that need them; opaque state is not among them."""
         del request
         return ()
 
     def cached_prompt(self, request: WireRequest) -> CachedPrompt | None:
-        """The request as the prompt cache of the server sees it; None where no rule of a cache is known.
-
-        Args:
-            request: Any request: what has not the form of a prompt is left out.
-        """
+        """Any request as the prompt cache of the server sees it; None where no rule of a cache is known."""
         del request
         return None
 
 
-# ---- prompt cache ----
-# The prompt cache of a served model: what requests have written, and which tokens of the next one are read from it.
-#
-# A request is a :class:`CachedPrompt` here: blocks in the order of the prompt, marks, and the vendor's rule, which
-# the modules of :mod:`partstream.devtools.testing.vendors` make of it. A cache holds beginnings of prompts, not
-# prompts: each by the digest of all blocks up to a mark. How long a vendor keeps them is left out, because nobody
-# here waits for minutes.
+# ---- The prompt cache ----
 
-# ---- a request as blocks ----
 
 _BYTES_PER_TOKEN: Final = 4
 
@@ -111,10 +85,8 @@ _BYTES_PER_TOKEN: Final = 4
 class PromptBlock:
     """One block of a prompt.
 
-    Attributes:
-        digest: What tells its content from any other, with everything that makes the server forget what follows.
-        tokens: Its length.
-        is_marked: Whether the request asks to write everything up to here into the cache.
+    The digest covers its content and everything that makes the server forget what follows. A marked block asks the
+    server to write everything up to it into the cache.
     """
 
     digest: bytes
@@ -153,13 +125,7 @@ Source: OpenAI cookbook "Prompt Caching 201", for models before GPT-5.6.
 
 @dataclass(frozen=True, slots=True)
 class CachedPrompt:
-    """The prompt of a request.
-
-    Attributes:
-        blocks: Its blocks, in the order in which the server puts them before its model.
-        rule: The rule of the server for the model.
-        model: The model: each has a cache of its own.
-    """
+    """The blocks of a prompt in the order of the server, the rule for its model, and the model: each has a cache."""
 
     blocks: tuple[PromptBlock, ...]
     rule: CacheRule
@@ -180,11 +146,8 @@ def tokens_of(value: Any) -> int:
 def block_of(value: Any, *beside: Any, ignored: Iterable[str] = (), is_marked: bool = False) -> PromptBlock:
     """The block of a JSON value, whose objects keep the order of their names: servers compare texts.
 
-    Args:
-        value: The value.
-        beside: What makes it another block, such as the role of its message, and is not counted.
-        ignored: Names of fields of the value that are no part of the prompt, such as that of the mark itself.
-        is_marked: Whether the request asks to write everything up to here.
+    `beside` makes it another block, such as the role of its message, and is not counted. `ignored` names fields that
+    are no part of the prompt, such as the mark itself.
     """
     if isinstance(value, Mapping):
         value = {name: said for name, said in value.items() if name not in set(ignored)}
@@ -193,12 +156,7 @@ def block_of(value: Any, *beside: Any, ignored: Iterable[str] = (), is_marked: b
 
 
 def listed_blocks(body: Mapping[str, Any], names: Iterable[str]) -> tuple[PromptBlock, ...]:
-    """The blocks of a body in which everything stands in lists: one for each entry, and one for any other value.
-
-    Args:
-        body: The body.
-        names: The names of its fields, in the order of the prompt.
-    """
+    """The blocks of these fields of a body: one for each entry of a list, and one for any other value."""
     return tuple(
         block_of(one, name)
         for name in names
@@ -207,16 +165,8 @@ def listed_blocks(body: Mapping[str, Any], names: Iterable[str]) -> tuple[Prompt
     )
 
 
-# ---- the cache ----
-
-
 class TooManyMarksError(CallerError):
-    """A request has more marks than its server takes.
-
-    Attributes:
-        found: The number of its marks.
-        most: The number that the server takes.
-    """
+    """A request has more marks than its server takes."""
 
     def __init__(self, found: int, most: int) -> None:
         super().__init__(f"a maximum of {most} blocks may be marked, found {found}")
@@ -226,13 +176,7 @@ class TooManyMarksError(CallerError):
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What one request costs.
-
-    Attributes:
-        uncached: The tokens at the full price.
-        read: The tokens that were read from the cache.
-        written: The tokens that were written into it.
-    """
+    """The tokens of one request at the full price, those read from the cache, and those written into it."""
 
     uncached: int
     read: int
@@ -268,7 +212,8 @@ class PromptCache:
             TooManyMarksError: It has more marks than its server takes.
         """
         rule, beginnings = prompt.rule, _beginnings(prompt)
-        ends = _ends(prompt)
+        # After these blocks the server keeps the beginning of the prompt.
+        ends = [index for index, block in enumerate(prompt.blocks) if prompt.rule.is_automatic or block.is_marked]
         if not rule.is_automatic and rule.most_marks is not None and len(ends) > rule.most_marks:
             raise TooManyMarksError(len(ends), rule.most_marks)
         from_ends = ends if rule.look_back is not None else ends[-1:]
@@ -276,7 +221,7 @@ class PromptCache:
         kept = [beginnings[end] for end in ends if beginnings[end].tokens >= rule.least_tokens]
         self._kept.update(one.digest for one in kept)
         written = max(0, max((one.tokens for one in kept), default=0) - read)
-        if rule.is_automatic:  # nothing is paid for it, so that no vendor reports it
+        if rule.is_automatic:  # writing is free, so that no vendor reports it
             return Bill(prompt.tokens - read, read, 0)
         return Bill(prompt.tokens - read - written, read, written)
 
@@ -287,25 +232,15 @@ class PromptCache:
         return next((beginnings[place].tokens for place in places if beginnings[place].digest in self._kept), 0)
 
 
-def _ends(prompt: CachedPrompt) -> list[int]:
-    """The indices of the blocks behind which the server keeps the beginning of the prompt."""
-    return [index for index, block in enumerate(prompt.blocks) if prompt.rule.is_automatic or block.is_marked]
-
-
 def _beginnings(prompt: CachedPrompt) -> list[_Beginning]:
     lengths = accumulate(block.tokens for block in prompt.blocks)
     start = hashlib.sha256(prompt.model.encode(errors="surrogatepass")).digest()
-    digests = list(accumulate((block.digest for block in prompt.blocks), _chained, initial=start))[1:]
-    return [_Beginning(digest, length) for digest, length in zip(digests, lengths, strict=True)]
+    of_blocks = (block.digest for block in prompt.blocks)
+    _, *digests = accumulate(of_blocks, lambda before, one: hashlib.sha256(before + one).digest(), initial=start)
+    return list(map(_Beginning, digests, lengths))
 
 
-def _chained(before: bytes, digest: bytes) -> bytes:
-    return hashlib.sha256(before + digest).digest()
-
-
-# ---- refusals ----
-# The requests that the scripted model refuses, as real servers do: changed signatures, calls without results, and
-# results without calls.
+# ---- Refusals ----
 
 _STORED: Final = "previous_response_id"
 """The field of a request that continues a stored response: its results may belong to calls in that response."""
@@ -324,9 +259,7 @@ def check_request(asked: InboundRequest) -> None:
 def check_calls(messages: Iterable[ChatMessage], *, stored: bool = False) -> None:
     """Refuses calls without a later result, and results without an earlier call.
 
-    Args:
-        messages: The conversation.
-        stored: Whether the conversation continues a stored response, which may hold the calls.
+    A `stored` response that the conversation continues may hold the calls.
 
     Raises:
         InvalidRequestError: A call has no result, or a result has no call.
@@ -342,6 +275,10 @@ def check_calls(messages: Iterable[ChatMessage], *, stored: bool = False) -> Non
                 waiting[part.call_id] = where
     for call_id, where in waiting.items():
         raise InvalidRequestError(where, f"the call {call_id!r} without a result", "a result behind it")
+
+
+_SIGNED: Final = (("anthropic", "signature", "text"), ("google", "thoughtSignature", "toolCallId"))
+"""The provider, the name of its signature, and the signed field of the item."""
 
 
 def check_signatures(messages: Iterable[ChatMessage]) -> None:
@@ -363,30 +300,18 @@ def check_signatures(messages: Iterable[ChatMessage]) -> None:
 def check_signed_state(brought: Iterable[SignedState | ThoughtfulCall], model: str) -> None:
     """Refuses what a request brings back under a wrong signature, and calls without the thinking that led to them.
 
-    Args:
-        brought: What it brings back.
-        model: The model that is asked.
-
     Raises:
         RefusedRequestError: In the words of the protocol's servers.
     """
     for one in brought:
-        if _is_forged(one) if isinstance(one, SignedState) else _lacks_thinking(one, model):
+        if isinstance(one, ThoughtfulCall):
+            is_wrong = needs_other_thinking(one.call_id, model, one.signatures)
+        elif one.signed is None:
+            is_wrong = not is_signature(one.signature)
+        else:
+            is_wrong = one.signature != signature(one.signed)
+        if is_wrong:
             raise one.refusal
-
-
-def _is_forged(state: SignedState) -> bool:
-    if state.signed is None:
-        return not is_signature(state.signature)
-    return state.signature != signature(state.signed)
-
-
-def _lacks_thinking(call: ThoughtfulCall, model: str) -> bool:
-    return needs_other_thinking(call.call_id, model, call.signatures)
-
-
-_SIGNED: Final = (("anthropic", "signature", "text"), ("google", "thoughtSignature", "toolCallId"))
-"""The provider, the name of its signature, and the signed field of the item."""
 
 
 def _items(messages: Iterable[ChatMessage]) -> Iterator[tuple[int, Mapping[str, Any]]]:
