@@ -1,7 +1,9 @@
 """Makes a bundle of captured answers, without the secrets that their requests were sent with.
 
-A server may repeat the key that it was sent, in any encoding: what an exchange's redactor finds is masked in the joined
-body, byte for byte, so that no length, no read and no time changes.
+A snapshot takes microseconds and copies no text and no read, so that a bundle is made of it on any thread while the
+answers go on. A server may repeat the key that it was sent, in any encoding, and any read may end in it: what the
+redactor of an exchange finds is masked in the joined body, byte for byte, so that no length, no read and no time
+changes. Recordings without a name of their own go to the user's data folder, where they age out.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import time
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     from partstream.devtools.capturing.capture import AnswerCapture, Entry, ExchangeCapture
 
 
-# ---- bundling ----
+# ---- Bundles ----
 
 _ANY_PREFIX: Final = StreamOptions().call_id_prefix
 """The prefix of call ids says nothing of what is shown, and no file holds it."""
@@ -49,14 +52,7 @@ _ANY_PREFIX: Final = StreamOptions().call_id_prefix
 
 @dataclass(frozen=True, slots=True)
 class AnswerSnapshot:
-    """A captured answer at one moment. Copies hold what it says of itself: it goes on to say more meanwhile.
-
-    Attributes:
-        answer: A copy of the answer, whose lists are the answer's own.
-        exchanges: Copies of its exchanges.
-        entries: What is kept of it.
-        before: Those entries that stand before what was left out.
-    """
+    """A captured answer at one moment, with copies of what changes, and the entries before those that were left out."""
 
     answer: AnswerCapture
     exchanges: tuple[ExchangeCapture, ...]
@@ -66,23 +62,14 @@ class AnswerSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Captured answers at one moment: a bundle is made of it on any thread, while they go on.
-
-    Attributes:
-        answers: The answers.
-        at: The time of the clock.
-    """
+    """Captured answers at one moment, which is the time `at` of their clock."""
 
     answers: tuple[AnswerSnapshot, ...]
     at: int
 
 
 def snapshot_of(answers: Sequence[AnswerCapture]) -> Snapshot:
-    """The answers as they are now, in microseconds: no text and no read is copied.
-
-    Args:
-        answers: At least one, in the order in which they began.
-    """
+    """The answers (at least one, in the order of their beginnings) as they are now, in microseconds."""
     kept = tuple(
         AnswerSnapshot(
             copy(answer), tuple(map(copy, answer.exchanges)), tuple(answer.entries), tuple(answer.kept_before_gap)
@@ -95,17 +82,31 @@ def snapshot_of(answers: Sequence[AnswerCapture]) -> Snapshot:
 def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> Bundle:
     """The bundle of a snapshot. It may take a second for the largest, which are searched for secrets.
 
-    Args:
-        snapshot: The answers.
-        source: What they were captured in, such as `vscode`.
-        versions: Further versions of what took part.
+    `source` says where the answers were captured, such as `vscode`; `versions` adds those of what took part.
     """
     first = snapshot.answers[0].answer.started
     answers: list[RecordedAnswer] = []
     exchanges: list[RecordedExchange] = []
     for number, captured in enumerate(snapshot.answers, 1):
         answer = captured.answer
-        answers.append(_answer_of(answer, number, answer.started - first, captured.entries))
+        reported = tuple(
+            ReportedPart(at - answer.started, content)
+            for index, at, content in captured.entries
+            if index == PART and not isinstance(content, bytes)
+        )
+        started_at = _wall_time(answer.started_at, 0)
+        answers.append(
+            RecordedAnswer(
+                number,
+                answer.host,
+                answer.model,
+                started_at,
+                answer.started - first,
+                reported,
+                answer.outcome,
+                answer.error,
+            )
+        )
         for index, exchange in enumerate(captured.exchanges):
             reads = [
                 (at, content) for one, at, content in captured.entries if one == index and isinstance(content, bytes)
@@ -129,13 +130,7 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
 
 
 def redacted_bundle(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> Bundle:
-    """The same as it is written to files: also without what looks like a key, and without ids of people.
-
-    Args:
-        snapshot: The answers.
-        source: What they were captured in, such as `vscode`.
-        versions: Further versions of what took part.
-    """
+    """The bundle as files hold it: also without what looks like a key, and without ids of people."""
     from partstream.devtools.redaction.redacting import redact  # noqa: PLC0415 - a door does without
 
     captured = [exchange for one in snapshot.answers for exchange in one.exchanges]
@@ -150,16 +145,6 @@ def versions_here() -> dict[str, str]:
         "python": platform.python_version(),
         "os": f"{platform.system()} {platform.release()}".strip(),
     }
-
-
-def _answer_of(answer: AnswerCapture, number: int, offset: int, entries: Iterable[Entry]) -> RecordedAnswer:
-    reported = tuple(
-        ReportedPart(at - answer.started, content)
-        for index, at, content in entries
-        if index == PART and not isinstance(content, bytes)
-    )
-    started_at = _wall_time(answer.started_at, 0)
-    return RecordedAnswer(number, answer.host, answer.model, started_at, offset, reported, answer.outcome, answer.error)
 
 
 def _sides_of(
@@ -185,20 +170,17 @@ def _sides_of(
             head.at - started, head.status, redactor.redact(head.reason), _without_secrets(head.headers, redactor)
         )
     )
-    return asked, answered, _chunks_of(reads, started, redactor)
+    return asked, answered, tuple(masked_chunks([Chunk(at - started, data) for at, data in reads], redactor))
 
 
-def _chunks_of(reads: Sequence[tuple[int, bytes]], started: int, redactor: Redactor) -> tuple[Chunk, ...]:
-    """The reads; a secret is found in all of them together, since any read may end in it."""
-    body = b"".join(data for _, data in reads)
+def masked_chunks(chunks: Sequence[Chunk], redactor: Redactor) -> list[Chunk]:
+    """The reads of a body with its secrets masked; they are found in all reads together."""
+    body = b"".join(chunk.data for chunk in chunks)
     masked = redactor.mask_bytes(body)
     if masked == body:
-        return tuple(Chunk(at - started, data) for at, data in reads)
-    chunks, start = [], 0
-    for at, data in reads:
-        chunks.append(Chunk(at - started, masked[start : start + len(data)]))
-        start += len(data)
-    return tuple(chunks)
+        return [*chunks]
+    ends = accumulate(len(chunk.data) for chunk in chunks)
+    return [Chunk(chunk.at, masked[end - len(chunk.data) : end]) for chunk, end in zip(chunks, ends, strict=True)]
 
 
 def _without_secrets(headers: Iterable[tuple[str, str]], redactor: Redactor) -> tuple[tuple[str, str], ...]:
@@ -224,8 +206,7 @@ def _wall_time(start: datetime, nanoseconds: int) -> str:
     return (start + timedelta(microseconds=nanoseconds // 1000)).isoformat(timespec="microseconds")
 
 
-# ---- kept recordings ----
-# The recordings that were written without a name of their own: in the user's data folder, aged out.
+# ---- Kept recordings ----
 
 _FOLDER: Final = "recordings"
 _NAMES: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9.-]{1,60}\.partstream\.(?:zip|part)")
@@ -236,13 +217,7 @@ _LIMITS: Final = FileLimits(file_bytes=200 * 1024 * 1024, all_bytes=200 * 1024 *
 
 
 class KeptRecordings:
-    """The folder of recordings.
-
-    Args:
-        folder: The folder; None for that in the user's data folder.
-        limits: What it holds at most: 30 days and 200 MB.
-        clock: Returns the seconds since 1970.
-    """
+    """The folder of recordings, by default in the user's data folder; holds at most 30 days and 200 MB."""
 
     def __init__(
         self,
@@ -254,11 +229,7 @@ class KeptRecordings:
         self._clock = clock
 
     def write(self, data: bytes, about: str) -> Path:
-        """Writes a recording; its name says when it was written and what it is about.
-
-        Args:
-            data: The bytes of a `.partstream.zip`.
-            about: What it is about, such as the model's id: what a file name can hold of it goes into the name.
+        """Writes the bytes of a `.partstream.zip`; its name has the time, and what a file name can hold of `about`.
 
         Raises:
             OSError: The system refuses.

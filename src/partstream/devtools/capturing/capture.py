@@ -1,4 +1,10 @@
-"""What goes by while answers come, kept in memory: exchanges with servers, the parts that a host got, and when."""
+"""What passes while answers come, kept in memory: exchanges with servers, the parts that a host got, and when.
+
+An :class:`AnswerCapture` takes the parts and the reads of one answer, each in a microsecond or two. Nothing is copied:
+an entry is a reference with a time. The room of an answer is bounded, and asked for in steps from the owner of the
+captures; of an answer that takes more, the beginning and the end are kept. Headers that hold secrets by their names are
+replaced before they are kept; what removes other secrets is asked when an exchange leaves the memory.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +28,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import DrainingProgress
 
 
-# ---- entries ----
-# One thing that went by of an answer, and the room that it takes.
+# ---- Entries ----
 
 ENTRY_BYTES: Final = 200
 """What an entry takes beside its content: the entry itself, its time and the object that it refers to."""
@@ -35,7 +40,7 @@ PART: Final = -1
 """Instead of an exchange's index: the entry is a part that the host got."""
 
 Entry: TypeAlias = "tuple[int, int, bytes | ResponsePart]"
-"""One thing that went by: the index of its exchange or :data:`PART`, when, in nanoseconds of the clock, and the bytes
+"""One thing that came: the index of its exchange or :data:`PART`, when, in nanoseconds of the clock, and the bytes
 or the part. A plain tuple: one is made for every read of every answer.
 """
 
@@ -67,10 +72,7 @@ _SIZES: Final[dict[type, Callable[[Any], int]]] = {
 """The bytes that the content of an entry takes beside the entry itself."""
 
 
-# ---- exchange capture ----
-# One exchange with a server as it goes by: what was sent, each read of what came, how it ended, and when.
-#
-# Headers that hold secrets by their names are replaced before they are kept.
+# ---- Exchanges ----
 
 _LONGEST_MESSAGE: Final = 2_000
 """Characters of an error that are kept."""
@@ -90,16 +92,7 @@ _FACTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class KeptRequest:
-    """A request as it was sent, without the secrets of its headers.
-
-    Attributes:
-        method: The method.
-        path: The path.
-        query: The query.
-        headers: The headers in order.
-        body: The body, or its beginning.
-        left_out: The bytes of the body that are not kept.
-    """
+    """A request as it was sent, without the secrets of its headers; of a large body, the beginning is kept."""
 
     method: str
     path: str
@@ -111,14 +104,7 @@ class KeptRequest:
 
 @dataclass(frozen=True, slots=True)
 class KeptHead:
-    """The head of a response, without the headers that hold secrets by their names.
-
-    Attributes:
-        at: When it came, in nanoseconds of the clock.
-        status: The status.
-        reason: The reason phrase.
-        headers: The headers in order.
-    """
+    """The head of a response, without the headers that hold secrets by their names."""
 
     at: int
     status: int
@@ -128,54 +114,22 @@ class KeptHead:
 
 @dataclass(frozen=True, slots=True)
 class KeptEnd:
-    """The end of an exchange.
-
-    Attributes:
-        at: When, in nanoseconds of the clock.
-        how: How its bytes ended.
-        error: What broke it, or None.
-    """
+    """The end of an exchange: when, in nanoseconds of the clock, how its bytes ended, and what broke it."""
 
     at: int
     how: HowEnded
     error: RecordedError | None = None
 
 
-class _Answer(Protocol):
-    """The capture of the answer that an exchange is for."""
-
-    @property
-    def clock(self) -> Callable[[], int]:
-        """Returns nanoseconds."""
-        ...
-
-    def keep(self, entry: Entry, size: int) -> None:
-        """Keeps an entry, as far as there is room."""
-        ...
-
-
 class ExchangeCapture:
-    """One exchange with a server.
-
-    Args:
-        answer: The capture of the answer that it is for.
-        index: Its index in the answer.
-        protocol: The protocol's name.
-        request: What was sent.
-        redactor: Makes what removes the secrets of the request from the response.
-        shown: What the host asked to have shown of the answer, or None.
+    """One exchange with a server, at an index of an answer. Times are nanoseconds of the clock.
 
     Attributes:
-        protocol: The same.
-        request: The same.
-        redactor: The same.
-        shown: The same.
-        started: When the first byte of the request was sent, in nanoseconds of the clock.
+        redactor: Makes what removes the secrets of the request from the response.
+        shown: What the host asked to have shown of the answer, or None.
+        started: When the first byte of the request was sent.
         sent: When its last byte was sent; None while that is not known.
-        head: The head of the response, or None.
-        end: The end, or None.
-        left_out_reads: The reads of the body that are not kept.
-        left_out_bytes: Their bytes.
+        left_out_reads, left_out_bytes: What is not kept of the body.
     """
 
     __slots__ = (
@@ -195,7 +149,7 @@ class ExchangeCapture:
 
     def __init__(
         self,
-        answer: _Answer,
+        answer: AnswerCapture,
         index: int,
         protocol: str | None,
         request: KeptRequest,
@@ -228,13 +182,7 @@ class ExchangeCapture:
         self.sent = self._answer.clock()
 
     def responded(self, status: int, reason: str, headers: Iterable[tuple[str, str]]) -> None:
-        """Takes the head of the response.
-
-        Args:
-            status: The status.
-            reason: The reason phrase.
-            headers: The headers in order.
-        """
+        """Takes the head of the response."""
         self.head = KeptHead(self._answer.clock(), status, reason, without_secrets_by_name(headers))
 
     def chunk(self, data: bytes) -> None:
@@ -247,23 +195,15 @@ class ExchangeCapture:
         self._end(HowEnded.WHOLE)
 
     def cut(self, error: BaseException) -> None:
-        """Says that the body broke off, or was given up. The first end counts.
-
-        Args:
-            error: What broke it, without secrets.
-        """
+        """Says that the body broke off, or was given up, with an error without secrets. The first end counts."""
         self._end(HowEnded.CUT, error)
 
     def cancelled(self) -> None:
-        """Says that nobody waited for the rest of the body. The first end counts."""
+        """Says that the rest of the body was not wanted any more. The first end counts."""
         self._end(HowEnded.CANCELLED)
 
     def no_response(self, error: BaseException | None) -> None:
-        """Says that no head of a response came. The first end counts.
-
-        Args:
-            error: Why, without secrets; None where nobody waited for it any more.
-        """
+        """Says that no head of a response came; without an error, it was not wanted any more. The first end counts."""
         self._end(HowEnded.NO_RESPONSE, error)
 
     def _end(self, how: HowEnded, error: BaseException | None = None) -> None:
@@ -273,25 +213,16 @@ class ExchangeCapture:
 
 
 def recorded_error(error: BaseException, redact: Callable[[str], str] = str) -> RecordedError:
-    """What is kept of an error: no traceback, which would keep all that its functions held.
-
-    Args:
-        error: The error.
-        redact: Removes secrets from its texts.
-    """
+    """What is kept of an error, redacted: no traceback, which would keep all that its functions held."""
     fields = ((name, vars(error).get(name)) for name in _FACTS)
     shown = tuple((name, redact(str(value))) for name, value in fields if isinstance(value, str | int | float))
     return RecordedError(type(error).__name__, redact(said_by(error)[:_LONGEST_MESSAGE]), shown)
 
 
-# ---- capture ----
-# What goes by of one answer: its exchanges with servers, read by read, and the parts that its host got, with times.
-#
-# Nothing is copied: an entry is a reference with a time. What takes more room than the answer may have keeps its
-# beginning and its end.
+# ---- Answers ----
 
 _STEP: Final = 64 * 1024
-"""Bytes of room that are asked for at once, so that nobody is asked for every entry."""
+"""Bytes of room that are asked for at once, so that the owner is not asked for every entry."""
 _EXCHANGE_BYTES: Final = 2_000
 """What an exchange takes beside its body and its reads."""
 _SHARE_OF_REQUEST: Final = 4
@@ -299,7 +230,7 @@ _SHARE_OF_REQUEST: Final = 4
 
 
 class CaptureOwner(Protocol):
-    """Who keeps captures of answers, and shares out the room for them."""
+    """Keeps captures of answers, and shares the room among them."""
 
     def more_room(self, answer: AnswerCapture, size: int) -> bool:
         """Whether an answer may take so many bytes more."""
@@ -314,8 +245,8 @@ class CaptureOwner(Protocol):
         ...
 
 
-class _Nobody:
-    """The owner of a capture that stands alone."""
+class _NoOwner:
+    """The owner of a capture that its caller keeps."""
 
     def more_room(self, answer: AnswerCapture, size: int) -> bool:
         return True
@@ -331,30 +262,20 @@ class AnswerCapture:
     """One answer, as its host sees it. Its methods take a microsecond or two, and raise nothing.
 
     Args:
-        host: Who shows the answer, such as `vscode`, `chat` or `serve`, and for whom.
-        model: The model that is asked, or None.
-        owner: Who keeps it; None where the caller does.
+        host: The program that shows the answer, such as `vscode`, `chat` or `serve`, and for whom.
+        owner: Keeps it; None where the caller does.
         number: Its number among those of its owner.
         most_bytes: The most bytes that it takes; of more, the beginning and the end are kept.
         redact: Removes secrets from what an error says.
-        clock: Returns nanoseconds.
-        now: Returns the wall time.
 
     Attributes:
-        host: The same.
-        model: The same.
-        number: The same.
-        clock: The same.
-        started_at: The wall time at its beginning.
-        started: The time of the clock at its beginning.
-        exchanges: Its exchanges in order.
-        ended: The time of the clock at its end; None while it goes on.
-        outcome: How it ended, such as `completed`; None while it goes on.
+        started_at, started: The wall time, and the time of the clock in nanoseconds, at its beginning.
+        ended, outcome: The time of the clock, and how it ended, such as `completed`; None while it goes on.
         error: The error that its host got, or None.
         size: The bytes that it has taken of its owner's room.
-        left_out_parts: The parts that are not kept.
+        left_out_parts: The number of parts that are not kept.
         is_dropped: Whether nothing of it is kept any more.
-        is_wanted: Whether somebody has asked for this very answer: it is kept then, whatever a setting says.
+        is_wanted: Whether this very answer was asked for: it is kept then, whatever a setting says.
     """
 
     __slots__ = (
@@ -409,7 +330,7 @@ class AnswerCapture:
         self.size = self.left_out_parts = 0
         self._turns = 0
         self.is_dropped = self.is_wanted = False
-        self._owner = owner or _Nobody()
+        self._owner = owner or _NoOwner()
         self._most = most_bytes
         self._redact = redact
         self._left = 0
@@ -421,7 +342,7 @@ class AnswerCapture:
 
     @property
     def changes(self) -> tuple[int, ...]:
-        """Numbers that are others after each thing that went by."""
+        """Numbers that differ after each thing that came."""
         left_out = (exchange.left_out_reads for exchange in self.exchanges)
         ends = (exchange.turns for exchange in self.exchanges)
         return len(self._first), len(self._last), self._turns, self.left_out_parts, *left_out, *ends
@@ -445,13 +366,9 @@ class AnswerCapture:
     ) -> ExchangeCapture:
         """Begins an exchange.
 
-        Args:
-            protocol: The protocol's name, or None.
-            request: What is sent, without secrets in its headers and its query. Its body may be shared with other
-                exchanges of the answer.
-            redactor: Makes what removes the secrets of the request from texts of the server. It is asked when the
-                exchange leaves the memory.
-            shown: What the host asked to have shown of the answer, or None.
+        The request holds no secrets in its headers and its query; its body may be shared with other exchanges of the
+        answer. `redactor` is asked when the exchange leaves the memory; it removes the secrets of the request from
+        texts of the server.
         """
         exchange = ExchangeCapture(self, len(self.exchanges), protocol, self._fitting(request), redactor, shown)
         if not self.is_dropped:
@@ -470,12 +387,7 @@ class AnswerCapture:
         self._append((PART, self.clock(), part))
 
     def end(self, outcome: str, error: BaseException | None = None) -> None:
-        """Takes the end; the first one counts.
-
-        Args:
-            outcome: `completed`, `incomplete`, `failed`, `truncated` or `cancelled`.
-            error: The error that the host got, or None.
-        """
+        """Takes the end: `completed`, `incomplete`, `failed`, `truncated` or `cancelled`; the first one counts."""
         if self.outcome is None and not self.is_dropped:
             self.outcome, self.ended = outcome, self.clock()
             self.error = None if error is None else recorded_error(error, self._redact)
@@ -495,16 +407,11 @@ class AnswerCapture:
         self._first.clear()
         self._last.clear()
         self._request_bodies.clear()
-        self._append = _forget
+        self._append = lambda _: None
         self.size = 0
 
     def keep(self, entry: Entry, size: int) -> None:
-        """Keeps an entry, as far as there is room.
-
-        Args:
-            entry: The entry.
-            size: The bytes that it takes.
-        """
+        """Keeps an entry of so many bytes, as far as there is room."""
         if size > self._left and not self._find_room(size):
             self._count(entry)
             return
@@ -554,7 +461,6 @@ class AnswerCapture:
         return True
 
     def _count(self, entry: Entry) -> None:
-        """Counts an entry that is not kept."""
         index, _, content = entry
         if not isinstance(content, bytes):
             self.left_out_parts += 1
@@ -564,21 +470,11 @@ class AnswerCapture:
             exchange.left_out_bytes += len(content)
 
 
-def _forget(entry: Entry) -> None:
-    """Keeps nothing."""
-
-
-# ---- progress ----
-# Shows a capture each part as a host gets it.
+# ---- Progress ----
 
 
 class CapturedProgress:
-    """A progress that hands on everything, and shows each part to a capture.
-
-    Args:
-        progress: Takes the parts.
-        answer: The capture.
-    """
+    """A progress that hands on everything, and shows each part to a capture."""
 
     __slots__ = ("_progress", "_report", "_take")
 

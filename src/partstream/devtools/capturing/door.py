@@ -1,4 +1,4 @@
-"""The door of a running host: programs of the same user ask it for its last answers, and follow what goes on.
+"""The capture socket of a running host: programs of the same user ask it for its last answers, and follow what goes on.
 
 A Unix socket in a folder that only the user can enter. A client writes one line of JSON, and gets frames: the length of
 a JSON object in 4 bytes, the object, and as many bytes as its `size` says.
@@ -6,6 +6,9 @@ a JSON object in 4 bytes, the object, and as many bytes as its `size` says.
     {"ask": "answers"}               one frame: the facts of all answers
     {"ask": "answer", "number": 3}   one frame: a bundle of this answer
     {"ask": "follow"}                a frame for each answer that goes on, again and again, the last when it has ended
+
+A look of a follower is followed by a pause ten times as long, so that a follower takes a tenth of a processor at most.
+A host whose event loop only runs while an answer comes, such as a chat, holds its socket open in a thread.
 """
 
 from __future__ import annotations
@@ -37,12 +40,12 @@ if TYPE_CHECKING:
     from partstream.devtools.capturing.last_answers import LastAnswers
 
 
-# ---- door ----
+# ---- The socket ----
 
 _logger = logging.getLogger("partstream.capturing")
 
 HAS_DOORS: Final = sys.platform != "win32" and hasattr(socket, "AF_UNIX")
-"""Whether this system has doors. The event loops of Windows have no Unix sockets."""
+"""Whether this system has capture sockets. The event loops of Windows have no Unix sockets."""
 FRAME: Final = struct.Struct(">I")
 """The length of the JSON object of a frame."""
 
@@ -54,11 +57,10 @@ _LONGEST_PATH: Final = 100
 _SHORTEST_PAUSE: Final = 0.1
 """Seconds between two looks of a follower at the same answer."""
 _PAUSE_FACTOR: Final = 10.0
-"""A look is followed by a pause so many times as long: whoever follows takes a tenth of a processor at most."""
 
 
 def doors_folder() -> Path:
-    """The folder of all doors of the user."""
+    """The folder of all capture sockets of the user."""
     return DATA.path() / "doors"
 
 
@@ -69,7 +71,7 @@ class CaptureSocket:
         answers: The answers.
         source: What they are captured in, such as `vscode`.
         versions: Further versions of what takes part, for the bundles.
-        folder: The folder of the doors; None for that of the user.
+        folder: The folder of the sockets; None for that of the user.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class CaptureSocket:
         self._clients: set[asyncio.Task[None]] = set()
 
     async def open(self) -> bool:
-        """Opens the door; tells whether it could. A host works as well without one."""
+        """Opens the socket; tells whether it could. A host works as well without one."""
         if not HAS_DOORS or len(os.fsencode(self._path)) > _LONGEST_PATH:
             _logger.info("no program can ask this one for its answers: there is no place for a socket")
             return False
@@ -106,7 +108,7 @@ class CaptureSocket:
         return True
 
     async def aclose(self) -> None:
-        """Closes the door, and whoever still stands in it leaves."""
+        """Closes the socket and the connections of its clients."""
         if self._server is not None:
             self._server.close()
         for task in [*self._clients]:
@@ -167,7 +169,7 @@ class CaptureSocket:
 
     async def _show(self, writer: asyncio.StreamWriter, answer: AnswerCapture) -> None:
         """Sends a bundle of one answer, as it is now."""
-        from partstream.devtools.capturing.bundling import snapshot_of  # noqa: PLC0415 - hardly anybody asks
+        from partstream.devtools.capturing.bundling import snapshot_of  # noqa: PLC0415 - most hosts are never asked
 
         facts, snapshot = _facts(answer), snapshot_of([answer])
         data = await asyncio.to_thread(_bundled, snapshot, self._source, self._versions)
@@ -175,7 +177,7 @@ class CaptureSocket:
 
 
 def _bundled(snapshot: Any, source: str, versions: Mapping[str, str] | None) -> bytes:
-    from partstream.devtools.bundles.archive import write_bundle  # noqa: PLC0415 - hardly anybody asks
+    from partstream.devtools.bundles.archive import write_bundle  # noqa: PLC0415 - most hosts are never asked
     from partstream.devtools.capturing.bundling import bundle_of  # noqa: PLC0415 - the same
 
     return write_bundle(bundle_of(snapshot, source, versions))
@@ -218,8 +220,7 @@ def _is_same_user(writer: asyncio.StreamWriter) -> bool:
     return bool(user == os.geteuid())
 
 
-# ---- door client ----
-# Asks the doors of all running hosts of the user for their last answers, and follows what goes on.
+# ---- Clients ----
 
 NO_DOORS: Final = "Windows has no doors to the answers of running programs: record an answer to a file and open that"
 """What a command says where there are none."""
@@ -229,7 +230,7 @@ _ANSWER_SECONDS: Final = 20.0
 _LARGEST_HEAD: Final = 1024 * 1024
 _LARGEST_BUNDLE: Final = 256 * 1024 * 1024
 _LOOK_SECONDS: Final = 1.0
-"""How often one who follows looks for new doors."""
+"""Seconds between two looks of a follower for new sockets."""
 _CONNECT_SECONDS: Final = 2.0
 
 
@@ -237,11 +238,7 @@ _CONNECT_SECONDS: Final = 2.0
 class FollowedAnswer:
     """An answer of a running host, as it is now.
 
-    Attributes:
-        key: Tells it from all others.
-        started_at: When it began, in ISO 8601.
-        is_over: Whether it has ended: this is the last that is told of it.
-        bundle: What is known of it.
+    `key` identifies it, `started_at` is in ISO 8601, and `is_over` says that it has ended and does not come again.
     """
 
     key: str
@@ -251,11 +248,7 @@ class FollowedAnswer:
 
 
 async def newest_answer(folder: Path | None = None) -> FollowedAnswer | None:
-    """The answer that began last at any running host of the user; None where there is none.
-
-    Args:
-        folder: The folder of the doors; None for that of the user.
-    """
+    """The answer that began last at any running host of the user; None where there is none."""
     doors = _doors(folder)
     asked = await asyncio.gather(*(_ask(path, {"ask": "answers"}) for path in doors))
     known = [
@@ -281,11 +274,7 @@ def _answers_told(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 async def follow(folder: Path | None = None) -> AsyncGenerator[FollowedAnswer]:
-    """The answers that go on at all running hosts of the user, and those that begin, each whenever more has come.
-
-    Args:
-        folder: The folder of the doors; None for that of the user.
-    """
+    """The answers that go on at all running hosts of the user, and those that begin, each whenever more has come."""
     queue: asyncio.Queue[FollowedAnswer] = asyncio.Queue(maxsize=16)
     followed: dict[Path, asyncio.Task[None]] = {}
     try:
@@ -317,7 +306,7 @@ async def _follow_one(path: Path, queue: asyncio.Queue[FollowedAnswer]) -> None:
 
 
 async def _ask(path: Path, question: Mapping[str, Any]) -> tuple[Mapping[str, Any], bytes] | None:
-    """What a door says; None where nobody is behind it any more."""
+    """The reply of a socket; None where its program has ended."""
     try:
         async with asyncio.timeout(_ANSWER_SECONDS), _connected(path, question) as reader:
             return await _frame(reader)
@@ -375,18 +364,13 @@ def _doors(folder: Path | None) -> list[Path]:
         return []
 
 
-# ---- door thread ----
-# A door for a host whose event loop only runs while an answer comes, such as a chat: a thread stands at it.
+# ---- The socket in a thread ----
 
 _END_SECONDS: Final = 2.0
 
 
 class CaptureSocketThread:
-    """Holds a door open inside its `with` block.
-
-    Args:
-        door: The door.
-    """
+    """Holds a capture socket open inside its `with` block."""
 
     def __init__(self, door: CaptureSocket) -> None:
         self._door = door

@@ -1,7 +1,10 @@
 """The last answers of one host in memory, so that one that went wrong can be looked at afterwards.
 
-Nothing of it is written anywhere until somebody asks. The room is bounded: the oldest answers go first, those that
-have ended before those that go on.
+Nothing is written anywhere until it is asked for. The room is bounded: the oldest answers go first, those that have
+ended before those that go on. :class:`NextAnswers` records the next answer whole, as a user asks: it stays in memory
+until it has ended, whatever else comes. A host asks several models at once, such as one for the title of a chat, so
+that every answer is recorded that begins while another one is being recorded; the recording ends when none of them goes
+on.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
-# ---- last answers ----
+# ---- The last answers ----
 
 MOST_ANSWERS: Final = 20
 MOST_BYTES: Final = 20 * 1024 * 1024
@@ -36,7 +39,8 @@ class LastAnswers:
         most_bytes_of_one: The most bytes of one.
         redact: Removes secrets from what errors say.
         clock: Returns nanoseconds.
-        now: Returns the wall time."""
+        now: Returns the wall time.
+    """
 
     def __init__(
         self,
@@ -84,12 +88,7 @@ class LastAnswers:
 
     @contextmanager
     def capture(self, host: str, model: str | None) -> Iterator[AnswerCapture]:
-        """Captures what runs inside as a new answer. An answer whose end nobody has said by then was cancelled.
-
-        Args:
-            host: Who shows the answer, and for whom.
-            model: The model that is asked.
-        """
+        """Captures what runs inside as a new answer. An answer without an end by then was cancelled."""
         answer = self.begin(host, model)
         try:
             with capturing(answer):
@@ -98,12 +97,7 @@ class LastAnswers:
             answer.end("cancelled")
 
     def begin(self, host: str, model: str | None) -> AnswerCapture:
-        """The capture of a new answer; whoever begins it says its end.
-
-        Args:
-            host: Who shows the answer, and for whom.
-            model: The model that is asked.
-        """
+        """The capture of a new answer, for a host and the model that is asked; the caller says its end."""
         self._begun += 1
         answer = AnswerCapture(
             host,
@@ -117,14 +111,15 @@ class LastAnswers:
         )
         self._answers.append(answer)
         if len(self._answers) > self._most_answers:
-            self._forget(self._oldest(answer))
+            self.forget(self._oldest(answer))
         self._changed(answer)
         return answer
 
-    def forget(self, answer: AnswerCapture) -> None:
-        """Lets go of an answer: it must not be kept."""
-        if answer in self._answers:
-            self._forget(answer)
+    def forget(self, answer: AnswerCapture | None) -> None:
+        """Lets go of an answer, if it is still here: it must not be kept."""
+        if answer is not None and answer in self._answers:
+            self._answers.remove(answer)
+            answer.drop()
 
     def more_room(self, answer: AnswerCapture, size: int) -> bool:
         """Whether an answer may take so many bytes more; others may have to go for it."""
@@ -132,7 +127,7 @@ class LastAnswers:
             oldest = self._oldest(answer)
             if oldest is None:
                 return False
-            self._forget(oldest)
+            self.forget(oldest)
         return True
 
     def ended(self, answer: AnswerCapture) -> None:
@@ -149,21 +144,12 @@ class LastAnswers:
         ended = [answer for answer in others if answer.outcome is not None]
         return next(iter(ended or others), None)
 
-    def _forget(self, answer: AnswerCapture | None) -> None:
-        if answer is not None:
-            self._answers.remove(answer)
-            answer.drop()
 
-
-# ---- next answers ----
-# Records the next answer whole, at somebody's wish: it stays in memory until it has ended, whatever else comes.
-#
-# A host asks several models at once, such as one for the title of a chat. So what is recorded is every answer that
-# begins while another one is being recorded; the recording ends when none of them goes on.
+# ---- The next answers ----
 
 
 class NextAnswers:
-    """The answers that somebody wants to be recorded.
+    """The answers that are to be recorded.
 
     Args:
         answers: Tells when an answer begins and ends.
