@@ -1,4 +1,13 @@
-"""The file of a recording while it grows: what goes by is appended read by read, without keys, by a thread."""
+"""The files of a run of the recorder: reads are appended while they come, without keys, by a thread.
+
+A disk that is slow or full holds up no exchange: a thread of its own writes each piece with one call and without a
+buffer, so that what was written stays when the process is killed. A file that is full is finished beside the proxy,
+while the next one grows.
+
+A server may repeat a key, and cut it over two reads. A read whose end may be the beginning of a key is held back until
+the next one has come, or the response has ended; no length changes. A stream shows its protocol by its events, a
+document only by the path of its request.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +35,10 @@ from partstream.devtools.bundles.exchange import (
 )
 from partstream.devtools.bundles.forms import FORMS
 from partstream.devtools.bundles.partial import PARTIAL_ENDING, PartialRecording
-from partstream.devtools.capturing.bundling import versions_here
+from partstream.devtools.capturing.bundling import masked_chunks, versions_here
 from partstream.devtools.capturing.capture import recorded_error
 from partstream.devtools.recorder.finishing import finish
+from partstream.devtools.recorder.proxy import text_fields
 from partstream.protocols.protocol import loadable_protocols
 from partstream.protocols.serve import fits_path
 from partstream.upstream.endpoint import redactor_of, secrets_in_url
@@ -41,25 +51,16 @@ if TYPE_CHECKING:
     from partstream.devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields
 
 
-# ---- background file ----
-# A file that is written by a thread of its own, so that a disk that is slow or full holds nobody up.
-#
-# Each piece is written with one call and without a buffer: what was written stays when the process is killed.
+# ---- A file written by a thread ----
 
 _MOST_BEHIND: Final = 64 * 1024 * 1024
-"""Bytes that are not written yet; with more, whoever brings them has to wait."""
+"""Bytes that are not written yet; with more, their source has to wait."""
 
 
 class BackgroundFile:
-    """A new file, for the user alone; belongs to one event loop.
+    """A new file, for the user alone; belongs to one event loop. `size` is the bytes that were written.
 
-    Args:
-        path: Where it is; nothing may stand there.
-        on_failure: Called in the event loop when it cannot be written any more; what comes afterwards is lost.
-
-    Attributes:
-        path: The same.
-        size: The bytes that were written.
+    `on_failure` is called in the event loop when it cannot be written any more; what comes afterwards is lost.
 
     Raises:
         OSError: It cannot be made.
@@ -74,7 +75,7 @@ class BackgroundFile:
         self._jobs: SimpleQueue[tuple[Callable[[], object], int] | None] = SimpleQueue()
         self._brought = 0  # bytes; changed in the event loop alone
         self._done = 0  # bytes; changed in the thread alone
-        self._somebody_waits = False
+        self._is_waited_for = False
         self._room = asyncio.Event()
         self._failed = False
         # A daemon: a disk that hangs must not keep the process from ending.
@@ -83,16 +84,11 @@ class BackgroundFile:
 
     @property
     def is_behind(self) -> bool:
-        """Whether so much waits to be written that nobody should bring more."""
+        """Whether so much waits to be written that no more should come."""
         return self._brought - self._done > _MOST_BEHIND
 
     def do(self, job: Callable[[], object], size: int) -> None:
-        """Has the thread do something that appends to the file.
-
-        Args:
-            job: What is done; called in the thread, after all that was brought before.
-            size: About how many bytes it holds.
-        """
+        """Has the thread do something that appends about `size` bytes, after all that was brought before."""
         self._brought += size
         self._jobs.put((job, size))
 
@@ -113,7 +109,7 @@ class BackgroundFile:
         """Waits while :attr:`is_behind`."""
         while self.is_behind:
             self._room.clear()
-            self._somebody_waits = True
+            self._is_waited_for = True
             if self.is_behind:  # the thread may have looked before it was told
                 await self._room.wait()
 
@@ -127,17 +123,13 @@ class BackgroundFile:
             job, size = brought
             job()
             self._done += size
-            if self._somebody_waits and not self.is_behind:
-                self._somebody_waits = False
+            if self._is_waited_for and not self.is_behind:
+                self._is_waited_for = False
                 self._loop.call_soon_threadsafe(self._room.set)
         os.close(self._descriptor)
 
 
-# ---- masked reads ----
-# The reads of one response without the keys that its request was sent with, while they come.
-#
-# A server may repeat a key, and cut it over two reads. A read whose end may be the beginning of a key is held back
-# until the next one has come, or the response has ended. No length changes.
+# ---- Reads without keys ----
 
 _MOST_HELD: Final = 64 * 1024
 _LONGEST_END: Final = 4 * 1024
@@ -145,11 +137,7 @@ _LONGEST_END: Final = 4 * 1024
 
 
 class MaskedReads:
-    """The reads of one response.
-
-    Args:
-        redactor: Knows the keys.
-    """
+    """The reads of one response, without the keys that a redactor knows."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -161,35 +149,19 @@ class MaskedReads:
         joined = b"".join(chunk.data for chunk in self._held)
         if len(joined) <= _MOST_HELD and self._redactor.may_go_on(joined[-_LONGEST_END:]):
             return []
-        return self._let_go(joined)
+        return self.end()
 
     def end(self) -> list[Chunk]:
         """The reads that are still held back."""
-        return self._let_go(b"".join(chunk.data for chunk in self._held))
-
-    def _let_go(self, joined: bytes) -> list[Chunk]:
-        masked = self._redactor.mask_bytes(joined)
         held, self._held = self._held, []
-        if masked == joined:
-            return held
-        chunks, start = [], 0
-        for chunk in held:
-            chunks.append(Chunk(chunk.at, masked[start : start + len(chunk.data)]))
-            start += len(chunk.data)
-        return chunks
+        return masked_chunks(held, self._redactor)
 
 
-# ---- spoken ----
-# Which protocol a document of a server is of, by the path of its request: a stream tells that by its events.
+# ---- The protocol of a document ----
 
 
 def protocol_at(method: str, path: str) -> str | None:
-    """The protocol whose answers stand at a path, below whatever a server puts before it; None for any other path.
-
-    Args:
-        method: The method of the request.
-        path: The path, such as `/openai/v1/chat/completions`.
-    """
+    """The protocol whose responses come from a path, whatever a server puts before it; None for any other."""
     if method != "POST":
         return None
     ends = [path[at:] for at, sign in enumerate(path) if sign == "/"]
@@ -199,7 +171,7 @@ def protocol_at(method: str, path: str) -> str | None:
 
 @cache
 def _patterns() -> tuple[tuple[str, str], ...]:
-    """The paths of a server at which answers stand, each with the name of its protocol."""
+    """The paths of a server that answer, each with the name of its protocol."""
     known, _ = loadable_protocols()
     return tuple(
         (base_path + pattern, protocol.name)
@@ -210,22 +182,17 @@ def _patterns() -> tuple[tuple[str, str], ...]:
     )
 
 
-# ---- recording file ----
+# ---- One file ----
 
 _MODEL: Final = re.compile(rb'"model"\s*:\s*"([^"\\\x00-\x1f]{1,200})"')
 _PATH_OF_MODEL: Final = re.compile(r"/models/([^/:?]{1,200}):")
 
 
 class RecordingFile:
-    """A recording that grows; belongs to one event loop.
+    """A recording that grows, with the ending of partial recordings; belongs to one event loop.
 
-    Args:
-        path: Where it is, with the ending of partial recordings.
-        on_failure: Called when it cannot be written any more.
-
-    Attributes:
-        exchanges: How many exchanges have begun in it.
-        open_exchanges: How many of them go on.
+    `on_failure` is called when it cannot be written any more. `exchanges` have begun in it, `open_exchanges` of them go
+    on.
 
     Raises:
         OSError: It cannot be made.
@@ -260,7 +227,7 @@ class RecordingFile:
 
 
 class _Watcher:
-    """Hands on what it sees to the thread of the file: no call takes longer than a queue does."""
+    """Gives what it sees to the thread of the file: no call takes longer than a queue does."""
 
     def __init__(self, owner: RecordingFile, file: BackgroundFile, life: _Life) -> None:
         self._owner = owner
@@ -308,11 +275,10 @@ class _Life:
 
     @property
     def size(self) -> int:
-        """About how many bytes its request takes."""
         return len(self._request.body)
 
     def begin(self, sent_at: int | None) -> None:
-        """The request was sent, or nobody knows when its last byte was."""
+        """The request was sent, or the time of its last byte is unknown."""
         if self._has_begun:
             return
         self._has_begun = True
@@ -331,7 +297,6 @@ class _Life:
         )
 
     def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
-        """The head came."""
         self.begin(None)
         fields = _without_secrets(headers, self._redactor)
         head = ResponseHead(self._since(at), status, self._redactor.redact(reason), fields)
@@ -340,12 +305,10 @@ class _Life:
             self._protocol = protocol_at(self._request.method, self._request.path)
 
     def chunk(self, at: int, data: bytes) -> None:
-        """A read came."""
         for chunk in self._reads.take(self._since(at), data):
             self._recording.chunk(self._number, chunk)
 
     def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
-        """It is over."""
         self.begin(None)
         for chunk in self._reads.end():
             self._recording.chunk(self._number, chunk)
@@ -362,8 +325,7 @@ class _Life:
 
 def redactor_of_request(request: ForwardedRequest) -> Redactor:
     """Removes the keys that a request is sent with from what is kept of its exchange."""
-    fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers}
-    named = {name: value for name, value in fields.items() if names_a_secret(name)}
+    named = {name: value for name, value in text_fields(request.headers) if names_a_secret(name)}
     return redactor_of(named, secrets_in_url(f"//_/?{request.query}"))
 
 
@@ -383,12 +345,11 @@ def model_asked(request: ForwardedRequest) -> str | None:
 
 
 def _without_secrets(headers: HeaderFields, redactor: Redactor) -> tuple[tuple[str, str], ...]:
-    fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
-    return tuple((name, redactor.redact(value)) for name, value in without_secrets_by_name(fields))
+    fields = without_secrets_by_name(text_fields(headers))
+    return tuple((name, redactor.redact(value)) for name, value in fields)
 
 
-# ---- recordings ----
-# The files of one run of the recorder: one that grows, and those that are full and finished beside it.
+# ---- All files of a run ----
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _MOST_EXCHANGES: Final = 1_000
@@ -398,11 +359,8 @@ _MOST_EXCHANGES: Final = 1_000
 class Recordings:
     """Records exchanges; belongs to one event loop.
 
-    Args:
-        file: Where the recording goes; further files have a number before the ending.
-        on_failure: Called when a file cannot be written; what goes by is forwarded still.
-        most_bytes: How many bytes a file holds at most, about.
-        most_exchanges: The same for its exchanges.
+    Further files have a number before the ending; `most_bytes` (about) and `most_exchanges` are limits of one file.
+    When a file cannot be written, `on_failure` is called, and exchanges are forwarded still.
 
     Attributes:
         files: The files that were finished.

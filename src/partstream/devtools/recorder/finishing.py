@@ -22,11 +22,9 @@ _LOWER_PRIORITY: Final = 10
 
 
 def finish(part: Path, file: Path) -> None:
-    """Writes the file and removes the recording that has grown, which stays where something fails.
+    """Writes the file, whose ending says the form, and removes the recording that has grown.
 
-    Args:
-        part: The recording that has grown.
-        file: The file; its ending says the form. One that is there is replaced.
+    That recording stays where something fails.
 
     Raises:
         BundleError: The recording is damaged, or the form cannot hold it.
@@ -46,7 +44,7 @@ def finish(part: Path, file: Path) -> None:
 
 
 def step_back() -> None:
-    """Lets all other processes go first: answers that go by do not wait for this one."""
+    """Lets all other processes go first: exchanges of the proxy do not wait for this one."""
     if hasattr(os, "nice"):  # not on Windows
         os.nice(_LOWER_PRIORITY)
 

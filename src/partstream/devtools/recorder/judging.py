@@ -1,7 +1,7 @@
-"""Judges exchanges that are over, in a process of its own: what it takes must hold up nothing that goes by.
+"""Judges exchanges that are over, in a process of its own, so that the judgement holds up no exchange.
 
 A thread would not do: on a busy machine, one that is put to sleep while it holds the interpreter's lock stops all
-others for as long. `python -m partstream.devtools.recorder.judging` reads recordings from its input, each behind its
+others for as long. `python -m partstream.devtools.recorder.judging` reads recordings from its input, each after its
 length in 4 bytes and with one exchange, and writes a line of JSON for each. It ends with its input.
 """
 
@@ -67,7 +67,7 @@ class JudgingProcess:
         await self.judge(RecordedExchange(1, 1, None, None, None, head, (chunk,), end))
 
     async def judge(self, exchange: RecordedExchange) -> JudgedAnswer | None:
-        """What is said of an exchange; None where too many wait, or the process is gone."""
+        """The judgement on an exchange; None where too many wait, or the process is gone."""
         if self._waiting >= _MOST_WAITING:
             return None
         self._waiting += 1
@@ -118,26 +118,22 @@ def _written(exchange: RecordedExchange) -> bytes:
     return b"".join(written)
 
 
-# ---- in the process ----
-
-
-def _facts_of(exchange: RecordedExchange) -> JudgedAnswer:
-    view = view_of_exchange(exchange, None, "")
-    protocol, error = view["protocol"], view["error"]
-    is_answer = protocol is not None and bool(view["events"])
-    return {
-        "outcome": view["outcome"] if is_answer else None,
-        "protocol": None if protocol is None else protocol["name"],
-        "events": sum(event["count"] for event in view["events"]) if is_answer else 0,
-        "broken": view["verdict"]["broken"] if is_answer else None,
-        "error": None if error is None or not is_answer else error["message"][:_LONGEST_ERROR],
-    }
+# ---- In the process ----
 
 
 def _serve(asked: BinaryIO, answered: BinaryIO) -> None:
     while len(length := asked.read(_LENGTH.size)) == _LENGTH.size:
         (exchange,) = read_partial(asked.read(_LENGTH.unpack(length)[0])).exchanges
-        facts: Any = _facts_of(exchange)
+        view = view_of_exchange(exchange, None, "")
+        protocol, error = view["protocol"], view["error"]
+        is_answer = protocol is not None and bool(view["events"])
+        facts: Any = {
+            "outcome": view["outcome"] if is_answer else None,
+            "protocol": None if protocol is None else protocol["name"],
+            "events": sum(event["count"] for event in view["events"]) if is_answer else 0,
+            "broken": view["verdict"]["broken"] if is_answer else None,
+            "error": None if error is None or not is_answer else error["message"][:_LONGEST_ERROR],
+        }
         answered.write(dumps(facts) + b"\n")
         answered.flush()
 

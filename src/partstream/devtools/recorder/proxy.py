@@ -1,7 +1,14 @@
-"""The recording proxy: stands on loopback between any client and any model server, and keeps what goes by.
+"""The recording proxy: it listens on loopback between any client and any model server, and keeps what passes.
 
-It forwards first and keeps afterwards. It holds no key: what a client sends goes to the server as it is, and into no
-file.
+It forwards first and keeps afterwards: a watcher is called after the bytes were handed on, and no call of it may take
+long. It holds no key: what a client sends goes to the server as it is, and into no file. Header fields of one
+connection are not forwarded (RFC 9110 section 7.6.1), and the body of a reply is asked for without a content coding, so
+that it can be read.
+
+A page of the web can send requests to this machine, and with a name that it resolves to 127.0.0.1 (DNS rebinding) it
+can read the replies too. So the host has to be this machine by name, and the origin of a page as well. A connection of
+the server that breaks, breaks for the client in the same way; when the client leaves, the connection to the server is
+closed at once.
 """
 
 from __future__ import annotations
@@ -25,7 +32,7 @@ from partstream.upstream.http import connection_error, find_proxy, make_transpor
 from partstream.upstream.http_connection import AnswerBody, DirectTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
 
     from partstream.errors import UpstreamConnectionError
@@ -33,11 +40,7 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
 
 
-# ---- admission ----
-# Which requests the recording proxy forwards, and what the others are told. Sans-IO.
-#
-# A page of the web can send requests to this machine, and with a name that it resolves to 127.0.0.1 (DNS rebinding)
-# it can read the replies too. So the host has to be this machine by name, and the origin of a page as well.
+# ---- Admission ----
 
 _PAGES: Final = frozenset({"http", "https"})
 """Schemes of pages of the web; programs that are made like pages have schemes of their own."""
@@ -49,24 +52,14 @@ _WEB_SOCKET: Final = "websocket"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not forwarded.
-
-    Attributes:
-        status: The HTTP status of the reply.
-        message: What was got and what was expected.
-    """
+    """Why a request is not forwarded: the status of the reply, and what was got and what was expected."""
 
     status: int
     message: str
 
 
 def refusal_of(target: str, headers: Mapping[str, str]) -> Refusal | None:
-    """Why a request is refused; None for one that is forwarded.
-
-    Args:
-        target: Its target without the query.
-        headers: Its header fields, names in lower case.
-    """
+    """Why a request is refused, by its target without the query and its fields in lower case; None to forward it."""
     host = headers.get("host", "")
     if not _is_this_machine(f"//{host}"):
         return Refusal(
@@ -83,7 +76,7 @@ def refusal_of(target: str, headers: Mapping[str, str]) -> Refusal | None:
             f"got the target {target!r}, expected a path: this is no proxy of the system; set the base URL of the "
             "client to its address",
         )
-    if headers.get("upgrade", "").lower() == _WEB_SOCKET:  # any other upgrade is an offer, which nobody has to take
+    if headers.get("upgrade", "").lower() == _WEB_SOCKET:  # any other upgrade is an offer, which may be declined
         return Refusal(426, "got a WebSocket, expected plain HTTP: a recording holds no WebSocket; switch it off")
     return None
 
@@ -100,11 +93,16 @@ def _is_this_machine(url: str) -> bool:
         return False
 
 
-# ---- forwarded headers ----
-# Which header fields a proxy hands on (RFC 9110 section 7.6.1), in both directions. Sans-IO.
+# ---- Header fields ----
 
 HeaderFields: TypeAlias = "list[tuple[bytes, bytes]]"
 """Names in lower case, and values, in their order."""
+
+
+def text_fields(fields: HeaderFields) -> list[tuple[str, str]]:
+    """The fields as texts."""
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in fields]
+
 
 _OF_ONE_CONNECTION: Final = frozenset(
     {
@@ -136,8 +134,7 @@ def response_fields(fields: Iterable[tuple[bytes, bytes]]) -> HeaderFields:
     return [(name, value) for name, value in lower if name not in _OF_ONE_CONNECTION and name not in named]
 
 
-# ---- relay ----
-# One exchange through the proxy: hands the request on, then each read of the reply at once, and says how it ended.
+# ---- One exchange ----
 
 
 class ProxyStoppedError(PartstreamError):
@@ -145,14 +142,7 @@ class ProxyStoppedError(PartstreamError):
 
 
 class Relay:
-    """One exchange.
-
-    Args:
-        server: Who is asked.
-        request: What is asked.
-        watcher: Sees what goes by.
-        send: Sends a part of the reply to the client.
-    """
+    """One exchange: asks the server, sends the reply to the client, and shows what passes to a watcher."""
 
     def __init__(self, server: ForwardServer, request: ForwardedRequest, watcher: ExchangeWatcher, send: Send) -> None:
         self._server = server
@@ -231,7 +221,7 @@ class Relay:
         return HowEnded.WHOLE, None
 
     async def _without_response(self, error: Exception) -> Exception:
-        """Tells the client what no server told it; a connection that broke breaks here too."""
+        """Says to the client why there is no reply; a connection that broke breaks here too."""
         failure = self._server.not_reached(error)
         try:
             if isinstance(error, httpx2.ReadError | httpx2.RemoteProtocolError):
@@ -260,27 +250,33 @@ async def _cancelled(task: asyncio.Task[object]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-# ---- server ----
-# The server behind the recording proxy: where it is, and requests to it that are sent as they came.
+# ---- The server ----
 
 
-@dataclass(frozen=True, slots=True)
 class ServerReply:
-    """A reply whose head has come; the caller reads its body and closes it.
+    """A reply whose head has come; the caller reads its body and closes it."""
 
-    Attributes:
-        status: The HTTP status.
-        reason: The reason phrase; may be empty.
-        headers: The header fields.
-        next_piece: Waits for the next read of the body; gives nothing behind the last.
-        aclose: Closes it; the connection is kept if the body was read to its end.
-    """
+    def __init__(self, response: httpx2.Response) -> None:
+        self.status: int = response.status_code
+        self.reason: bytes = response.extensions.get("reason_phrase", b"")
+        self.headers: HeaderFields = [(name.lower(), value) for name, value in response.headers.raw]
+        self._response = response
+        body = response.extensions.get("body")
+        self._body = body if isinstance(body, AnswerBody) else None
+        self._pieces = response.aiter_raw()
 
-    status: int
-    reason: bytes
-    headers: HeaderFields = field(repr=False)
-    next_piece: Callable[[], Awaitable[bytes]] = field(repr=False)
-    aclose: Callable[[], Awaitable[None]] = field(repr=False)
+    async def next_piece(self) -> bytes:
+        """Waits for the next read of the body; returns nothing after the last."""
+        if self._body is not None:
+            return await self._body.next()
+        while (piece := await anext(self._pieces, None)) is not None:
+            if piece:
+                return piece
+        return b""
+
+    async def aclose(self) -> None:
+        """Closes it; the connection is kept if the body was read to its end."""
+        await self._response.aclose()
 
 
 class ForwardServer:
@@ -290,7 +286,7 @@ class ForwardServer:
         configuration: Where it is and how it is reached. No key of it is used.
 
     Raises:
-        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+        ConnectionSetupError: The proxy or the certificates that this machine names are unusable.
     """
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
@@ -311,14 +307,9 @@ class ForwardServer:
     ) -> ServerReply:
         """Sends a request and returns when the head of its reply has come.
 
-        Args:
-            method: Its method.
-            path: Its path from the root of the server's host, as it came.
-            query: Its query, which stands behind that of the base URL.
-            headers: Its header fields.
-            body: Its body.
-            on_sending: Called when the first byte is about to be sent.
-            on_sent: Called when the last byte was sent; not on the way through a proxy.
+        The path is from the root of the server's host, as it came; the query follows that of the base URL. `on_sending`
+        is called when the first byte is about to be sent, `on_sent` after the last one, but not on the way through a
+        proxy.
 
         Raises:
             httpx2.RequestError: There is no reply.
@@ -328,13 +319,10 @@ class ForwardServer:
         request = httpx2.Request(method, url, headers=headers, content=body or None, extensions=extensions)
         if not isinstance(self._transport, DirectTransport):
             on_sending()
-        response = await self._transport.handle_async_request(request)
-        reason: bytes = response.extensions.get("reason_phrase", b"")
-        fields = [(name.lower(), value) for name, value in response.headers.raw]
-        return ServerReply(response.status_code, reason, fields, _pieces_of(response), response.aclose)
+        return ServerReply(await self._transport.handle_async_request(request))
 
     def not_reached(self, error: Exception) -> UpstreamConnectionError:
-        """What a person is told of a request without a reply; shows nothing of the request."""
+        """The error for a person of a request without a reply; shows nothing of the request."""
         return connection_error(without_query(self._base_url), error, proxy=self._proxy)
 
     async def aclose(self) -> None:
@@ -342,37 +330,15 @@ class ForwardServer:
         await self._transport.aclose()
 
 
-def _pieces_of(response: httpx2.Response) -> Callable[[], Awaitable[bytes]]:
-    body = response.extensions.get("body")
-    if isinstance(body, AnswerBody):
-        return body.next
-    pieces = response.aiter_raw()
-
-    async def following() -> bytes:
-        while (piece := await anext(pieces, None)) is not None:
-            if piece:
-                return piece
-        return b""
-
-    return following
-
-
-# ---- watching ----
-# What sees an exchange go by; the proxy calls it after it has forwarded what it tells.
+# ---- Watchers ----
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardedRequest:
     """A request as the server gets it, without the fields of its connection.
 
-    Attributes:
-        number: Its number among the requests of the proxy, from 1.
-        method: The method.
-        path: The path as it came, with its escapes.
-        query: The query without `?`.
-        headers: The header fields. They may hold the client's key.
-        body: The body.
-        at: When it had come from the client, in nanoseconds of the monotonic clock.
+    `number` counts the requests of the proxy from 1. The path has its escapes. The header fields may hold the client's
+    key. `at` is when the request had come, in nanoseconds of the monotonic clock.
     """
 
     number: int
@@ -385,11 +351,7 @@ class ForwardedRequest:
 
 
 class ExchangeWatcher(Protocol):
-    """Sees one exchange; no call may take long or raise. Times are nanoseconds of the monotonic clock.
-
-    Attributes:
-        is_behind: Whether it cannot take more before :meth:`caught_up` returns.
-    """
+    """Sees one exchange; no call may take long or raise. Times are nanoseconds of the monotonic clock."""
 
     @property
     def is_behind(self) -> bool:
@@ -402,7 +364,7 @@ class ExchangeWatcher(Protocol):
         """The first byte of the request is about to be sent."""
 
     def sent(self, at: int) -> None:
-        """The last byte of the request was sent; not called where nobody knows when."""
+        """The last byte of the request was sent; not called where the time is unknown."""
 
     def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
         """The head of the response was read."""
@@ -418,8 +380,7 @@ Watch: TypeAlias = Callable[[ForwardedRequest], ExchangeWatcher]
 """Called with each request that is forwarded."""
 
 
-# ---- proxy ----
-# The proxy: listens on loopback, forwards every request to one server, and shows each exchange to a watcher.
+# ---- The proxy ----
 
 LARGEST_BODY: Final = 64 * 1024 * 1024
 """Bytes of a request's body."""
@@ -437,7 +398,7 @@ class RecordingProxy:
         largest_body: The most bytes of a request's body.
 
     Raises:
-        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+        ConnectionSetupError: The proxy or the certificates that this machine names are unusable.
     """
 
     def __init__(
@@ -462,7 +423,7 @@ class RecordingProxy:
 
     @property
     def base_url(self) -> str:
-        """What stands instead of the server's base URL: the same path on this machine."""
+        """What replaces the server's base URL: the same path on this machine."""
         return f"http://127.0.0.1:{self.port}{urlsplit(self._configuration.base_url).path.rstrip('/')}"
 
     @property
@@ -487,9 +448,8 @@ class RecordingProxy:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked = await receive()
         fields: list[tuple[bytes, bytes]] = scope["headers"]
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in fields}
         path = scope["raw_path"].decode("latin-1")
-        refusal = refusal_of(path, headers)
+        refusal = refusal_of(path, dict(text_fields(fields)))
         with suppress(OSError):  # the client has left
             if refusal is not None:
                 await send_document(send, refusal.status, refusal.message)
@@ -506,53 +466,3 @@ class RecordingProxy:
                     time.monotonic_ns(),
                 )
                 await Relay(self._server, request, self._watch(request), send).run(receive)
-
-
-# ---- several watchers ----
-# Shows one exchange to several watchers.
-
-
-class SeveralWatchers:
-    """Hands on what it sees, in the order of the watchers.
-
-    Args:
-        watchers: Who sees it.
-    """
-
-    def __init__(self, watchers: Sequence[ExchangeWatcher]) -> None:
-        self._watchers = watchers
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether one of them cannot take more."""
-        return any(watcher.is_behind for watcher in self._watchers)
-
-    async def caught_up(self) -> None:
-        """Waits for all of them."""
-        for watcher in self._watchers:
-            await watcher.caught_up()
-
-    def sending(self, at: int) -> None:
-        """The first byte of the request is about to be sent."""
-        for watcher in self._watchers:
-            watcher.sending(at)
-
-    def sent(self, at: int) -> None:
-        """The last byte of the request was sent."""
-        for watcher in self._watchers:
-            watcher.sent(at)
-
-    def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
-        """The head of the response was read."""
-        for watcher in self._watchers:
-            watcher.head(at, status, reason, headers)
-
-    def chunk(self, at: int, data: bytes) -> None:
-        """Some bytes of the body were read at once."""
-        for watcher in self._watchers:
-            watcher.chunk(at, data)
-
-    def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
-        """The exchange is over."""
-        for watcher in self._watchers:
-            watcher.end(at, how, error)

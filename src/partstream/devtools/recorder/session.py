@@ -1,4 +1,8 @@
-"""One run of the recorder: the proxy, the file, the memory, and the door to it, put together."""
+"""One run of the recorder: the proxy, the file, the memory, and the capture socket, put together.
+
+Each exchange has two watchers: one appends to the file, one keeps the exchange in memory, for the line that a person
+reads about it and for a page that follows. What is over is judged in a process of its own before it is reported.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,8 @@ from partstream.devtools.capturing.capture import KeptRequest
 from partstream.devtools.capturing.door import CaptureSocket
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.devtools.recorder.files import Recordings, is_document, model_asked, protocol_at, redactor_of_request
-from partstream.devtools.recorder.judging import JudgedAnswer, JudgingProcess
-from partstream.devtools.recorder.proxy import RecordingProxy, SeveralWatchers
+from partstream.devtools.recorder.judging import JudgingProcess
+from partstream.devtools.recorder.proxy import RecordingProxy, text_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +37,7 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
 
 
-# ---- seen answers ----
-# The last answers that went by, in memory: for the line that a person reads of each, and for a page that follows.
+# ---- Seen answers ----
 
 _LARGEST_JUDGED: Final = 8 * 1024 * 1024
 """Bytes of a body: a larger one takes seconds, in which answers that go on would be late."""
@@ -45,21 +48,10 @@ _OUTCOMES: Final = {HowEnded.CUT: "truncated", HowEnded.CANCELLED: "cancelled", 
 
 @dataclass(frozen=True, slots=True)
 class AnswerFacts:
-    """What is said of an exchange that is over.
+    """The facts of an exchange that is over: its request, how its bytes ended, and the answer in it.
 
-    Attributes:
-        number: The number of its request.
-        method: The method.
-        path: The path.
-        status: The HTTP status, or None.
-        ending: How its bytes ended.
-        seconds: From its request to its end.
-        bytes: Those of the body.
-        outcome: How the answer in it ended, such as `completed`; None for what is no answer of a model.
-        protocol: What it spoke, or None.
-        events: How many events it had.
-        broken: How many rules of the contract it broke; None where nobody judged it.
-        error: What went wrong, or None.
+    `seconds` are those from the request to the end, `bytes` those of the body. `outcome`, such as `completed`, is None
+    for what is no answer of a model, and `broken`, the number of broken rules of the contract, for what was not judged.
     """
 
     number: int
@@ -77,14 +69,14 @@ class AnswerFacts:
 
 
 class SeenAnswers:
-    """Keeps the last answers, and tells of each that is over; belongs to one event loop.
+    """Keeps the last answers, and reports each that is over; belongs to one event loop.
 
     Args:
         report: Called with the facts of each exchange, a moment after it is over.
 
     Attributes:
         answers: The last answers; their headers hold no keys.
-        beside: What went by beside them, such as lists of models: no page shows it, and no answer has to go for it.
+        beside: What passed beside them, such as lists of models: no page shows it, and no answer has to go for it.
     """
 
     def __init__(self, report: Callable[[AnswerFacts], object]) -> None:
@@ -104,12 +96,12 @@ class SeenAnswers:
         return _Watcher(self, request)
 
     async def close(self) -> None:
-        """Waits until all that is over was told."""
+        """Waits until all that is over was reported."""
         await asyncio.gather(*self._judging, return_exceptions=True)
         await self._process.close()
 
     def judge(self, seen: _Watcher, facts: AnswerFacts) -> None:
-        """Tells of an exchange that is over, once it is judged."""
+        """Reports an exchange that is over, once it is judged."""
         task = asyncio.get_running_loop().create_task(self._judge(seen, facts))
         self._judging.add(task)
         task.add_done_callback(self._judging.discard)
@@ -117,7 +109,17 @@ class SeenAnswers:
     async def _judge(self, seen: _Watcher, facts: AnswerFacts) -> None:
         exchange = None if facts.bytes > _LARGEST_JUDGED else seen.recorded()
         judged = None if exchange is None else await self._process.judge(exchange)
-        told = facts if judged is None else _with_judgement(facts, judged, seen.redacted)
+        told = facts
+        if judged is not None:
+            error = facts.error if judged["error"] is None else seen.redacted(judged["error"])
+            told = replace(
+                facts,
+                outcome=judged["outcome"],
+                protocol=judged["protocol"],
+                events=judged["events"],
+                broken=judged["broken"],
+                error=error,
+            )
         seen.answer.end(told.outcome or _OUTCOMES.get(facts.ending, "completed"))
         self._report(told)
 
@@ -132,14 +134,13 @@ class _Watcher:
         self._request = request
         self._bytes = 0
         self._status: int | None = None
-        fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers]
         kept_in = owner.answers if request.method == _ASKED_WITH else owner.beside
         self.answer = kept_in.begin("record", model_asked(request))
         kept = KeptRequest(
             request.method,
             request.path,
             query_without_secrets(request.query),
-            without_secrets_by_name(fields),
+            without_secrets_by_name(text_fields(request.headers)),
             request.body,
         )
         self._exchange = self.answer.exchange(None, kept, lambda: redactor_of_request(request))
@@ -172,7 +173,7 @@ class _Watcher:
 
     def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
         self._status = status
-        fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+        fields = text_fields(headers)
         self._exchange.responded(status, reason, fields)
         if is_document(status, fields):
             self._exchange.protocol = protocol_at(self._request.method, self._request.path)
@@ -199,19 +200,7 @@ class _Watcher:
         self._owner.judge(self, facts)
 
 
-def _with_judgement(facts: AnswerFacts, judged: JudgedAnswer, redacted: Callable[[str], str]) -> AnswerFacts:
-    error = facts.error if judged["error"] is None else redacted(judged["error"])
-    return replace(
-        facts,
-        outcome=judged["outcome"],
-        protocol=judged["protocol"],
-        events=judged["events"],
-        broken=judged["broken"],
-        error=error,
-    )
-
-
-# ---- session ----
+# ---- The session ----
 
 
 class RecordingSession:
@@ -226,7 +215,7 @@ class RecordingSession:
 
     Raises:
         OSError: The file cannot be made.
-        ConnectionSetupError: At the beginning of the block: the proxy or the certificates are of no use.
+        ConnectionSetupError: At the beginning of the block: the proxy or the certificates are unusable.
     """
 
     def __init__(
@@ -244,7 +233,7 @@ class RecordingSession:
 
     @property
     def base_url(self) -> str:
-        """What stands instead of the server's base URL."""
+        """What replaces the server's base URL."""
         return self._proxy.base_url
 
     @property
@@ -286,4 +275,39 @@ class RecordingSession:
             await self._recordings.close()
 
     def _watch(self, request: ForwardedRequest) -> ExchangeWatcher:
-        return SeveralWatchers((self._recordings.watch(request), self._seen.watch(request)))
+        return _SeveralWatchers(self._recordings.watch(request), self._seen.watch(request))
+
+
+class _SeveralWatchers:
+    """Shows one exchange to several watchers, in their order."""
+
+    def __init__(self, *watchers: ExchangeWatcher) -> None:
+        self._watchers = watchers
+
+    @property
+    def is_behind(self) -> bool:
+        return any(watcher.is_behind for watcher in self._watchers)
+
+    async def caught_up(self) -> None:
+        for watcher in self._watchers:
+            await watcher.caught_up()
+
+    def sending(self, at: int) -> None:
+        for watcher in self._watchers:
+            watcher.sending(at)
+
+    def sent(self, at: int) -> None:
+        for watcher in self._watchers:
+            watcher.sent(at)
+
+    def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
+        for watcher in self._watchers:
+            watcher.head(at, status, reason, headers)
+
+    def chunk(self, at: int, data: bytes) -> None:
+        for watcher in self._watchers:
+            watcher.chunk(at, data)
+
+    def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
+        for watcher in self._watchers:
+            watcher.end(at, how, error)
