@@ -15,6 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from partstream.devtools.conformance.assertions import (
         BrokenContractError,
         assert_contract,
@@ -116,51 +118,45 @@ __all__ = [
     "without_secrets",
 ]
 
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "assertions": ("BrokenContractError", "assert_contract", "recorded_answer", "recorded_answer_sync"),
+    "driving": ("Capabilities", "Provocation", "Target", "TimeLimits", "UnusableTargetError"),
+    "exercises": ("Exercise", "Relation"),
+    "fuzzing": (
+        "FailureFileError",
+        "FuzzSettings",
+        "Opening",
+        "read_failure",
+        "replay",
+        "search",
+        "with_baseline",
+        "with_generated",
+        "with_minimal_failures",
+        "without_secrets",
+    ),
+    "report": (
+        "Baseline",
+        "BaselineError",
+        "Blame",
+        "CheckResult",
+        "Report",
+        "ReportFileError",
+        "StaleEntry",
+        "Verdict",
+        "baseline_text",
+        "read_baseline",
+        "read_report",
+        "report_json_schema",
+        "secrets_of",
+    ),
+    "report_formats": ("badge_json", "badge_svg", "junit_xml", "markdown_summary", "matrix_html"),
+    "running": ("run",),
+    "scripts": ("Script", "ScriptedAnswer"),
+    "targets": ("ParserTarget",),
+    "transcript": ("Transcript",),
+}
 _MODULES: Final = {
-    "Baseline": "partstream.devtools.conformance.report",
-    "BaselineError": "partstream.devtools.conformance.report",
-    "Blame": "partstream.devtools.conformance.report",
-    "BrokenContractError": "partstream.devtools.conformance.assertions",
-    "Capabilities": "partstream.devtools.conformance.driving",
-    "CheckResult": "partstream.devtools.conformance.report",
-    "Exercise": "partstream.devtools.conformance.exercises",
-    "FailureFileError": "partstream.devtools.conformance.fuzzing",
-    "FuzzSettings": "partstream.devtools.conformance.fuzzing",
-    "TimeLimits": "partstream.devtools.conformance.driving",
-    "Opening": "partstream.devtools.conformance.fuzzing",
-    "ParserTarget": "partstream.devtools.conformance.targets",
-    "Relation": "partstream.devtools.conformance.exercises",
-    "Report": "partstream.devtools.conformance.report",
-    "ReportFileError": "partstream.devtools.conformance.report",
-    "Script": "partstream.devtools.conformance.scripts",
-    "ScriptedAnswer": "partstream.devtools.conformance.scripts",
-    "StaleEntry": "partstream.devtools.conformance.report",
-    "Target": "partstream.devtools.conformance.driving",
-    "Transcript": "partstream.devtools.conformance.transcript",
-    "UnusableTargetError": "partstream.devtools.conformance.driving",
-    "Verdict": "partstream.devtools.conformance.report",
-    "Provocation": "partstream.devtools.conformance.driving",
-    "assert_contract": "partstream.devtools.conformance.assertions",
-    "badge_json": "partstream.devtools.conformance.report_formats",
-    "badge_svg": "partstream.devtools.conformance.report_formats",
-    "baseline_text": "partstream.devtools.conformance.report",
-    "junit_xml": "partstream.devtools.conformance.report_formats",
-    "markdown_summary": "partstream.devtools.conformance.report_formats",
-    "matrix_html": "partstream.devtools.conformance.report_formats",
-    "read_baseline": "partstream.devtools.conformance.report",
-    "read_failure": "partstream.devtools.conformance.fuzzing",
-    "read_report": "partstream.devtools.conformance.report",
-    "recorded_answer": "partstream.devtools.conformance.assertions",
-    "recorded_answer_sync": "partstream.devtools.conformance.assertions",
-    "replay": "partstream.devtools.conformance.fuzzing",
-    "report_json_schema": "partstream.devtools.conformance.report",
-    "run": "partstream.devtools.conformance.running",
-    "search": "partstream.devtools.conformance.fuzzing",
-    "secrets_of": "partstream.devtools.conformance.report",
-    "with_baseline": "partstream.devtools.conformance.fuzzing",
-    "with_generated": "partstream.devtools.conformance.fuzzing",
-    "with_minimal_failures": "partstream.devtools.conformance.fuzzing",
-    "without_secrets": "partstream.devtools.conformance.fuzzing",
+    name: f"partstream.devtools.conformance.{module}" for module, names in _NAMES.items() for name in names
 }
 
 

@@ -6,7 +6,8 @@
         answer = recorded_answer_sync(provider, "What is the weather in Oslo?", tools=[get_weather])
         assert_contract(answer)
 
-Needs neither pytest nor Hypothesis.
+Needs neither pytest nor Hypothesis. The end of the module is the reference provider, which plays a script and keeps
+every promise of the kit: `partstream conformance partstream.devtools.conformance.assertions:conformance`.
 """
 
 from __future__ import annotations
@@ -35,16 +36,15 @@ from partstream.tokens import estimate_tokens
 from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from partstream.devtools.conformance.scripts import Script, ScriptedAnswer
+    from partstream.devtools.conformance.scripts import Script
     from partstream.lm.contract import Rule
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import Progress
 
 
-# ---- assertions ----
+# ---- Assertions ----
 
 _MOST_PARTS = 20
 
@@ -90,7 +90,10 @@ def assert_contract(
     else:
         shown = list(parts)
         found = _judged(shown, tools, cancelled_after, error, namespace)
-    broken = _causes([one for one in found if one[0].level is Level.MUST or level is Level.SHOULD])
+    # A part that breaks a MUST is dropped, and then nothing may be left to see.
+    broken = [one for one in found if one[0].level is Level.MUST or level is Level.SHOULD]
+    others = [one for one in broken if one[0].id != "stream.visible-part"]
+    broken = others if any(rule.level is Level.MUST for rule, _ in others) else broken
     if broken:
         raise BrokenContractError(_told(shown, broken), broken)
 
@@ -172,12 +175,6 @@ def _judged(
     return found
 
 
-def _causes(broken: list[tuple[Rule, BrokenPromise]]) -> list[tuple[Rule, BrokenPromise]]:
-    """Without what follows from the rest: a part that breaks a MUST is dropped, and then nothing may be left to see."""
-    others = [one for one in broken if one[0].id != "stream.visible-part"]
-    return others if any(rule.level is Level.MUST for rule, _ in others) else broken
-
-
 def _told(parts: Sequence[Any], broken: Sequence[tuple[Rule, BrokenPromise]]) -> str:
     lines = ["the answer breaks the contract"]
     for rule, finding in broken:
@@ -195,10 +192,7 @@ def _told(parts: Sequence[Any], broken: Sequence[tuple[Rule, BrokenPromise]]) ->
     return "\n".join(map(visible, lines))
 
 
-# ---- reference ----
-# The reference provider: plays a script and keeps every promise of the kit; the kit is tested with it.
-#
-# `partstream conformance partstream.devtools.conformance.assertions:conformance` runs the kit against it.
+# ---- The reference provider ----
 
 NAMESPACE: Final = "reference-"
 """The prefix of its call ids."""
@@ -215,11 +209,7 @@ _MODEL: Final = LanguageModelChatInformation(
 
 
 class ReferenceProvider(LanguageModelChatProvider):
-    """Offers one model, which says what a script says.
-
-    Args:
-        script: The script.
-    """
+    """Offers one model, which says what a script says."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -258,10 +248,10 @@ class ReferenceProvider(LanguageModelChatProvider):
     async def _play(self, messages: Sequence[ChatMessage], progress: Progress) -> None:
         answer = self._script.answer_to(messages)
         finish, is_visible = answer.finish(), False
-        for part in _namespaced(answer, messages):
+        for part in answer.parts(messages):
             await asyncio.sleep(answer.pace)
             is_visible |= isinstance(part, TextPart | ToolCallPart)
-            progress.report(part)
+            progress.report(replace(part, call_id=NAMESPACE + part.call_id) if isinstance(part, ToolCallPart) else part)
         if finish.error is None and not is_visible:
             finish = replace(finish, error=LanguageModelError("The model has only thought."))
         elif finish.error is None and (used := usage_part(finish.usage or Usage())) is not None:
@@ -275,8 +265,3 @@ class ReferenceProvider(LanguageModelChatProvider):
 def conformance(script: Script) -> ReferenceProvider:
     """The hook of this module: a provider whose model says what a script says."""
     return ReferenceProvider(script)
-
-
-def _namespaced(answer: ScriptedAnswer, messages: Sequence[ChatMessage]) -> Iterator[ResponsePart]:
-    for part in answer.parts(messages):
-        yield replace(part, call_id=NAMESPACE + part.call_id) if isinstance(part, ToolCallPart) else part

@@ -1,4 +1,15 @@
-"""What judges each promise: functions from the transcripts of a scenario to findings; one row a promise."""
+"""What judges each promise: one row a promise, from the transcripts of a scenario to the places where it is broken.
+
+A promise is either a rule of the contract (:data:`partstream.lm.contract.RULES`) or one that the kit adds, because no
+stream of parts shows it: the kit sees both sides of the target. :func:`judge_answer` feeds the events of a recorded
+answer to a :class:`partstream.lm.contract.ContractChecker`; :data:`CHECKS` holds the function of every other promise.
+A check that finds nothing to judge raises :class:`NotJudged` with the reason, so that silence never counts as kept.
+What the script of a scenario says decides the order and the completeness of parts. A limit of time or a connection that
+breaks is blamed on the environment, unless the model server is the kit's own.
+
+Nothing here drives a target or prints. :data:`HINTS` and :data:`PROMISES` are the words for people, and a requirement
+set names the checks that count.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +18,7 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.devtools.conformance.driving import Capability, Provocation, RequestLimitError
 from partstream.devtools.conformance.scripts import PIXEL, RESULT_WORD, USAGE, Call, Echo, Ending, Say, Think
@@ -29,20 +40,15 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 
-# ---- judging ----
-# Judges recorded answers by the rules of the contract; drives nothing and prints nothing.
+# ---- Answers ----
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenPromise:
-    """A broken promise.
+    """A broken promise: what the target did, with the indices, from 0, of the answer and of its part.
 
-    Attributes:
-        detail: What the target did.
-        answer: The index of the answer in the transcript, from 0, or None.
-        index: The index of the part in the answer, from 0, or None.
-        at_ms: When, in milliseconds since the request, or None.
-        is_environment: Whether a limit of time or a connection is to blame rather than the target.
+    `at_ms` is in milliseconds since the request. `is_environment` blames a limit of time or a connection, not the
+    target.
     """
 
     detail: str
@@ -52,16 +58,19 @@ class BrokenPromise:
     is_environment: bool = False
 
 
+_SUBJECTS: dict[str, type] = {
+    "text": TextPart,
+    "thinking": ThinkingPart,
+    "tool-call": ToolCallPart,
+    "data": DataPart,
+    "part": object,
+}
+"""The class of parts that the rules of a subject are about."""
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerJudgement:
-    """What the contract says of one answer.
-
-    Attributes:
-        answer: The answer.
-        script: What the model was to say, or None.
-        checker: The checker that has seen the whole answer.
-        broken: The findings by rule, in order.
-    """
+    """What the contract says about one answer: the checker that has seen all of it, and the findings in order."""
 
     answer: Answer
     script: ScriptedAnswer | None
@@ -84,25 +93,11 @@ class AnswerJudgement:
         return part_class is None or any(isinstance(part, part_class) for part in self.answer.parts)
 
 
-_SUBJECTS: dict[str, type] = {
-    "text": TextPart,
-    "thinking": ThinkingPart,
-    "tool-call": ToolCallPart,
-    "data": DataPart,
-    "part": object,
-}
-"""The class of parts that the rules of a subject speak of."""
-
-
 def judge_transcript(transcript: Transcript, namespace: str | None = None) -> list[AnswerJudgement]:
-    """Judges every answer of a transcript.
-
-    Args:
-        transcript: The transcript.
-        namespace: The prefix that the target has declared for its call ids, or None.
-    """
+    """Judges every answer of a transcript; `namespace` is the prefix that the target declares for its call ids."""
+    script = transcript.script
     return [
-        judge_answer(answer, place, namespace, _script_of(answer, transcript.script))
+        judge_answer(answer, place, namespace, None if script is None else script.answer_to(answer.messages))
         for place, answer in enumerate(transcript.answers)
     ]
 
@@ -116,7 +111,7 @@ def judge_answer(
         answer: The answer.
         place: Its index in its transcript.
         namespace: The prefix that the target has declared for its call ids, or None.
-        script: What the model was to say, or None: with it, the order of the parts can be judged.
+        script: What the model was to say, or None; with it, the order of the parts is judged.
     """
     broken: list[tuple[Rule, BrokenPromise]] = []
     at_ms = 0.0
@@ -143,17 +138,10 @@ def judge_answer(
                     detail = f"the response said that it failed ({type(said_failure).__name__}), and then resolved"
                     broken.append((RULES["stream.ends-once"], BrokenPromise(detail, place, None, at_ms)))
                 checker.complete()
-    return AnswerJudgement(answer, script, checker, tuple(_without_consequences(broken)))
-
-
-def _without_consequences(broken: list[tuple[Rule, BrokenPromise]]) -> list[tuple[Rule, BrokenPromise]]:
-    """The findings without that of an answer in which nothing can be seen because its parts break rules themselves."""
+    # Where parts break rules themselves, an answer that shows nothing is their consequence.
     of_parts = any(rule.level is Level.MUST and finding.index is not None for rule, finding in broken)
-    return [row for row in broken if not (of_parts and row[0].id == "stream.visible-part")]
-
-
-def _script_of(answer: Answer, script: Script | None) -> ScriptedAnswer | None:
-    return None if script is None else script.answer_to(answer.messages)
+    kept = tuple(row for row in broken if not (of_parts and row[0].id == "stream.visible-part"))
+    return AnswerJudgement(answer, script, checker, kept)
 
 
 def _position(part: Any, script: ScriptedAnswer | None) -> int | None:
@@ -179,8 +167,7 @@ def _text_of(part: Any) -> str:
     return part.value.strip() if isinstance(part.value, str) else ""
 
 
-# ---- scenario ----
-# What a scenario is: what it needs, what is said and done, and what is judged.
+# ---- Scenarios ----
 
 ANY_WAY: Final = frozenset({Provocation.SANDWICH, Provocation.SCRIPTED, Provocation.DIRECTED})
 PLAYED: Final = frozenset({Provocation.SANDWICH, Provocation.SCRIPTED})
@@ -201,7 +188,7 @@ class Scenario:
         checks: The promises that are judged, by id.
         needs: The capabilities without which it is not applicable.
         ways: The ways by which it can be provoked.
-        directive: What a prompt adds for a target that is told by the prompt alone, for the scripted model of the kit.
+        directive: What the prompt adds for a target that only gets the prompt, for the scripted model of the kit.
         provoked: Says why the answers do not show what the scenario is about, or an empty text if they do.
         copies: How many conversations run at the same time.
         asks_upstream: Whether a target that has a model server has to ask it.
@@ -232,13 +219,7 @@ ProbeFunction: TypeAlias = (
 class Probe:
     """A scenario without a conversation: the list of models, token counts.
 
-    Attributes:
-        slug: Its name; the same for ever.
-        title: What happens, in a few words.
-        checks: The promises that are judged, by id.
-        ask: What asks the provider and judges what it says; raises
-            :class:`partstream.devtools.conformance.checks.NotJudged` where there is nothing to judge.
-        is_of_parsers: Whether only a parser can be asked it.
+    `ask` asks the provider and judges its reply; it raises :class:`NotJudged` where there is nothing to judge.
     """
 
     slug: str
@@ -248,8 +229,7 @@ class Probe:
     is_of_parsers: bool = False
 
 
-# ---- parser limits ----
-# What of the kit a parser cannot show: it is given bytes, and asks nobody.
+# ---- What a parser cannot show ----
 
 _FAULTS: Final = frozenset({"split", "cut", "truncate"})
 """The faults that bytes can show without a connection."""
@@ -281,19 +261,12 @@ def unfit_for_parsers(row: Scenario | Probe) -> str:
     return ""
 
 
-# ---- checks ----
+# ---- Checks ----
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a check judges.
-
-    Attributes:
-        transcripts: The conversations of the scenario: one, or several that ran at the same time.
-        judged: What the contract says of each answer, by transcript.
-        capabilities: What the target has declared.
-        way: How the target was driven.
-    """
+    """The conversations of a scenario (several if they ran at the same time), with the judgement of each answer."""
 
     transcripts: Sequence[Transcript]
     judged: Sequence[Sequence[AnswerJudgement]]
@@ -323,23 +296,16 @@ def check(promise_id: str, case: Case) -> Outcome:
     """
     if case.way is Provocation.PARSER and (reason := not_of_parsers(promise_id)):
         raise NotJudged(reason)
-    if promise_id in RULES:
-        return _rule(promise_id, case)
-    return CHECKS[promise_id](case)
-
-
-def _rule(rule_id: str, case: Case) -> Outcome:
-    findings = [finding for _, one in case.answers for finding in one.findings(rule_id)]
-    rule = RULES[rule_id]
+    if promise_id not in RULES:
+        return CHECKS[promise_id](case)
+    rule = RULES[promise_id]
+    findings = [finding for _, one in case.answers for finding in one.findings(promise_id)]
     if rule.needs is Evidence.COMPLETION and any(one.answer.error is not None for _, one in case.answers):
-        return findings  # a response that is rejected tells the person why there is nothing
+        return findings  # a rejected response tells the person why there is nothing
     if not findings and not any(one.shows(rule) for _, one in case.answers):
-        subject = rule_id.partition(".")[0]
+        subject = promise_id.partition(".")[0]
         raise NotJudged(f"needs {rule.needs}" if rule.needs is not None else f"no {subject} part came")
     return findings
-
-
-# ---- what the kit adds ----
 
 
 def _ends(case: Case) -> Outcome:
@@ -406,14 +372,12 @@ def _text_complete(case: Case) -> Outcome:
         wanted = "".join(part.value for part in parts if isinstance(part, TextPart))
         got = one.answer.text.encode(errors="ignore").decode()
         if got.strip() != wanted.strip() and not one.findings("stream.generation-order"):
-            findings.append(BrokenPromise(_difference(wanted, got), place))
+            differing = (n for n, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b)
+            at = next(differing, min(len(wanted), len(got)))
+            shown = slice(max(at - 10, 0), at + 30)
+            what = f"the text differs at character {at}: {got[shown]!r}, the model said {wanted[shown]!r}"
+            findings.append(BrokenPromise(what, place))
     return findings
-
-
-def _difference(wanted: str, got: str) -> str:
-    at = next((n for n, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b), min(len(wanted), len(got)))
-    shown = slice(max(at - 10, 0), at + 30)
-    return f"the text differs at character {at}: {got[shown]!r}, the model said {wanted[shown]!r}"
 
 
 def _calls_complete(case: Case) -> Outcome:
@@ -470,6 +434,10 @@ def _rejects(case: Case) -> Outcome:
     ]
 
 
+_BEGIN: Final = 30
+"""The characters that identify the beginning of a text of the kit."""
+
+
 def _keeps_parts(case: Case) -> Outcome:
     findings = []
     for place, one in case.answers:
@@ -481,10 +449,6 @@ def _keeps_parts(case: Case) -> Outcome:
                 BrokenPromise(f"the text before the failure came twice: {begin!r} stands in it again", place)
             )
     return findings
-
-
-_BEGIN: Final = 30
-"""So many characters tell where a text of the kit begins."""
 
 
 def _logged(case: Case) -> Outcome:
@@ -556,11 +520,18 @@ def _results_arrive(case: Case) -> Outcome:
     return []
 
 
+_COUNTS: Final = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
 def _usage(case: Case) -> Outcome:
     """The usage comes as the data part that VS Code reads, or in the `Finish`, of which the host makes that part."""
     findings, seen = [], 0
     for place, one in case.answers:
-        said = [_counts_in(part) for part in one.answer.parts if _is_usage(part)]
+        said = [
+            _counts_in(part)
+            for part in one.answer.parts
+            if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
+        ]
         if len(said) > 1:
             findings.append(BrokenPromise(f"{len(said)} parts with usage came", place))
         finish = one.answer.finish
@@ -575,13 +546,6 @@ def _usage(case: Case) -> Outcome:
             return [BrokenPromise("no usage came: neither a part with it, nor a `Finish`")]
         raise NotJudged("no usage came, and none is declared")
     return findings
-
-
-_COUNTS: Final = ("prompt_tokens", "completion_tokens", "total_tokens")
-
-
-def _is_usage(part: object) -> TypeGuard[DataPart]:
-    return isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
 
 
 def _counts_in(part: DataPart) -> Mapping[str, object]:
@@ -640,8 +604,7 @@ CHECKS: Final[Mapping[str, Callable[[Case], Outcome]]] = {
 """What judges each promise of the kit that a conversation shows. Probes judge the others."""
 
 
-# ---- hints ----
-# What a broken promise looks like and where it usually comes from: one table for reports and the page of the kit.
+# ---- Hints ----
 
 HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
     {
@@ -744,23 +707,12 @@ HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
 """The hint of every promise, by its id."""
 
 
-# ---- promises ----
-# The promises that only a driver can judge, as data beside the rules of the contract; knows no way to judge them.
-#
-# `partstream.lm.contract.UNOBSERVABLE` says of some of them why no stream of parts shows them: the kit has both
-# sides.
+# ---- Promises ----
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Something that a target promises: a rule of the contract, or a promise that the kit adds.
-
-    Attributes:
-        id: The stable name, `<subject>.<promise>`.
-        section: The section of the document that states it; `kit` where the document says nothing.
-        level: The requirement level.
-        text: The promise as one sentence.
-    """
+    """A promise of a target: `id` is `<subject>.<promise>`, `section` that of the contract, or `kit` for an own one."""
 
     id: str
     section: str
@@ -820,8 +772,7 @@ PROMISES: Final[Mapping[str, Promise]] = MappingProxyType(
 """All promises by id: first the rules of the contract."""
 
 
-# ---- requirement sets ----
-# Requirement sets: the checks that count, frozen with each version of the kit's requirements.
+# ---- Requirement sets ----
 
 CONTRACT_VERSION: Final = "1.0"
 """The version of the document that the rules are from."""
@@ -832,13 +783,7 @@ LATEST: Final = "1.0"
 
 @dataclass(frozen=True, slots=True)
 class RequirementSet:
-    """The checks that count.
-
-    Attributes:
-        name: The version of the set.
-        contract: The version of the contract.
-        checks: The ids of the checks that count; all others are shown and do not count.
-    """
+    """The ids of the checks that count, for one version of the contract; all others are shown and do not count."""
 
     name: str
     contract: str

@@ -1,4 +1,13 @@
-"""Carries out the moves of one conversation with a provider and records everything that happens; judges nothing."""
+"""Has one conversation with a provider, move by move, and records everything that happens; judges nothing.
+
+:func:`drive` carries out the moves of a consumer. Each move but a cancellation first waits for the end of the running
+answer, within a limit of time; then it listens a moment longer, for what must not come. A cancellation waits until the
+model server of the target has begun to answer, because a target may take time before it asks. Every part is kept as it
+came, also one that comes too late, and log lines go to the answer whose task wrote them.
+
+The rest of the module is what the kit knows about a target: :class:`Target` and :class:`Session`, and the capabilities
+that it declares before it is asked anything.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +15,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
@@ -21,7 +30,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from partstream.devtools.conformance.scripts import Move, Script
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 
-# ---- driving ----
+# ---- Conversations ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +59,7 @@ class TimeLimits:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a conversation begins with.
-
-    Attributes:
-        prompt: The text of a bare `send`.
-        history: The messages before it.
-        tools: The tools of every request.
-        images: The images beside the first text.
-        model_options: Options of every request.
-    """
+    """What a conversation begins with: the text of a bare `send`, and what every request has."""
 
     prompt: str
     history: tuple[ChatMessage, ...] = ()
@@ -82,20 +83,17 @@ class _Recorder:
         self._loop = asyncio.get_running_loop()
 
     def add(self, kind: TranscriptEventKind, value: Any = None) -> None:
-        """Records an event that happens now."""
         self._events.append(Recorded((time.monotonic() - self._began) * 1000, kind, value))
         self._loop.call_soon_threadsafe(self._changed.set)
 
     def report(self, part: object, /) -> None:
-        """Takes a part."""
         self.add(TranscriptEventKind.PART, part)
 
     async def drain(self) -> None:
-        """Lets other tasks run: the kit keeps up with everybody."""
+        """Lets other tasks run: the kit is no slow reader."""
         await asyncio.sleep(0)
 
     def finish(self, finish: Finish, /) -> None:
-        """Takes the end of the answer, as the provider says it."""
         self.add(TranscriptEventKind.FINISH, finish)
 
     def wait(self, reason: str, seconds: float, /) -> None:
@@ -107,13 +105,10 @@ class _Recorder:
         return sum(event.kind is TranscriptEventKind.PART for event in self._events)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Returns as soon as a condition holds that events change."""
         while not condition():
-            self._changed.clear()
-            await self._changed.wait()
+            await self.changes()
 
     async def changes(self) -> None:
-        """Returns at the next event."""
         self._changed.clear()
         await self._changed.wait()
 
@@ -143,8 +138,6 @@ class _Conversation:
         self._source = CancellationTokenSource()
         self._task: asyncio.Task[None] | None = None
         self._is_kept = True
-
-    # ---- the moves ----
 
     async def send(self, text: str, *, is_cancelled: bool = False) -> None:
         await self.wait()
@@ -216,10 +209,8 @@ class _Conversation:
         if said and not self.answers[-1].has(TranscriptEventKind.CANCELLED):
             self._messages.append(ChatMessage.assistant(said))
 
-    # ---- one answer ----
-
     def _begin(self, *, is_cancelled: bool = False) -> None:
-        self._asked_before = _last_number(self._upstream)
+        self._asked_before = last_number(self._upstream)
         answer = Answer(self._model.id, tuple(self._messages), self._request.options)
         self.answers.append(answer)
         recorder = self._recorder = _Recorder(answer)
@@ -229,7 +220,7 @@ class _Conversation:
         self._task = asyncio.create_task(self._ask(answer, recorder, self._source))
 
     async def _until_asked(self, task: asyncio.Task[None]) -> None:
-        """Waits until the model server behind the target has begun to answer: a target may take time before it asks."""
+        """Waits until the model server of the target has begun to answer: a target may take time before it asks."""
         upstream, before = self._upstream, self._asked_before
         if upstream is None:
             return
@@ -249,7 +240,7 @@ class _Conversation:
             self._source.cancel()
 
     async def _ask(self, answer: Answer, recorder: _Recorder, source: CancellationTokenSource) -> None:
-        with _logged(recorder):
+        with _Lines(recorder):
             try:
                 await self._provider.provide_language_model_chat_response(
                     self._model, list(answer.messages), answer.options, recorder, source.token
@@ -269,19 +260,6 @@ class _Conversation:
         return [call for call in calls if _is_said(call) and call.call_id not in answered]
 
 
-_CARRIED_OUT: Final[Mapping[str, Callable[[_Conversation, str], Awaitable[None]]]] = {
-    "send": _Conversation.send,
-    "send_cancelled": _Conversation.send_cancelled,
-    "cancel_after": _Conversation.cancel_after,
-    "cancel_quiet": _Conversation.cancel_quiet,
-    "cancel_ended": _Conversation.cancel_ended,
-    "answer_call": _Conversation.answer_call,
-    "answer_calls": _Conversation.answer_calls,
-    "retry": _Conversation.retry,
-    "wait": _Conversation.wait,
-}
-
-
 async def drive(
     provider: LanguageModelChatProvider,
     model: LanguageModelChatInformation,
@@ -290,35 +268,26 @@ async def drive(
     limits: TimeLimits,
     upstream: ReplayUpstream | None = None,
 ) -> list[Answer]:
-    """Has a conversation with a provider and returns its answers, as they came.
+    """Has a conversation with a provider and returns its answers as they came, also that of the last move.
 
-    Args:
-        provider: The provider.
-        model: The model to ask.
-        request: What the conversation begins with.
-        moves: What the consumer does; the end of the last answer is waited for.
-        limits: The limits of time.
-        upstream: The scripted model server behind the provider, or None: nobody cancels before it has begun to answer.
+    `upstream` is the scripted model server of the provider; with one, a cancellation waits until it has begun to
+    answer.
     """
     conversation = _Conversation(provider, model, request, limits, upstream)
     for move in moves:
-        await _CARRIED_OUT[move.name](conversation, move.argument)
+        await getattr(conversation, move.name)(move.argument)  # each name in MOVES is that of a method
     await conversation.wait()
     return conversation.answers
 
 
-def _last_number(upstream: ReplayUpstream | None) -> int:
+def last_number(upstream: ReplayUpstream | None) -> int:
     """The number of the last request to a scripted upstream, or 0."""
     return 0 if upstream is None or not upstream.requests else upstream.requests[-1].number
 
 
 def upstream_replies(upstream: ReplayUpstream, before: int, began: float) -> list[UpstreamReply]:
-    """The replies of a scripted upstream, without the first ones.
-
-    Args:
-        upstream: The upstream.
-        before: The number of the last request that is left out.
-        began: When the transcript began, by :func:`time.monotonic`.
+    """The replies of a scripted upstream after the request numbered `before`, timed from `began`
+    (:func:`time.monotonic`).
     """
     return [
         UpstreamReply(
@@ -348,32 +317,25 @@ _RUNNING: Final[ContextVar[_Recorder | None]] = ContextVar("running", default=No
 
 
 class _Lines(logging.Handler):
-    """Records the lines of the log of one answer's task."""
+    """Records the lines that the task of one answer logs in a block."""
 
     def __init__(self, recorder: _Recorder) -> None:
         super().__init__(logging.WARNING)
         self._recorder = recorder
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Takes a line."""
         if _RUNNING.get() is self._recorder:
             self._recorder.add(TranscriptEventKind.LOGGED, f"{record.name}: {record.getMessage()}")
 
+    def __enter__(self) -> None:
+        _RUNNING.set(self._recorder)
+        logging.getLogger().addHandler(self)
 
-@contextmanager
-def _logged(recorder: _Recorder) -> Iterator[None]:
-    handler = _Lines(recorder)
-    _RUNNING.set(recorder)
-    root = logging.getLogger()
-    root.addHandler(handler)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger().removeHandler(self)
 
 
-# ---- target ----
-# The interface of a target, and what one is while it is tested; knows no kind of target.
+# ---- Targets ----
 
 
 class UnusableTargetError(CallerError):
@@ -391,11 +353,7 @@ class UnusableTargetError(CallerError):
 
 
 class RequestLimitError(LanguageModelError):
-    """The run has asked for as many answers as it may.
-
-    Attributes:
-        limit: How many.
-    """
+    """The run has asked for as many answers as it may."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"the run may ask this server for {limit} answers and no more")
@@ -410,7 +368,7 @@ class TargetDescription:
         name: The target as it was named, such as `my_provider.py`.
         kind: `provider`, `stdio`, `base URL` ...
         version: The version of its program or package, or None.
-        protocol: The name of the protocol that it is tested over, or None where nobody has named one.
+        protocol: The name of the protocol that it is tested over, or None where none was named.
     """
 
     name: str
@@ -427,25 +385,22 @@ class Session(Protocol):
     """A target that runs.
 
     Attributes:
-        upstream: The scripted model server behind it, or None.
+        upstream: The scripted model server that it asks, or None.
         declared: What the target itself says that it can do, beside the information about its models.
         note: A sentence for the head of the report, such as how many requests are sent; empty for none.
     """
 
     @property
     def upstream(self) -> ReplayUpstream | None:
-        """The attribute `upstream`."""
-        ...
+        """See the class."""
 
     @property
     def declared(self) -> Capabilities:
-        """The attribute `declared`."""
-        ...
+        """See the class."""
 
     @property
     def note(self) -> str:
-        """The attribute `note`."""
-        ...
+        """See the class."""
 
     def provider(self, script: Script | None) -> LanguageModelChatProvider:
         """The provider to ask, whose model plays a script where the target takes one."""
@@ -462,13 +417,11 @@ class Target(Protocol):
 
     @property
     def description(self) -> TargetDescription:
-        """The attribute `description`."""
-        ...
+        """See the class."""
 
     @property
     def ways(self) -> frozenset[Provocation]:
-        """The attribute `ways`."""
-        ...
+        """See the class."""
 
     def open(self) -> AbstractAsyncContextManager[Session]:
         """Runs the target for the duration of a block.
@@ -479,8 +432,7 @@ class Target(Protocol):
         ...
 
 
-# ---- capabilities ----
-# Capabilities: what a target says that it can do, before anything is asked of it.
+# ---- Capabilities ----
 
 
 class Capability(StrEnum):
@@ -498,7 +450,7 @@ class Provocation(StrEnum):
     """How a target is made to do what a scenario needs."""
 
     SANDWICH = "sandwich"
-    """The kit is the model server behind it."""
+    """The kit is its model server."""
     SCRIPTED = "scripted"
     """It takes the kit's script by a hook of its own."""
     DIRECTED = "directed"
@@ -507,9 +459,12 @@ class Provocation(StrEnum):
     """The kit gives it the bytes of streams."""
 
 
+_TYPES: Final[Mapping[str, type]] = {"call_id_namespace": str, "model": str, "prompts": Mapping}
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a target can do; None where nobody has said it.
+    """What a target can do; None where it is not declared.
 
     Attributes:
         tool_calling: Whether its models call tools.
@@ -519,7 +474,7 @@ class Capabilities:
         usage: Whether an answer ends with the usage, as a data part.
         call_id_namespace: The prefix of all its call ids.
         model: The id of the model to ask; None for the first that fits.
-        prompts: What to say to provoke a scenario, by its slug, for targets that are told by the prompt alone.
+        prompts: What to say to provoke a scenario, by its slug, for targets that only get the prompt.
     """
 
     tool_calling: bool | None = None
@@ -561,9 +516,6 @@ class Capabilities:
     def to_json(self) -> dict[str, Any]:
         """The capabilities as JSON values, without the prompts."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "prompts"}
-
-
-_TYPES: Final[Mapping[str, type]] = {"call_id_namespace": str, "model": str, "prompts": Mapping}
 
 
 def declared_by(information: LanguageModelChatInformation, ways: frozenset[Provocation]) -> Capabilities:

@@ -1,6 +1,14 @@
 """An exercise: what the model says and what the consumer does, as one value that a failure is made of.
 
-An exercise is generated, made smaller and replayed; it is plain data, and JSON in a file. It knows no target.
+An exercise is generated, performed, made smaller and replayed; it is plain data, JSON in a file, and knows no target.
+What judges its conversation: every rule of the contract, the promises that hold for any script, and that the same
+answer brings the same parts when its bytes are cut elsewhere, when it is asked once more, and over another protocol. No
+requirement set counts these last promises yet.
+
+Shrinking works on values alone. The shrinking of Hypothesis replays its own choices and gives up with an error where a
+target does not answer alike twice. This one only asks whether the smaller exercise still fails, within a limit of time
+and of tries, so it shrinks a fixed scenario and a kept failure just as well, and a flaky target costs tries, not the
+result.
 """
 
 from __future__ import annotations
@@ -22,23 +30,24 @@ from partstream.devtools.conformance.checks import (
     check,
     judge_transcript,
 )
-from partstream.devtools.conformance.driving import Request, drive, upstream_replies
+from partstream.devtools.conformance.driving import Request, drive, last_number, upstream_replies
 from partstream.devtools.conformance.scenarios import TOOLS
-from partstream.devtools.conformance.scripts import Call, Echo, Ending, Move, Say, Script, Think, pieces
+from partstream.devtools.conformance.scripts import Call, Echo, Ending, Move, Say, Script, Think
 from partstream.devtools.conformance.transcript import Transcript, TranscriptEventKind
+from partstream.devtools.testing.scripted_model import pieces
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Hint, Level
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from partstream.devtools.conformance.scripts import Block, ScriptedAnswer
     from partstream.devtools.conformance.targets import Tested
     from partstream.devtools.conformance.transcript import Answer
 
 
-# ---- exercises ----
+# ---- Exercises ----
 
 DEFAULT_PROMPT = "Go on."
 """What the user of a generated conversation says."""
@@ -76,7 +85,10 @@ class Exercise:
     def size(self) -> int:
         """How much a reader has to follow: moves, and events and faults of the upstream."""
         answers = () if self.script is None else self.script.answers
-        return len(self.moves) + sum(map(_size_of_answer, answers))
+        blocks = (block for answer in answers for block in answer.blocks)
+        events = sum(1 if isinstance(block, Call | Echo) else len(pieces(block.text)) for block in blocks)
+        faults = sum(len([*filter(None, answer.fault.split(","))]) for answer in answers)
+        return len(self.moves) + events + faults
 
     def to_json(self) -> dict[str, Any]:
         """The exercise as JSON values, in the fields of a transcript."""
@@ -113,18 +125,7 @@ def exercise_of(transcript: Transcript) -> Exercise:
     return Exercise(transcript.moves, transcript.script, transcript.prompt)
 
 
-def _size_of_answer(answer: ScriptedAnswer) -> int:
-    return sum(map(_size_of_block, answer.blocks)) + len([*filter(None, answer.fault.split(","))])
-
-
-def _size_of_block(block: Block) -> int:
-    return 1 if isinstance(block, Call | Echo) else len(pieces(block.text))
-
-
-# ---- generated promises ----
-# The promises that only generated conversations show: the same answer brings the same parts; judges nothing.
-#
-# They stand apart from the promises of the fixed scenarios: no requirement set counts them yet.
+# ---- The promises of generated conversations ----
 
 SAME_PARTS: Final[Mapping[Relation, str]] = MappingProxyType(
     {
@@ -135,27 +136,31 @@ SAME_PARTS: Final[Mapping[Relation, str]] = MappingProxyType(
 )
 """The promise that each relation is about."""
 
-_TABLE: Final = (
-    Promise(
-        "stream.same-when-cut",
-        "kit",
-        Level.MUST,
-        "However the bytes of the model server are cut, the same parts come.",
-    ),
-    Promise(
-        "stream.same-again",
-        "kit",
-        Level.MUST,
-        "The same request brings the same parts when the model answers the same, whatever was asked before it.",
-    ),
-    Promise(
-        "stream.same-over-protocols",
-        "kit",
-        Level.MUST,
-        "The same answer brings the same text and calls over every protocol.",
-    ),
+_PROMISES: Final = MappingProxyType(
+    {
+        promise.id: promise
+        for promise in (
+            Promise(
+                "stream.same-when-cut",
+                "kit",
+                Level.MUST,
+                "However the bytes of the model server are cut, the same parts come.",
+            ),
+            Promise(
+                "stream.same-again",
+                "kit",
+                Level.MUST,
+                "The same request brings the same parts when the model answers the same, whatever was asked before it.",
+            ),
+            Promise(
+                "stream.same-over-protocols",
+                "kit",
+                Level.MUST,
+                "The same answer brings the same text and calls over every protocol.",
+            ),
+        )
+    }
 )
-_PROMISES: Final = MappingProxyType({promise.id: promise for promise in _TABLE})
 
 _HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
     {
@@ -195,11 +200,7 @@ def hint_of(promise_id: str) -> Hint | None:
     return _HINTS.get(promise_id) or HINTS.get(promise_id)
 
 
-# ---- exercising ----
-# Has the conversations of an exercise with a target, and says which promises they break; generates nothing.
-#
-# What judges a generated conversation: every rule of the contract, the promises that hold for any script, and that
-# the same answer brings the same parts: cut elsewhere, asked once more, or over another protocol.
+# ---- Performing ----
 
 GENERATED: Final = "generated"
 """The slug of the scenario of generated conversations."""
@@ -213,13 +214,7 @@ _UPSTREAM_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Exercised:
-    """What an exercise has shown.
-
-    Attributes:
-        transcript: What happened.
-        broken: The first finding against each promise that was broken, by its id; the environment's are left out.
-        judged: The ids of the promises that the conversation said something about.
-    """
+    """What an exercise has shown: the first finding against each broken promise, and the judged promises."""
 
     transcript: Transcript
     broken: Mapping[str, BrokenPromise]
@@ -229,22 +224,25 @@ class Exercised:
 async def perform(tested: Tested, exercise: Exercise, other: Tested | None = None) -> Exercised:
     """Has the conversations of an exercise and judges them.
 
-    Args:
-        tested: The target.
-        exercise: What is said and done.
-        other: The same target over another protocol, for exercises with that relation; None leaves them unrelated.
+    `other` is the same target over another protocol, for exercises with that relation; None leaves them unrelated.
     """
     transcript = await _converse(tested, exercise)
     findings = judged_promises(tested, transcript)
     if transcript.script is not None:
-        _compare_retries(transcript, findings)
+        # Each answer is compared with the one before it to the same request.
+        answers = transcript.answers
+        for place in range(1, len(answers)):
+            if answers[place].messages == answers[place - 1].messages:
+                found = findings.setdefault(SAME_PARTS[Relation.AGAIN], [])
+                _compare(answers[place - 1], answers[place], place, _ALL_FIELDS, found)
         related = await _related(tested, exercise, other)
         if related is not None:
             fields = _WITHOUT_THINKING if exercise.relation is Relation.OTHER else _ALL_FIELDS
             pairs = zip(transcript.answers, related.answers, strict=False)
             for place, (one, another) in enumerate(pairs):
                 _compare(one, another, place, fields, findings.setdefault(SAME_PARTS[exercise.relation], []))
-    broken = {promise: of_target[0] for promise, found in findings.items() if (of_target := _of_target(found))}
+    of_target = {promise: [one for one in found if not one.is_environment] for promise, found in findings.items()}
+    broken = {promise: found[0] for promise, found in of_target.items() if found}
     return Exercised(transcript, broken, frozenset(findings))
 
 
@@ -263,7 +261,7 @@ async def _related(tested: Tested, exercise: Exercise, other: Tested | None) -> 
 async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
     upstream, began = tested.session.upstream, time.monotonic()
     provider = tested.session.provider(exercise.script)
-    before = 0 if upstream is None or not upstream.requests else upstream.requests[-1].number
+    before = last_number(upstream)
     transcript = Transcript(GENERATED, exercise.moves, exercise.script, exercise.prompt)
     request = Request(exercise.prompt, tools=TOOLS if tested.capabilities.tool_calling else ())
     transcript.answers = await drive(provider, tested.model, request, exercise.moves, tested.limits, upstream)
@@ -272,9 +270,6 @@ async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
             await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SECONDS)
         transcript.upstream = upstream_replies(upstream, before, began)
     return transcript
-
-
-# ---- what is judged ----
 
 
 def judged_promises(tested: Tested, transcript: Transcript) -> dict[str, list[BrokenPromise]]:
@@ -289,11 +284,7 @@ def judged_promises(tested: Tested, transcript: Transcript) -> dict[str, list[Br
     return findings
 
 
-def _of_target(findings: Iterable[BrokenPromise]) -> list[BrokenPromise]:
-    return [finding for finding in findings if not finding.is_environment]
-
-
-# ---- the same parts ----
+# ---- The same parts ----
 
 _WITHOUT_THINKING: Final = ("text", "calls")
 """What every protocol has a place for; not every one has thinking."""
@@ -301,32 +292,16 @@ _VERBS: Final = {"calls": "differ", "data": "differ"}
 _ALL_FIELDS: Final = (*_WITHOUT_THINKING, "thinking", "data", "end")
 
 
-def _compare_retries(transcript: Transcript, findings: dict[str, list[BrokenPromise]]) -> None:
-    """Compares each answer with the one before it to the same request."""
-    answers = transcript.answers
-    for place in range(1, len(answers)):
-        if answers[place].messages == answers[place - 1].messages:
-            found = findings.setdefault(SAME_PARTS[Relation.AGAIN], [])
-            _compare(answers[place - 1], answers[place], place, _ALL_FIELDS, found)
-
-
 def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[BrokenPromise]) -> None:
-    difference = _difference(one, other, place, fields)
-    if difference is not None:
-        found.append(difference)
-
-
-def _difference(one: Answer, other: Answer, place: int, fields: tuple[str, ...]) -> BrokenPromise | None:
-    if one.has(TranscriptEventKind.CANCELLED) or other.has(TranscriptEventKind.CANCELLED):
-        return None  # where it is cancelled depends on the speed of both
-    if one.has(TranscriptEventKind.UNFINISHED) or other.has(TranscriptEventKind.UNFINISHED):
-        return None
+    """Adds the first field in which two answers differ; where one is cancelled depends on the speed of both."""
+    incomparable = (TranscriptEventKind.CANCELLED, TranscriptEventKind.UNFINISHED)
+    if any(answer.has(kind) for answer in (one, other) for kind in incomparable):
+        return
     first, second = _shape(one), _shape(other)
-    for field in fields:
-        if first[field] != second[field]:
-            said = f"first {_shown(first[field])}, then {_shown(second[field])}"
-            return BrokenPromise(f"the {field} {_VERBS.get(field, 'differs')}: {said}", place)
-    return None
+    differing = next((field for field in fields if first[field] != second[field]), None)
+    if differing is not None:
+        said = f"first {_shown(first[differing])}, then {_shown(second[differing])}"
+        found.append(BrokenPromise(f"the {differing} {_VERBS.get(differing, 'differs')}: {said}", place))
 
 
 def _shape(answer: Answer) -> dict[str, Any]:
@@ -347,12 +322,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 120 else f"{text[:120]}..."
 
 
-# ---- shrinking ----
-# Makes a failing exercise smaller as long as it still fails: by values alone, so that it works on any target.
-#
-# The shrinking of Hypothesis replays its own choices and gives up with an error where a target does not answer alike
-# twice. This one only asks "does the smaller exercise still fail?", within a limit of time and of tries, so it
-# shrinks a fixed scenario and a kept failure just as well, and a flaky target costs tries, not the result.
+# ---- Shrinking ----
 
 MOST_TRIES: Final = 400
 """The most exercises that are tried for one failure."""
@@ -367,14 +337,7 @@ async def shrink(
     has_time: Callable[[], bool] = lambda: True,
     most_tries: int = MOST_TRIES,
 ) -> Exercise:
-    """The smallest exercise found that still fails.
-
-    Args:
-        exercise: An exercise that fails.
-        still_fails: Tries an exercise.
-        has_time: Asked before each try.
-        most_tries: The most exercises to try.
-    """
+    """The smallest exercise found that still fails, within so many tries and as long as `has_time` holds."""
     seen = {_key(exercise)}
     tries = 0
     progressed = True

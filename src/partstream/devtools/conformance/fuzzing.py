@@ -1,7 +1,14 @@
-"""Looks for conversations that break a promise: generates them, tries them, and makes each find as small as it gets.
+"""Generated conversations: searches for those that break a promise, makes each find as small as it gets, and keeps it.
 
-Bounded by a number of examples and by seconds. A find is repeated at the end: one that does not break the promise each
-time is reported as flaky, with how often it did.
+A search is bounded by a number of exercises and by seconds; six tenths of the time go to finding, the rest to making
+smaller. Every find is repeated at the end: one that does not break the promise each time is reported as flaky, with its
+numbers. A kept failure is a transcript with the name of the promise, so that whatever opens transcripts opens it, and
+needs no Hypothesis to be replayed. The results are checks like those of the fixed scenarios, whose failures are made
+smaller in the same way. At the end of a run, the baseline marks expected failures, and secrets leave the report.
+
+:class:`VirtualTimeLoop` is an event loop that does not wait for its own clock. When only a timer can happen next, the
+clock jumps to it, so that the pauses of a generated upstream take no time. It keeps real time while a thread outside of
+the loop works, because the end of that work is unknown; targets in other processes need a loop of their own.
 """
 
 from __future__ import annotations
@@ -35,7 +42,7 @@ from partstream.devtools.conformance.exercises import (
     promise_of,
     shrink,
 )
-from partstream.devtools.conformance.report import Blame, CheckResult, Report, Verdict
+from partstream.devtools.conformance.report import CheckResult, KitFileError, Report, Verdict, facts_of
 from partstream.devtools.conformance.scenarios import all_rows, check_ids
 from partstream.devtools.conformance.targets import open_target, target_of
 from partstream.errors import CallerError, to_install
@@ -53,12 +60,12 @@ if TYPE_CHECKING:
     from partstream.devtools.conformance.transcript import Transcript
 
 
-# ---- fuzzing ----
+# ---- Searching ----
 
 _BATCH: Final = 10
-"""How many exercises are made up at once: one batch a seed."""
-_NEEDED: Final = f"generating needs Hypothesis: {to_install('conformance')}"
-_SEARCHING: Final = 0.6
+"""The exercises that one seed generates."""
+_HYPOTHESIS_NEEDED: Final = f"generating needs Hypothesis: {to_install('conformance')}"
+_SEARCH_SHARE: Final = 0.6
 """The share of the time for finding; the rest is for making smaller."""
 
 
@@ -87,13 +94,7 @@ class FuzzSettings:
 class Failure:
     """A broken promise with the smallest exercise that was found to break it.
 
-    Attributes:
-        promise: The id of the promise.
-        exercise: The exercise.
-        exercised: What it showed when it last broke the promise.
-        size_before: How much the exercise that was found first had in it.
-        failed: How many repetitions of the exercise broke the promise.
-        repetitions: How often it was repeated.
+    `size_before` is the size of the exercise that was found first; `failed` of `repetitions` broke the promise again.
     """
 
     promise: str
@@ -116,14 +117,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Fuzzed:
-    """What a search has found.
-
-    Attributes:
-        settings: How long it looked, and where.
-        tried: How many exercises it tried, without those that make a find smaller.
-        failures: What it found, by promise.
-        judged: The ids of the promises that some conversation said something about.
-    """
+    """The finds of a search by promise, how many exercises it tried, and the promises that these judged."""
 
     settings: FuzzSettings
     tried: int = 0
@@ -149,7 +143,7 @@ async def fuzz(tested: Tested, settings: FuzzSettings | None = None, other: Test
     first = next(made)  # before the clock runs: this loads Hypothesis
     began = time.monotonic()
     for exercise in chain([first], made):
-        if time.monotonic() - began > chosen.seconds * _SEARCHING:
+        if time.monotonic() - began > chosen.seconds * _SEARCH_SHARE:
             break
         result.tried += 1
         exercised = await perform(tested, exercise, other)
@@ -177,17 +171,7 @@ async def minimal_failure(
     repetitions: int = 3,
     other: Tested | None = None,
 ) -> Failure:
-    """Makes a find as small as the time allows, and repeats it.
-
-    Args:
-        tested: The target.
-        promise: The promise that is broken.
-        exercise: What breaks it.
-        exercised: What that showed.
-        seconds: The most seconds for making it smaller.
-        repetitions: How often the smallest exercise is repeated.
-        other: The same target over another protocol.
-    """
+    """Makes a find as small as `seconds` allow, and repeats the smallest exercise; `other` as for :func:`fuzz`."""
     until = time.monotonic() + seconds
     last = exercised
 
@@ -212,16 +196,14 @@ def check_can_generate() -> None:
         CallerError: Hypothesis is not installed.
     """
     if importlib.util.find_spec("hypothesis") is None:
-        raise CallerError(_NEEDED)
+        raise CallerError(_HYPOTHESIS_NEEDED)
 
 
 def _generated(tested: Tested, settings: FuzzSettings, *, has_other: bool) -> Iterator[Exercise]:
     try:
         from partstream.devtools.conformance.generated import exercises, generate  # noqa: PLC0415 - needs an extra
     except ImportError as error:
-        raise CallerError(_NEEDED) from error
-    from partstream.devtools.conformance.driving import Provocation  # noqa: PLC0415
-
+        raise CallerError(_HYPOTHESIS_NEEDED) from error
     if tested.way is Provocation.PARSER:
         raise CallerError("a parser has no conversations to generate; the kit cuts its streams at every place anyway")
     is_sandwich = tested.session.upstream is not None
@@ -236,27 +218,16 @@ def _generated(tested: Tested, settings: FuzzSettings, *, has_other: bool) -> It
         batch += 1
 
 
-# ---- kept failures ----
-# Minimal failures as files: what broke, the exercise that breaks it, and what happened; read back without Hypothesis.
-#
-# A file is a transcript with the name of the promise, so that whatever opens transcripts opens it.
+# ---- Kept failures ----
 
 FOLDER: Final = "conformance-failures"
 """The folder of the files, below the one where the command runs."""
 
 
-class FailureFileError(CallerError):
-    """A file is no kept failure.
+class FailureFileError(KitFileError):
+    """A file is no kept failure."""
 
-    Attributes:
-        path: Which one.
-        reason: What is wrong with it, and what was expected.
-    """
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"cannot read the failure {path}: {reason}")
-        self.path = path
-        self.reason = reason
+    _kind = "failure"
 
 
 def failure_path(folder: Path, promise: str) -> Path:
@@ -319,8 +290,7 @@ def read_failure(path: Path) -> tuple[str, Exercise]:
         raise FailureFileError(str(path), str(error)) from error
 
 
-# ---- generated results ----
-# Runs what is generated and replays what was kept, as results of checks like those of the fixed scenarios.
+# ---- Results ----
 
 GENERATED_CHECKS = tuple(f"{promise}/{GENERATED}" for promise in JUDGED)
 """The ids of the checks of generated conversations."""
@@ -330,13 +300,7 @@ _REPETITIONS = 3
 
 @dataclass(frozen=True, slots=True)
 class GeneratedResults:
-    """The results of generated conversations.
-
-    Attributes:
-        checks: A check for each promise.
-        transcripts: The minimal transcripts by the name that the checks give.
-        note: A sentence for a person: how many were tried, with which seed.
-    """
+    """A check for each promise, the minimal transcripts by the names in the checks, and a sentence for a person."""
 
     checks: tuple[CheckResult, ...]
     transcripts: Mapping[str, Transcript]
@@ -367,7 +331,9 @@ async def searched(
     checks = tuple(
         _result(tested, promise, found.failures.get(promise), files.get(promise), milliseconds / len(JUDGED))
         if promise in found.judged
-        else _not_judged(promise)
+        else CheckResult.of(
+            promise_of(promise), GENERATED, Verdict.NOT_JUDGED, got="no generated conversation says anything about it"
+        )
         for promise in JUDGED
     )
     transcripts = {_name(promise): one.exercised.transcript for promise, one in found.failures.items()}
@@ -401,28 +367,12 @@ async def replayed(tested: Tested, path: Path, *, other: Tested | None = None) -
 def _result(
     tested: Tested, promise_id: str, failure: Failure | None, path: Path | None, milliseconds: float
 ) -> CheckResult:
-    if failure is None:
-        return _check(promise_id, Verdict.PASSED, duration_ms=milliseconds)
-    verdict = Verdict.FAILED if promise_of(promise_id).level is Level.MUST else Verdict.WARNING
-    return _check(promise_id, verdict, duration_ms=milliseconds, **facts_of_failure(tested, failure, path))
-
-
-def _not_judged(promise_id: str) -> CheckResult:
-    return _check(promise_id, Verdict.NOT_JUDGED, got="no generated conversation says anything about it")
-
-
-def _check(promise_id: str, verdict: Verdict, **facts: Any) -> CheckResult:
     promise = promise_of(promise_id)
-    return CheckResult(
-        id=f"{promise_id}/{GENERATED}",
-        rule=promise_id,
-        section=promise.section,
-        level=promise.level.value,
-        scenario=GENERATED,
-        verdict=verdict,
-        promise=promise.text,
-        **facts,
-    )
+    if failure is None:
+        return CheckResult.of(promise, GENERATED, Verdict.PASSED, duration_ms=milliseconds)
+    verdict = Verdict.FAILED if promise.level is Level.MUST else Verdict.WARNING
+    facts = facts_of_failure(tested, failure, path)
+    return CheckResult.of(promise, GENERATED, verdict, duration_ms=milliseconds, **facts)
 
 
 def facts_of_failure(tested: Tested, failure: Failure, path: Path | None) -> dict[str, Any]:
@@ -431,12 +381,8 @@ def facts_of_failure(tested: Tested, failure: Failure, path: Path | None) -> dic
     before, after = failure.size_before, failure.exercise.size
     shrunk = f" (shrunk from {before} events to {after})" if after < before else ""
     return {
-        "blame": Blame.TARGET,
+        **facts_of(finding, failure.failed),
         "got": f"{finding.detail}{shrunk}",
-        "index": finding.index,
-        "at_ms": finding.at_ms,
-        "answer": finding.answer,
-        "count": failure.failed,
         "transcript": _name(failure.promise),
         "minimal": None if path is None else str(path),
         "repeat": "" if path is None else shlex.join([*_target_words(tested), "--replay", str(path)]),
@@ -458,8 +404,7 @@ def _name(promise: str) -> str:
     return f"{GENERATED}-{promise}"
 
 
-# ---- generated run ----
-# Runs of the kit beside the fixed scenarios: generated conversations, a kept failure, and failures made smaller.
+# ---- Runs ----
 
 _SHRINK_SECONDS: Final = 10.0
 """The most seconds in all for making failures of fixed scenarios smaller."""
@@ -575,7 +520,11 @@ async def with_minimal_failures(
         UnusableTargetError: The target cannot be started once more.
         OSError: A file cannot be written.
     """
-    first = {check.rule: check for check in reversed(report.checks) if _can_shrink(check, report)}
+    first = {
+        check.rule: check
+        for check in reversed(report.checks)
+        if check.breaks and check.rule in JUDGED and check.transcript in report.transcripts
+    }
     if not first:
         return report
     until = time.monotonic() + _SHRINK_SECONDS
@@ -589,10 +538,6 @@ async def with_minimal_failures(
                 transcripts[smaller[check.id].transcript or ""] = transcript
     checks = tuple(smaller.get(check.id, check) for check in report.checks)
     return replace(report, checks=checks, transcripts={**report.transcripts, **transcripts})
-
-
-def _can_shrink(check: CheckResult, report: Report) -> bool:
-    return check.breaks and check.rule in JUDGED and check.transcript in report.transcripts
 
 
 async def _minimal(
@@ -611,8 +556,7 @@ async def _minimal(
     return replace(check, **facts), failure.exercised.transcript
 
 
-# ---- finishing ----
-# What is done to a report when its run is over: further results, the baseline, and no secrets in it.
+# ---- The end of a run ----
 
 
 def all_checks() -> Mapping[str, tuple[str, ...]]:
@@ -621,7 +565,7 @@ def all_checks() -> Mapping[str, tuple[str, ...]]:
 
 
 def with_generated(report: Report, generated: Report) -> Report:
-    """The report of the fixed scenarios with the results of generated conversations behind its own."""
+    """The report of the fixed scenarios with the results of generated conversations after its own."""
     return replace(
         report,
         checks=(*report.checks, *generated.checks),
@@ -644,27 +588,20 @@ def without_secrets(report: Report, redactor: Redactor) -> Report:
     return replace(
         report,
         target=replace(description, name=redactor.redact(description.name)),
-        checks=tuple(_redacted(check, redactor) for check in report.checks),
+        checks=tuple(
+            replace(check, got=redactor.redact(check.got), repeat=redactor.redact(check.repeat))
+            for check in report.checks
+        ),
         notes=tuple(map(redactor.redact, report.notes)),
         environment={name: redactor.redact(value) for name, value in report.environment.items()},
         redactor=redactor,
     )
 
 
-def _redacted(check: CheckResult, redactor: Redactor) -> CheckResult:
-    """The result with what a target or a command line says in it redacted."""
-    return replace(check, got=redactor.redact(check.got), repeat=redactor.redact(check.repeat))
-
-
-# ---- virtual time ----
-# An event loop that does not wait for its own clock: pauses of a generated upstream take no time.
-#
-# When nothing but a timer can happen next, the clock jumps to it. It stands by the real time as long as somebody
-# outside of the loop works, in a thread, since nobody can tell how long that takes; targets in other processes need a
-# loop of their own.
+# ---- Virtual time ----
 
 _QUIET_SECONDS: Final = 0.002
-"""How long nothing must arrive before the clock jumps: what was sent on loopback is there by then."""
+"""The silence before the clock jumps: what was sent on loopback is there by then."""
 _OF_EXECUTORS: Final = ("asyncio_", "ThreadPoolExecutor")
 """The names of threads that idle after their work."""
 
@@ -693,10 +630,8 @@ class _Selector(selectors.DefaultSelector):
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """A loop whose clock jumps over pauses; for `asyncio.Runner(loop_factory=VirtualTimeLoop)`.
-
-    Attributes:
-        skipped: The seconds that the clock has jumped in all.
+    """A loop whose clock jumps over pauses, `skipped` seconds in all:
+    `asyncio.Runner(loop_factory=VirtualTimeLoop)`.
     """
 
     def __init__(self) -> None:
@@ -720,10 +655,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._jobs -= 1
 
     def _may_skip(self) -> bool:
-        return not self._jobs and not any(map(self._works, threading.enumerate()))
+        return not self._jobs and not any(
+            thread not in self._threads and not thread.name.startswith(_OF_EXECUTORS)
+            for thread in threading.enumerate()
+        )
 
     def _skip(self, seconds: float) -> None:
         self.skipped += seconds
-
-    def _works(self, thread: threading.Thread) -> bool:
-        return thread not in self._threads and not thread.name.startswith(_OF_EXECUTORS)

@@ -1,6 +1,13 @@
-"""A parser under test: gives it the bytes of a stream in the form that it takes, and reads what it makes of them.
+"""A parser under test, `parse(bytes) -> parts`: gives it the bytes of a stream, and reads what it makes of them.
 
-What it returns is judged, so nothing is refused here: a value of the wrong type becomes a part that holds it.
+The first parameter of the function says in which form it takes the bytes. What it returns is judged, so nothing is
+refused here: a value of the wrong type becomes a part that holds it. :class:`ParserProvider` is the parser as the
+provider that the kit asks; it has the parser read the stream of a script.
+
+A folder of recorded streams has the outcome that a right reader reaches beside each. `NAME.expected.json` is the
+outcome; `NAME.sse` or `NAME.ndjson` is the body as it came, or `NAME.jsonl` its events as one JSON value a line, which
+are framed as the protocol frames them. The outcome has the fields `text`, `thinking`, `tool_calls` (`name`, `input`),
+`input_tokens`, `output_tokens`, `error` (null for an answer without one) and `finish`; a missing field is not judged.
 """
 
 from __future__ import annotations
@@ -51,7 +58,7 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import StreamForm, WireEvent
 
 
-# ---- parsing ----
+# ---- Parsers ----
 
 
 class Takes(StrEnum):
@@ -68,15 +75,14 @@ class Takes(StrEnum):
 
 
 class ParserFailedError(LanguageModelError):
-    """The parser says that the stream has failed, or has failed itself.
-
-    Attributes:
-        reason: What it raised or said, as a text.
-    """
+    """The parser says that the stream has failed, or has failed itself; `reason` is what it raised or said."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the parser says: {reason}")
         self.reason = reason
+
+
+_PLAIN: Final = re.compile(r"(?<!Async)\b(?:Iterable|Iterator|Sequence|Generator|list|tuple)\[")
 
 
 def takes_of(parse: object) -> Takes | None:
@@ -84,7 +90,8 @@ def takes_of(parse: object) -> Takes | None:
 
     The names are `data` and `chunks`; the annotations, `bytes` and iterables of it.
     """
-    first = _first_parameter(parse)
+    places = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    first = next((one for one in parameters_of(parse).values() if one.kind in places), None)
     if first is None:
         return None
     said = "" if first.annotation is first.empty else inspect.formatannotation(first.annotation).strip("'\"")
@@ -97,23 +104,17 @@ def takes_of(parse: object) -> Takes | None:
     return {"data": Takes.BYTES, "chunks": Takes.EITHER}.get(first.name)
 
 
-_PLAIN: Final = re.compile(r"(?<!Async)\b(?:Iterable|Iterator|Sequence|Generator|list|tuple)\[")
-
-
 def is_parser(found: object) -> TypeGuard[Callable[..., Any]]:
     """Whether a function is a parser by its first parameter."""
     return not inspect.isclass(found) and takes_of(found) is not None
 
 
-def _first_parameter(parse: object) -> inspect.Parameter | None:
-    if not callable(parse):
-        return None
+def parameters_of(found: object) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function, by name; none of an object that is no function or hides them."""
     try:
-        parameters = list(inspect.signature(parse).parameters.values())
+        return inspect.signature(found).parameters if callable(found) else {}
     except (TypeError, ValueError):
-        return None
-    places = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
-    return next((one for one in parameters if one.kind in places), None)
+        return {}
 
 
 class _Pieces:
@@ -152,7 +153,7 @@ class Parser:
 
         Args:
             pieces: The bytes.
-            error: The error of the connection behind them, which only a parser of pieces can see; None for none.
+            error: The error of the connection after them, which only a parser of pieces can see; None for none.
 
         Raises:
             ParserFailedError: The parser has raised an error, or says that the stream has failed.
@@ -175,7 +176,7 @@ class Parser:
             Takes.EITHER: pieces,
         }
         given = forms[self.takes]
-        options = {"protocol": self.protocol} if self._takes_protocol() else {}
+        options = {"protocol": self.protocol} if "protocol" in parameters_of(self.parse) else {}
         made = self.parse(given, **options)
         if isinstance(made, Awaitable):
             made = await made
@@ -187,12 +188,6 @@ class Parser:
                 yield value
         else:
             raise ParserFailedError(f"it returned {type(made).__name__}, expected an iterable of parts")
-
-    def _takes_protocol(self) -> bool:
-        try:
-            return "protocol" in inspect.signature(self.parse).parameters
-        except (TypeError, ValueError):
-            return False
 
 
 def _output(value: Any, numbers: count[int]) -> object:
@@ -216,23 +211,11 @@ def _call(value: Mapping[str, Any], numbers: count[int]) -> ToolCallPart:
     return unchecked_part(ToolCallPart, known, value.get("name"), value.get("input"))
 
 
-def _failed(value: Mapping[str, Any]) -> object:
+def _failed(value: Mapping[str, Any], _: count[int]) -> object:
     raise ParserFailedError(str(value.get("message", value)))
 
 
-_FORMS: Final[Mapping[str, Callable[[Mapping[str, Any], count[int]], object]]] = {
-    "text": lambda value, _: unchecked_part(TextPart, value.get("text")),
-    "thinking": lambda value, _: unchecked_part(
-        ThinkingPart, value.get("text"), value.get("id"), value.get("metadata")
-    ),
-    "tool-call": _call,
-    "finish": lambda value, _: _finish(value),
-    "error": lambda value, _: _failed(value),
-}
-"""What reads a plain dictionary, by its type."""
-
-
-def _finish(value: Mapping[str, Any]) -> Finish:
+def _finish(value: Mapping[str, Any], _: count[int]) -> Finish:
     if value.get("error") is not None:
         raise ParserFailedError(str(value["error"]))
     usage = value.get("usage")
@@ -245,21 +228,24 @@ def _finish(value: Mapping[str, Any]) -> Finish:
     return Finish(Outcome.COMPLETED, usage=Usage(asked, answered, total))
 
 
-# ---- told ----
-# What a parser tells of a stream, and what of it is right.
+_FORMS: Final[Mapping[str, Callable[[Mapping[str, Any], count[int]], object]]] = {
+    "text": lambda value, _: unchecked_part(TextPart, value.get("text")),
+    "thinking": lambda value, _: unchecked_part(
+        ThinkingPart, value.get("text"), value.get("id"), value.get("metadata")
+    ),
+    "tool-call": _call,
+    "finish": _finish,
+    "error": _failed,
+}
+"""What reads a plain dictionary, by its type."""
+
+
+# ---- What a parser reports ----
 
 
 @dataclass(frozen=True, slots=True)
 class ParserReport:
-    """What a parser tells of a stream.
-
-    Attributes:
-        text: The whole text.
-        thinking: The whole thinking.
-        calls: Id, name and arguments of each call.
-        tokens: Input and output tokens, or None where it tells none.
-        failed: What it raised, or None.
-    """
+    """What a parser reports about a stream: `calls` are ids, names and arguments, `tokens` input and output."""
 
     text: str
     thinking: str
@@ -327,18 +313,10 @@ def _has_ids(told: ParserReport, wanted: tuple[str, ...]) -> bool:
     return all(str(one).endswith(other) for (one, _, _), other in zip(told.calls, wanted, strict=True))
 
 
-# ---- recordings ----
+# ---- Comparison with a recorded outcome ----
 
 _CUT: Final = frozenset({"length", "max_tokens", "incomplete", "MAX_TOKENS"})
 """Finish reasons of answers that a limit has cut."""
-
-
-def _text(expected: Mapping[str, Any], told: Mapping[str, Any]) -> bool | None:
-    return _same_words(expected.get("text"), told["text"])
-
-
-def _thinking(expected: Mapping[str, Any], told: Mapping[str, Any]) -> bool | None:
-    return _same_words(expected.get("thinking"), told["thinking"])
 
 
 def _calls(expected: Mapping[str, Any], told: Mapping[str, Any]) -> bool | None:
@@ -364,8 +342,8 @@ def _error(expected: Mapping[str, Any], told: Mapping[str, Any]) -> bool | None:
 
 
 ASPECTS: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], bool | None]]] = {
-    "text": _text,
-    "thinking": _thinking,
+    "text": lambda expected, told: _same_words(expected.get("text"), told["text"]),
+    "thinking": lambda expected, told: _same_words(expected.get("thinking"), told["thinking"]),
     "calls": _calls,
     "tokens": _tokens,
     "errors": _error,
@@ -374,12 +352,9 @@ ASPECTS: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], boo
 
 
 def judged(expected: Mapping[str, Any], told: Mapping[str, Any], unread: Collection[str] = ()) -> dict[str, bool]:
-    """By aspect, whether a parser got it right; without what the recording leaves open or the parser cannot tell.
+    """By aspect, whether a parser got a recording right; without what it leaves open and the `unread` aspects.
 
-    Args:
-        expected: The expected outcome of a recording.
-        told: What the parser tells, as :meth:`Told.to_json`.
-        unread: The aspects of which it can tell nothing.
+    `told` is :meth:`ParserReport.to_json`; of an unread aspect the parser can report nothing.
     """
     found = {name: right(expected, told) for name, right in ASPECTS.items() if name not in unread}
     return {name: is_right for name, is_right in found.items() if is_right is not None}
@@ -394,8 +369,7 @@ def _sorted(calls: list[Any]) -> list[str]:
     return sorted(json.dumps(call, sort_keys=True, default=str) for call in calls)
 
 
-# ---- answer streams ----
-# Writes an answer of a script as the bytes of a stream, with its faults: what a parser under test is given.
+# ---- Streams of scripts ----
 
 _CREATED_AT: Final = 1_700_000_000
 _ARGUMENT_SIZE: Final = 8
@@ -404,12 +378,7 @@ _ARGUMENT_SIZE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class AnswerStream:
-    """The bytes of one stream.
-
-    Attributes:
-        pieces: The bytes, in the pieces in which they arrive: one an event, unless a fault says otherwise.
-        error: The error of the connection behind them, or None.
-    """
+    """The bytes of one stream in the pieces in which they arrive, and the error of the connection after them."""
 
     pieces: tuple[bytes, ...]
     error: Exception | None = None
@@ -426,14 +395,7 @@ def answer_stream(
     messages: Sequence[ChatMessage] = (),
     options: RequestOptions | None = None,
 ) -> AnswerStream:
-    """The stream of an answer.
-
-    Args:
-        protocol: A protocol that answers can be written in.
-        answer: The answer.
-        messages: The conversation that it answers.
-        options: The tools and options of the request.
-    """
+    """The stream of an answer to a conversation, in a protocol that answers can be written in."""
     asked = InboundRequest("scripted", tuple(messages), options or RequestOptions())
     assert protocol.write_response is not None  # noqa: S101 - checked where the target is made
     writes = protocol.write_response()
@@ -464,8 +426,7 @@ def framed(events: Iterable[WireEvent], form: StreamForm) -> Iterator[Send]:
         yield Send(form.end, event=END_OF_STREAM)
 
 
-# ---- parser provider ----
-# A parser under test as the provider that the kit asks: writes the stream of a script, and has the parser read it.
+# ---- The parser as a provider ----
 
 _MODEL: Final = LanguageModelChatInformation(
     "parser", "parser", "parser", "", 128_000, 16_000, capabilities=LanguageModelChatCapabilities(tool_calling=True)
@@ -473,16 +434,7 @@ _MODEL: Final = LanguageModelChatInformation(
 
 
 class ParserProvider(LanguageModelChatProvider):
-    """Answers with what a parser makes of the stream of a script.
-
-    Args:
-        parser: The parser.
-        protocol: The protocol that it reads.
-        script: The script; None for a provider that is not asked for answers.
-
-    Attributes:
-        parser: The parser.
-    """
+    """Answers with what a parser makes of the stream of a script; without a script it is not asked for answers."""
 
     def __init__(self, parser: Parser, protocol: Protocol, script: Script | None) -> None:
         self.parser = parser
@@ -492,7 +444,7 @@ class ParserProvider(LanguageModelChatProvider):
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
     ) -> Sequence[LanguageModelChatInformation]:
-        """Lists one model, which stands for the parser."""
+        """Lists one model, the parser."""
         return [_MODEL]
 
     async def provide_language_model_chat_response(
@@ -529,13 +481,7 @@ class ParserProvider(LanguageModelChatProvider):
         raise CallerError("a parser counts no tokens")
 
 
-# ---- recorded streams ----
-# A folder of recorded streams, each with the outcome that a right reader reaches beside it.
-#
-# `NAME.expected.json` is the outcome; `NAME.sse` or `NAME.ndjson` the body as it came, or `NAME.jsonl` its events as
-# one JSON value a line, which are framed as the protocol frames them. What is missing in the outcome is not judged.
-# Its fields: `text`, `thinking`, `tool_calls` (`name`, `input`), `input_tokens`, `output_tokens`, `error` (null for
-# an answer without one), `finish`.
+# ---- Recorded streams ----
 
 _EXPECTED: Final = ".expected.json"
 _BODIES: Final = (".sse", ".ndjson")
@@ -543,13 +489,7 @@ _BODIES: Final = (".sse", ".ndjson")
 
 @dataclass(frozen=True, slots=True)
 class RecordedStream:
-    """One recorded stream.
-
-    Attributes:
-        name: Its name.
-        data: The bytes that the server sent.
-        expected: The expected outcome.
-    """
+    """One recorded stream: its name, the bytes that the server sent, and the expected outcome."""
 
     name: str
     data: bytes

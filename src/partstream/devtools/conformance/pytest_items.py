@@ -34,7 +34,7 @@ _AROUND: Final = 4
 
 
 class BrokenPromiseError(Exception):
-    """A check has failed; the message is all that a person reads of it."""
+    """A check has failed; a person reads the message and no stack."""
 
 
 class ConformanceItem(pytest.Function):
@@ -53,11 +53,7 @@ class ConformanceItem(pytest.Function):
 
 
 class ConformanceModule(pytest.Module):
-    """The items of a target outside of a test module.
-
-    Args:
-        module: The module that has the fixture of the target.
-    """
+    """The items of a target outside of a test module; `module` has the fixture of the target."""
 
     def __init__(self, *, module: ModuleType, **options: Any) -> None:
         super().__init__(**options)

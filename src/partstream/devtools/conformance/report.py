@@ -1,4 +1,19 @@
-"""The report of a run: everything that happened, as values; prints nothing."""
+"""The report of a run, as values: results, their tally, the baseline, and the secrets that no report may hold.
+
+A report keeps one result a check, with its verdict and with whom the verdict blames. A result breaks the contract if it
+counts (a requirement set says so), if no baseline expects it, and if its verdict is not green. Reports are kept as
+JSON; the schema is made of the same values, and a field that is added needs no new version, because readers leave out
+what they do not know. A tally works on that JSON, so that a kept report counts like a new one.
+
+The baseline is a file of the target's author with the checks that are known to fail, so that CI fails for new ones
+only. An entry that no longer fails is stale and fails the run: a baseline only gets shorter. The command and the pytest
+plugin read the same file::
+
+    [expected]
+    "tool-call.unique-call-id/two-calls" = "the final snapshot is reported again: issue 12"
+
+or, as JSON, `{"expected": {"tool-call.unique-call-id/two-calls": "..."}}`.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +39,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from partstream.devtools.conformance.checks import BrokenPromise, Promise
     from partstream.devtools.conformance.driving import Capabilities, TargetDescription
     from partstream.devtools.conformance.transcript import Transcript
+    from partstream.lm.contract import Rule
 
 
-# ---- verdicts ----
-# What is said of one check: the verdict, who is to blame, and everything that a report shows of it.
+# ---- Results ----
 
 
 class Verdict(StrEnum):
-    """What is said of one check."""
+    """The verdict on one check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -70,7 +86,7 @@ class CheckResult:
         scenario: The slug of the scenario.
         verdict: The verdict.
         promise: The promise as one sentence.
-        blame: Who is to blame; None for a verdict that blames nobody.
+        blame: Who is to blame; None for a verdict without blame.
         got: What happened instead, or why there is no verdict; empty for a check that passed.
         index: The index of the part that broke the promise, from 0, or None.
         at_ms: When that was, in milliseconds since the request, or None.
@@ -107,6 +123,12 @@ class CheckResult:
     expected: bool = False
     hints: tuple[str, ...] = field(default=())
 
+    @classmethod
+    def of(cls, promise: Promise | Rule, scenario: str, verdict: Verdict, **facts: Any) -> CheckResult:
+        """The result of the check of a promise in a scenario, with the other fields of this class."""
+        level, check_id = promise.level.value, f"{promise.id}/{scenario}"
+        return cls(check_id, promise.id, promise.section, level, scenario, verdict, promise.text, **facts)
+
     @property
     def breaks(self) -> bool:
         """Whether the check breaks the contract: it counts, no baseline expects it, and its verdict is not green."""
@@ -139,7 +161,19 @@ class CheckResult:
         }
 
 
-# ---- report ----
+def facts_of(finding: BrokenPromise, count: int) -> dict[str, Any]:
+    """The fields of a result that say where its promise was broken, of `count` times."""
+    return {
+        "blame": Blame.ENVIRONMENT if finding.is_environment else Blame.TARGET,
+        "got": finding.detail,
+        "index": finding.index,
+        "at_ms": finding.at_ms,
+        "answer": finding.answer,
+        "count": count,
+    }
+
+
+# ---- Reports ----
 
 REPORT_VERSION: Final = "1"
 """Increases with every change that a reader of a kept report would misunderstand."""
@@ -208,49 +242,56 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values, without secrets."""
-        said: dict[str, Any] = self.redactor.redact_values(self._to_json(), names=True)
+        said: dict[str, Any] = self.redactor.redact_values(
+            {
+                "report": REPORT_VERSION,
+                "kit": __version__,
+                "contract": self.contract,
+                "requirements": self.requirements,
+                "date": self.date,
+                "seconds": round(self.seconds, 2),
+                "target": self.target.to_json(),
+                "capabilities": self.capabilities.to_json(),
+                "ways": list(self.ways),
+                "environment": dict(self.environment),
+                "notes": list(self.notes),
+                "exit_code": int(self.exit_code),
+                "counts": {verdict.value: self.counts[verdict] for verdict in Verdict},
+                "stale": list(self.stale),
+                "checks": [check.to_json() for check in self.checks],
+                "transcripts": {name: transcript.to_json() for name, transcript in self.transcripts.items()},
+            },
+            names=True,
+        )
         return said
 
-    def _to_json(self) -> dict[str, Any]:
-        return {
-            "report": REPORT_VERSION,
-            "kit": __version__,
-            "contract": self.contract,
-            "requirements": self.requirements,
-            "date": self.date,
-            "seconds": round(self.seconds, 2),
-            "target": self.target.to_json(),
-            "capabilities": self.capabilities.to_json(),
-            "ways": list(self.ways),
-            "environment": dict(self.environment),
-            "notes": list(self.notes),
-            "exit_code": int(self.exit_code),
-            "counts": {verdict.value: self.counts[verdict] for verdict in Verdict},
-            "stale": list(self.stale),
-            "checks": [check.to_json() for check in self.checks],
-            "transcripts": {name: transcript.to_json() for name, transcript in self.transcripts.items()},
-        }
 
-
-# ---- report files ----
-# Reads reports that were kept as JSON, for what is made of several of them.
+# ---- Kept reports ----
 
 _VERDICTS: Final = frozenset(verdict.value for verdict in Verdict)
 _TEXTS: Final = ("id", "rule", "section", "level", "scenario", "promise", "got")
 
 
-class ReportFileError(CallerError):
-    """A file is no report of the kit.
+class KitFileError(CallerError):
+    """A file of the kit cannot be read.
 
     Attributes:
-        path: Which one.
+        path: The file.
         reason: What is wrong with it, and what was expected.
     """
 
+    _kind = "file"
+
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"cannot read the report {path}: {reason}")
+        super().__init__(f"cannot read the {self._kind} {path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+class ReportFileError(KitFileError):
+    """A file is no report of the kit."""
+
+    _kind = "report"
 
 
 def read_report(path: Path) -> Mapping[str, Any]:
@@ -268,13 +309,13 @@ def read_report(path: Path) -> Mapping[str, Any]:
     if not isinstance(value, dict) or value.get("report") != REPORT_VERSION:
         expected = f"expected the file of `partstream conformance --json`, version {REPORT_VERSION}"
         raise ReportFileError(str(path), f"it is no report of this version; {expected}")
-    wrong = _wrong(value)
+    wrong = _first_fault(value)
     if wrong:
         raise ReportFileError(str(path), wrong)
     return value
 
 
-def _wrong(report: Mapping[str, Any]) -> str:
+def _first_fault(report: Mapping[str, Any]) -> str:
     """What is wrong with the parts of a report that others read; empty if nothing is."""
     target, checks, transcripts = report.get("target"), report.get("checks"), report.get("transcripts")
     if not isinstance(target, dict) or not isinstance(target.get("name"), str):
@@ -292,10 +333,7 @@ def _wrong(report: Mapping[str, Any]) -> str:
     return ""
 
 
-# ---- report schema ----
-# The JSON schema of a report, made of the values that a report holds; docs/conformance-report.schema.json is this.
-#
-# A field that is added needs no new version: readers leave out what they do not know. What is here stays.
+# ---- The schema ----
 
 _TEXT: Final = {"type": "string"}
 _NUMBER: Final = {"type": "number"}
@@ -333,14 +371,14 @@ def report_json_schema() -> dict[str, Any]:
                     "items": _TEXT,
                     "description": "Entries of the baseline that are not right.",
                 },
-                "checks": {"type": "array", "items": _check()},
-                "transcripts": {"type": "object", "additionalProperties": _transcript()},
+                "checks": {"type": "array", "items": _check_schema()},
+                "transcripts": {"type": "object", "additionalProperties": _transcript_schema()},
             }
         ),
     }
 
 
-def _check() -> dict[str, Any]:
+def _check_schema() -> dict[str, Any]:
     return _object(
         {
             "id": _text("`<promise>/<scenario>`; the same for ever."),
@@ -368,7 +406,7 @@ def _check() -> dict[str, Any]:
     )
 
 
-def _transcript() -> dict[str, Any]:
+def _transcript_schema() -> dict[str, Any]:
     answer = _object(
         {
             "request": _object(
@@ -404,10 +442,7 @@ def _or_null(schema: dict[str, Any], description: str = "") -> dict[str, Any]:
     return {"anyOf": [schema, {"type": "null"}], **said}
 
 
-# ---- tally ----
-# Counts the checks of a report, for everything that sums it up: the badge, the summary, the matrix.
-#
-# Works on the JSON of a report, so that a report that was kept counts like one that was just made.
+# ---- Tally ----
 
 
 def counts(check: Mapping[str, Any]) -> bool:
@@ -417,13 +452,7 @@ def counts(check: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many checks of a report have which verdict; checks that are not scored are left out.
-
-    Attributes:
-        verdicts: The number of checks by verdict; failures that the baseline expects are not among them.
-        expected: The number of failures that the baseline expects.
-        stale: The number of entries of the baseline that are not right any more.
-    """
+    """The numbers of the scored checks of a report by verdict, without those of failures that the baseline expects."""
 
     verdicts: Mapping[Verdict, int]
     expected: int = 0
@@ -450,26 +479,23 @@ class Tally:
         """Whether nothing counts against the target, and something was judged at all."""
         return self.judged > 0 and self.judged == self.passed + self.expected and not self.stale
 
+    @property
+    def word(self) -> str:
+        """What the tally says about the contract."""
+        return "kept" if self.is_kept else "broken" if self.judged else "not judged"
+
 
 def tally_of(report: Mapping[str, Any]) -> Tally:
     """The tally of a report's JSON."""
     scored = [check for check in report["checks"] if check.get("scored", True)]
-    return Tally(_by_verdict(scored), sum(bool(one.get("expected")) for one in scored), len(report.get("stale", ())))
+    return Tally(
+        Counter(Verdict(check["verdict"]) for check in scored if not check.get("expected")),
+        sum(bool(one.get("expected")) for one in scored),
+        len(report.get("stale", ())),
+    )
 
 
-def _by_verdict(checks: Iterable[Mapping[str, Any]]) -> Counter[Verdict]:
-    return Counter(Verdict(check["verdict"]) for check in checks if not check.get("expected"))
-
-
-# ---- baseline ----
-# The baseline: the checks that are known to fail, in a file of the target's author; CI then fails for new ones only.
-#
-# An entry that no longer fails is stale and fails the run: a baseline only ever gets shorter, and a mistake of the
-# kit that was mended shows as well. The command and the pytest plugin read the same file::
-#
-# [expected] "tool-call.unique-call-id/two-calls" = "the final snapshot is handed out again: issue 12"
-#
-# or, as JSON, `{"expected": {"tool-call.unique-call-id/two-calls": "..."}}`.
+# ---- Baseline ----
 
 _FAILING: Final = frozenset({Verdict.FAILED, Verdict.UNTESTABLE, Verdict.WARNING})
 """The verdicts that an entry may expect."""
@@ -477,18 +503,10 @@ _SAYING_NOTHING: Final = frozenset({Verdict.NOT_JUDGED, Verdict.ERROR})
 """The verdicts that do not show whether an entry is still right."""
 
 
-class BaselineError(CallerError):
-    """A baseline cannot be read.
+class BaselineError(KitFileError):
+    """A baseline cannot be read."""
 
-    Attributes:
-        path: Which one.
-        reason: What is wrong with it, and what was expected.
-    """
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"cannot read the baseline {path}: {reason}")
-        self.path = path
-        self.reason = reason
+    _kind = "baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -540,7 +558,9 @@ class Baseline:
             rule, _, slug = one.partition("/")
             checks = scenarios.get(slug)
             if checks is None or (one not in checks and rule not in RULES):
-                found.append(StaleEntry(one, _unknown(one, [each for ids in scenarios.values() for each in ids])))
+                near = get_close_matches(one, [each for ids in scenarios.values() for each in ids], n=1)
+                meant = f"; did you mean {near[0]}?" if near else "."
+                found.append(StaleEntry(one, f"{one} is no check of this version{meant}"))
             elif one not in checks and one not in ran and ran.issuperset(checks):
                 found.append(StaleEntry(one, f"{one} is not broken now: take it out of the baseline."))
         return tuple(found)
@@ -559,7 +579,13 @@ def read_baseline(path: Path) -> Baseline:
         raise BaselineError(str(path), error.strerror or str(error)) from error
     except ValueError as error:  # of JSON, of TOML, of UTF-8
         raise BaselineError(str(path), str(error)) from error
-    if not isinstance(value, dict) or set(value) != {"expected"} or not _is_table_of_texts(value["expected"]):
+    if (
+        not isinstance(value, dict)
+        or set(value) != {"expected"}
+        or not (
+            isinstance(value["expected"], dict) and all(isinstance(item, str) for item in value["expected"].values())
+        )
+    ):
         expected = "expected one table named `expected`, from the id of a check to the reason"
         raise BaselineError(str(path), expected)
     return Baseline(MappingProxyType(value["expected"]))
@@ -572,22 +598,7 @@ def baseline_text(results: Iterable[CheckResult], reason: str = "") -> str:
     return "\n".join(("[expected]", *lines, ""))
 
 
-def _is_table_of_texts(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-
-
-def _unknown(one: str, known: Collection[str]) -> str:
-    near = get_close_matches(one, known, n=1)
-    meant = f"; did you mean {near[0]}?" if near else "."
-    return f"{one} is no check of this version{meant}"
-
-
-# ---- secrets ----
-# Finds the secrets that a run of the kit knows, so that no report holds them: of the command line, headers, the
-# environment and addresses.
-#
-# A report says which target was tested and what it sent; both can hold a key.
-# :class:`partstream.codec.redaction.Redactor` hides what is found here, in every form in which a server repeats it.
+# ---- Secrets ----
 
 _SECRET_NAME: Final = re.compile(
     r"(?:key|token|secret|passw(?:or)?d|credential|cookie|authorization|auth|bearer|signature)s?$", re.IGNORECASE
@@ -616,14 +627,15 @@ def secrets_of(
     found = {
         *_of_command(command),
         *(value for name, value in (environment or {}).items() if _SECRET_NAME.search(name)),
-        *(secret for value in _secret_headers(headers or {}) for secret in secrets_in_header(value)),
+        *(
+            secret
+            for name, value in (headers or {}).items()
+            if _SECRET_NAME.search(name)
+            for secret in secrets_in_header(value)
+        ),
         *(secret for url in urls for secret in _of_url(url)),
     }
     return frozenset(secret for secret in found if len(secret) >= SHORTEST_KEY)
-
-
-def _secret_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    return (value for name, value in headers.items() if _SECRET_NAME.search(name))
 
 
 def _of_command(words: Sequence[str]) -> Iterator[str]:

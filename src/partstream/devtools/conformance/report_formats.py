@@ -1,7 +1,17 @@
-"""The badge of a report: a static SVG, and the JSON that the badge service shields.io reads from an address.
+"""A report in the forms that other programs show: a badge, JUnit XML, Markdown, and a matrix of reports as HTML.
 
-It says the version of the contract, the checks that passed of those that were judged, how many did not apply, and the
-day of the run: a number without these says less than it seems to.
+All are made of the JSON of a report, so that a kept report can be written too, and show whatever a target said as text.
+
+- The badge is a static SVG, and the JSON that shields.io reads from an address. It says the version of the contract,
+  the checks that passed of those that were judged, how many did not apply, and the day: a bare number says less than
+  it seems to.
+- JUnit XML uses the elements that the schemas of Jenkins (`junit-10.xsd`, `junit-4.xsd`), Surefire
+  (`surefire-test-report-3.0.xsd`) and other readers have in common. A suite is the subject of rules, such as
+  `tool-call`, a case is a check. The properties of a suite name its rules with level and section, since not every
+  reader takes properties of a case.
+- Markdown is for the summary of a CI step or a comment.
+- The matrix is one page that needs no script, no request and no other file; a Content-Security-Policy keeps it so. A
+  cell links to the finding and to the transcript of its scenario.
 """
 
 from __future__ import annotations
@@ -24,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
-# ---- badge ----
+# ---- Badge ----
 
 _COLORS: Final = {"brightgreen": "#2e7d32", "red": "#c62828", "lightgrey": "#616161"}
 """The names that shields.io has for colours, and dark ones on which white letters can be read (WCAG 2.2, 1.4.3)."""
@@ -40,13 +50,13 @@ def badge_json(report: Mapping[str, Any], day: str) -> dict[str, Any]:
         report: The JSON form of a report.
         day: The day of the run, such as `2026-11-22`.
     """
-    label, message, color = _said(report, day)
+    label, message, color = _badge(report, day)
     return {"schemaVersion": 1, "label": label, "message": message, "color": color}
 
 
 def badge_svg(report: Mapping[str, Any], day: str) -> str:
     """The badge as an SVG document, for the same arguments."""
-    label, message, color = _said(report, day)
+    label, message, color = _badge(report, day)
     left, right = (round(len(text) * _LETTER + 2 * _PADDING) for text in (label, message))
     width = left + right
     text = f"{label}: {message}"
@@ -63,7 +73,7 @@ def badge_svg(report: Mapping[str, Any], day: str) -> str:
     )
 
 
-def _said(report: Mapping[str, Any], day: str) -> tuple[str, str, str]:
+def _badge(report: Mapping[str, Any], day: str) -> tuple[str, str, str]:
     tally = tally_of(report)
     label = f"partstream contract {report['contract']}"
     if not tally.judged:
@@ -73,14 +83,7 @@ def _said(report: Mapping[str, Any], day: str) -> tuple[str, str, str]:
     return label, f"{numbers}{known}, {day}", "brightgreen" if tally.is_kept else "red"
 
 
-# ---- junit ----
-# A report as JUnit XML, in the elements that the schemas of Jenkins, Surefire and other readers have in common.
-#
-# A suite is the subject of rules (`tool-call`), a case is a check; the properties of a suite name its rules with
-# level and section, since not every reader takes properties of a case. It is made of the JSON of a report, so that a
-# report that was kept can be written too.
-#
-# Source: `junit-10.xsd` and `junit-4.xsd` of Jenkins, `surefire-test-report-3.0.xsd`.
+# ---- JUnit ----
 
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML document may hold, not even as a reference (XML 1.0, section 2.2)."""
@@ -93,7 +96,7 @@ def junit_xml(report: Mapping[str, Any]) -> str:
         report: The JSON form of a report.
     """
     checks = sorted(report["checks"], key=_subject)
-    name = _clean(str(report["target"]["name"]))
+    name = _xml(str(report["target"]["name"]))
     root = Element("testsuites", {"name": f"partstream conformance {name}", **_counts(checks)})
     for subject, of_subject in groupby(checks, _subject):
         _add_suite(root, subject, [*of_subject], report)
@@ -112,36 +115,34 @@ def _add_suite(root: Element, subject: str, checks: Sequence[Mapping[str, Any]],
     said = {f"rule {check['rule']}": f"{check['level']}, section {check['section'] or '-'}" for check in checks}
     facts = {name: str(report[name]) for name in ("kit", "contract", "requirements") if report.get(name) is not None}
     for one, value in (facts | said).items():
-        SubElement(properties, "property", {"name": one, "value": _clean(value)})
+        SubElement(properties, "property", {"name": one, "value": _xml(value)})
     for check in checks:
-        _add_case(suite, check)
-
-
-def _add_case(suite: Element, check: Mapping[str, Any]) -> None:
-    case = SubElement(suite, "testcase", {"name": check["id"], "classname": check["rule"], "time": _seconds([check])})
-    verdict = Verdict(check["verdict"])
-    add = _note if verdict in _FAILING and not counts(check) else _ADD.get(verdict)
-    if add is not None:
-        add(case, check)
+        case = SubElement(
+            suite, "testcase", {"name": check["id"], "classname": check["rule"], "time": _seconds([check])}
+        )
+        verdict = Verdict(check["verdict"])
+        add = _note if verdict in _FAILING and not counts(check) else _ADD.get(verdict)
+        if add is not None:
+            add(case, check)
 
 
 def _failure(case: Element, check: Mapping[str, Any]) -> None:
-    one = SubElement(case, "failure", {"type": check["verdict"], "message": _clean(check["promise"])})
-    one.text = _clean(_told(check))
+    one = SubElement(case, "failure", {"type": check["verdict"], "message": _xml(check["promise"])})
+    one.text = _xml(_told(check))
 
 
 def _error(case: Element, check: Mapping[str, Any]) -> None:
     blame = check.get("blame") or "kit"
-    SubElement(case, "error", {"type": blame, "message": _clean(check["got"])}).text = _clean(_told(check))
+    SubElement(case, "error", {"type": blame, "message": _xml(check["got"])}).text = _xml(_told(check))
 
 
 def _skip(case: Element, check: Mapping[str, Any]) -> None:
-    SubElement(case, "skipped").text = _clean(f"{check['verdict']}: {check['got']}")
+    SubElement(case, "skipped").text = _xml(f"{check['verdict']}: {check['got']}")
 
 
 def _note(case: Element, check: Mapping[str, Any]) -> None:
     why = "expected by the baseline: " if check.get("expected") else "" if check.get("scored", True) else "not scored: "
-    SubElement(case, "system-out").text = _clean(f"{why}{check['verdict']}: {_told(check)}")
+    SubElement(case, "system-out").text = _xml(f"{why}{check['verdict']}: {_told(check)}")
 
 
 _FAILING: Final = frozenset({Verdict.FAILED, Verdict.UNTESTABLE})
@@ -180,13 +181,12 @@ def _seconds(checks: Iterable[Mapping[str, Any]]) -> str:
     return f"{sum(float(check.get('duration_ms') or 0) for check in checks) / 1000:.3f}"
 
 
-def _clean(text: str) -> str:
+def _xml(text: str) -> str:
     """The text with what XML cannot hold as escapes."""
     return _NOT_IN_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-# ---- markdown ----
-# A report as Markdown, for the summary of a CI step or a comment; whatever a target said stands in it as text.
+# ---- Markdown ----
 
 _MOST_SHOWN: Final = 200
 """The most checks that a table names; CI systems cut a summary off that grows above a megabyte."""
@@ -202,37 +202,22 @@ def markdown_summary(report: Mapping[str, Any]) -> str:
     Args:
         report: The JSON form of a report.
     """
+    tally = tally_of(report)
+    numbers = [(verdict.value, str(tally.verdicts[verdict])) for verdict in Verdict if tally.verdicts.get(verdict)]
+    if tally.expected:
+        numbers.append(("expected by the baseline", str(tally.expected)))
     lines = [
-        f"## Contract {_text(report['contract'])} {_word(report)}: {_text(report['target']['name'])}",
+        f"## Contract {_markdown(report['contract'])} {tally.word}: {_markdown(report['target']['name'])}",
         "",
-        *_table(("verdict", "checks"), _counted(report)),
-        *_known(report),
+        *_table(("verdict", "checks"), numbers),
     ]
+    if stale := report.get("stale"):
+        lines += ["### Stale entries of the baseline", "", *(f"- {_markdown(one)}" for one in stale), ""]
     for verdict in _SHOWN:
         shown = [one for one in report["checks"] if one["verdict"] == verdict and counts(one)]
         if shown:
             lines += [f"### {verdict.value.capitalize()}", "", *_checks(shown)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _word(report: Mapping[str, Any]) -> str:
-    tally = tally_of(report)
-    return "kept" if tally.is_kept else "broken" if tally.judged else "not judged"
-
-
-def _counted(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    tally = tally_of(report)
-    for verdict in Verdict:
-        if tally.verdicts.get(verdict):
-            yield verdict.value, str(tally.verdicts[verdict])
-    if tally.expected:
-        yield "expected by the baseline", str(tally.expected)
-
-
-def _known(report: Mapping[str, Any]) -> Iterator[str]:
-    stale = report.get("stale", ())
-    if stale:
-        yield from ("### Stale entries of the baseline", "", *(f"- {_text(one)}" for one in stale), "")
 
 
 def _checks(checks: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -251,22 +236,18 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"
     for row in rows:
-        yield f"| {' | '.join(map(_text, row))} |"
+        yield f"| {' | '.join(map(_markdown, row))} |"
     yield ""
 
 
-def _text(value: object) -> str:
+def _markdown(value: object) -> str:
     """A text that Markdown shows as it is, in one line."""
     text = visible(str(value))
     cut = text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
     return cut.translate(_ESCAPES)
 
 
-# ---- matrix page ----
-# The matrix of targets and checks as one page of HTML that needs nothing else: no script, no request, no other file.
-#
-# A cell is a link to what happened: the finding, and the transcript of its scenario. Whatever a target said stands in
-# the page as text; a Content-Security-Policy keeps it so.
+# ---- Matrix ----
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --shade: #8881; }
@@ -311,13 +292,7 @@ _MARKS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One target.
-
-    Attributes:
-        number: Its place in the table, from 0.
-        report: Its report.
-        checks: Its checks by id.
-    """
+    """One target: its place in the table, from 0, its report, and its checks by id."""
 
     number: int
     report: Mapping[str, Any]
@@ -325,11 +300,10 @@ class _Column:
 
     @property
     def name(self) -> str:
-        """Its name as a person reads it."""
         target = self.report["target"]
         version, protocol = target.get("version"), target.get("protocol")
         name = f"{target['name']} {version}" if version else target["name"]
-        return _matrix_page_text(f"{name} ({protocol})" if protocol else name)
+        return _html(f"{name} ({protocol})" if protocol else name)
 
     def anchor(self, check_id: str) -> str:
         """The name of the place where the page tells of a check."""
@@ -349,7 +323,7 @@ def matrix_html(reports: Sequence[Mapping[str, Any]]) -> str:
     ids = [*dict.fromkeys(check["id"] for report in reports for check in report["checks"])]
     digest = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-    body = "\n".join((*_head(columns), *_matrix_page_table(columns, ids), *_details(columns)))
+    body = "\n".join((*_target_table(columns), *_check_table(columns, ids), *_details(columns)))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -361,7 +335,7 @@ def matrix_html(reports: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _head(columns: Iterable[_Column]) -> Iterator[str]:
+def _target_table(columns: Iterable[_Column]) -> Iterator[str]:
     yield "<main>\n<h1>Which promises of the contract each target keeps</h1>"
     yield "<p>A cell leads to what happened. The kit shows defects, not their absence.</p>"
     yield '<div class="scroll" tabindex="0" role="region" aria-label="Targets"><table>'
@@ -369,28 +343,27 @@ def _head(columns: Iterable[_Column]) -> Iterator[str]:
     yield '<th scope="col">Not applicable</th><th scope="col">Known</th><th scope="col">Day</th></tr></thead><tbody>'
     for column in columns:
         tally = tally_of(column.report)
-        word = "kept" if tally.is_kept else "broken" if tally.judged else "not judged"
-        version = _matrix_page_text(column.report.get("contract", ""))
+        version = _html(column.report.get("contract", ""))
         cells = (
-            f"{version} {word}",
+            f"{version} {tally.word}",
             f"{tally.passed} of {tally.judged}",
             tally.not_applicable,
             tally.expected,
-            _matrix_page_text(str(column.report.get("date", ""))[:10]),
+            _html(str(column.report.get("date", ""))[:10]),
         )
         yield f'<tr><th scope="row"><a href="#t{column.number}">{column.name}</a></th>'
         yield "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     yield "</tbody></table></div>"
 
 
-def _matrix_page_table(columns: Sequence[_Column], ids: Iterable[str]) -> Iterator[str]:
+def _check_table(columns: Sequence[_Column], ids: Iterable[str]) -> Iterator[str]:
     yield '<h2 id="matrix">Checks</h2>'
     yield '<div class="scroll" tabindex="0" role="region" aria-label="Checks by target"><table class="matrix"><thead>'
     yield '<tr><th scope="col">Check</th>' + "".join(f'<th scope="col">{one.name}</th>' for one in columns)
     yield "</tr></thead><tbody>"
     for one in ids:
         cells = "".join(_cell(column, one) for column in columns)
-        yield f'<tr><th scope="row">{_matrix_page_text(one)}</th>{cells}</tr>'
+        yield f'<tr><th scope="row">{_html(one)}</th>{cells}</tr>'
     yield "</tbody></table></div>"
 
 
@@ -410,7 +383,7 @@ def _details(columns: Iterable[_Column]) -> Iterator[str]:
         for check in column.report["checks"]:
             by_scenario.setdefault(check["scenario"], []).append(check)
         for scenario, checks in by_scenario.items():
-            yield f"<h3>{_matrix_page_text(scenario)}</h3>"
+            yield f"<h3>{_html(scenario)}</h3>"
             for check in checks:
                 yield from _check(column, check)
             yield from _transcripts(column.report["transcripts"], checks)
@@ -418,22 +391,27 @@ def _details(columns: Iterable[_Column]) -> Iterator[str]:
     yield "</main>"
 
 
+_EXPLAINED: Final = frozenset(
+    {Verdict.FAILED.value, Verdict.UNTESTABLE.value, Verdict.ERROR.value, Verdict.WARNING.value}
+)
+
+
 def _check(column: _Column, check: Mapping[str, Any]) -> Iterator[str]:
     kind = _kind(check)
     yield f'<article id="{column.anchor(check["id"])}">'
-    yield f'<span class="word {_class(kind)}">{_MARKS[kind]} {kind}</span> {_matrix_page_text(check["id"])}'
-    level, section, promise = (_matrix_page_text(check[name]) for name in ("level", "section", "promise"))
+    yield f'<span class="word {_class(kind)}">{_MARKS[kind]} {kind}</span> {_html(check["id"])}'
+    level, section, promise = (_html(check[name]) for name in ("level", "section", "promise"))
     yield f"({level}, section {section}): {promise}"
     if check["got"]:
-        yield f"<br>Got: {_matrix_page_text(check['got'])}"
+        yield f"<br>Got: {_html(check['got'])}"
     flaky = check.get("flaky")
     if flaky:
-        failed, times = _matrix_page_text(flaky.get("failed")), _matrix_page_text(flaky.get("of"))
+        failed, times = _html(flaky.get("failed")), _html(flaky.get("of"))
         yield f"<br>Flaky: failed {failed} of {times} times"
-    if kind in _MATRIX_PAGE_FAILING:
-        yield "".join(f"<br>Often: {_matrix_page_text(hint)}" for hint in check.get("hint", ()))
+    if kind in _EXPLAINED:
+        yield "".join(f"<br>Often: {_html(hint)}" for hint in check.get("hint", ()))
         if check.get("repeat"):
-            yield f"<br>Repeat: <code>{_matrix_page_text(check['repeat'])}</code>"
+            yield f"<br>Repeat: <code>{_html(check['repeat'])}</code>"
     yield "</article>"
 
 
@@ -442,20 +420,13 @@ def _transcripts(transcripts: Mapping[str, Any], checks: Sequence[Mapping[str, A
     for name in dict.fromkeys(check.get("transcript") for check in checks):
         if name is None or name not in transcripts:
             continue
-        broken = next(
-            (one for one in checks if one.get("transcript") == name and _kind(one) in _MATRIX_PAGE_FAILING), {}
-        )
+        broken = next((one for one in checks if one.get("transcript") == name and _kind(one) in _EXPLAINED), {})
         lines = event_lines(transcripts[name], broken.get("answer"), broken.get("index"))
         shown = "\n".join(
             f"<mark>{html_escape(one.text)}</mark>" if one.is_here else html_escape(one.text) for one in lines
         )
         is_open = " open" if broken else ""
-        yield f"<details{is_open}><summary>Transcript {_matrix_page_text(name)}</summary><pre>{shown}</pre></details>"
-
-
-_MATRIX_PAGE_FAILING: Final = frozenset(
-    {Verdict.FAILED.value, Verdict.UNTESTABLE.value, Verdict.ERROR.value, Verdict.WARNING.value}
-)
+        yield f"<details{is_open}><summary>Transcript {_html(name)}</summary><pre>{shown}</pre></details>"
 
 
 def _kind(check: Mapping[str, Any]) -> str:
@@ -466,5 +437,5 @@ def _class(kind: str) -> str:
     return kind.replace(" ", "-")
 
 
-def _matrix_page_text(value: object) -> str:
+def _html(value: object) -> str:
     return html_escape(visible(str(value)))

@@ -1,4 +1,14 @@
-"""Runs the kit against a target: opens it, has its conversations, judges them, and makes the report."""
+"""Runs the kit against a target: opens it, has its conversations, judges them, and makes the report.
+
+A scenario runs in this order: what the target does not declare, or what its prompt cannot bring about, is not asked;
+its conversations are had, together where it has several; then :class:`ScenarioResults` turns the judgement into
+results. A target that only gets the prompt is asked up to three times, because its model may answer otherwise.
+One fault is one failure: where a target does not show what a scenario is about, its other checks are not judged. A bug
+of the kit is an error of the kit, never a failure of the target.
+
+The end of the module tests a target with recorded exchanges: the kit is its model server and sends what a real one has
+sent. What the model was to say is unknown then, so that only the promises of :data:`_JUDGED` are judged.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +46,12 @@ from partstream.devtools.conformance.driving import (
     Request,
     UnusableTargetError,
     drive,
+    last_number,
     upstream_replies,
 )
 from partstream.devtools.conformance.exercises import hint_of, judged_promises, promise_of
 from partstream.devtools.conformance.fuzzing import GeneratedResults
-from partstream.devtools.conformance.report import Blame, CheckResult, Report, Verdict
+from partstream.devtools.conformance.report import Blame, CheckResult, Report, Verdict, facts_of
 from partstream.devtools.conformance.scenarios import any_script, check_ids, rows_of, selected
 from partstream.devtools.conformance.scripts import Move
 from partstream.devtools.conformance.targets import ProviderTarget, open_target, target_of
@@ -58,13 +69,11 @@ if TYPE_CHECKING:
     from partstream.devtools.conformance.driving import Capabilities, TimeLimits
     from partstream.devtools.conformance.fuzzing import Opening
     from partstream.devtools.conformance.targets import Tested
-    from partstream.errors import LanguageModelError
     from partstream.lm.contract import Rule
     from partstream.lm.messages import Tool
 
 
-# ---- scenario results ----
-# Makes the results of one scenario from what was recorded and found.
+# ---- Results of a scenario ----
 
 
 class ScenarioResults:
@@ -84,11 +93,7 @@ class ScenarioResults:
     ) -> list[CheckResult]:
         """The results where the target did not show what the scenario is about: what it broke counts all the same.
 
-        Args:
-            transcripts: The conversations.
-            why: Why they do not show it.
-            milliseconds: How long they took.
-            has_promised: Whether the target has declared what it did not show.
+        `has_promised` is whether the target has declared what it did not show.
         """
         results = self.of_transcripts(transcripts, milliseconds)
         error = next((answer.error for one in transcripts for answer in one.answers if answer.error is not None), None)
@@ -138,28 +143,18 @@ class ScenarioResults:
         return self._result(
             check_id,
             verdict,
-            got=first.detail,
-            blame=Blame.ENVIRONMENT if first.is_environment else Blame.TARGET,
-            index=first.index,
-            at_ms=first.at_ms,
-            count=len(findings),
-            answer=first.answer,
             duration_ms=milliseconds,
             transcript=transcript,
+            **facts_of(first, len(findings)),
         )
 
     def _result(self, check_id: str, verdict: Verdict, **facts: Any) -> CheckResult:
         rule = check_id.partition("/")[0]
-        promise = PROMISES[rule]
         has_failed = verdict in {Verdict.FAILED, Verdict.WARNING}
-        return CheckResult(
-            id=check_id,
-            rule=rule,
-            section=promise.section,
-            level=promise.level.value,
-            scenario=self._slug,
-            verdict=verdict,
-            promise=promise.text,
+        return CheckResult.of(
+            PROMISES[rule],
+            self._slug,
+            verdict,
             scored=check_id in self._tested.scored or (rule in RULES and check_id not in self._ids),
             hints=HINTS[rule].causes if has_failed and rule in HINTS else (),
             repeat=f"partstream conformance {self._tested.target.description.name} {check_id}",
@@ -167,10 +162,10 @@ class ScenarioResults:
         )
 
 
-# ---- running ----
+# ---- A run ----
 
 _TRIES: Final = 3
-"""How often a target that is told by the prompt alone is asked before a scenario counts as untestable."""
+"""The requests to a target that only gets the prompt before a scenario counts as untestable."""
 _UPSTREAM_SHARE: Final = 0.2
 """How long the kit waits for the scripted upstream to see that the target has left, as a share of the limit."""
 
@@ -241,29 +236,25 @@ async def run(
             transcripts=run.transcripts,
             contract=CONTRACT_VERSION,
             requirements=requirements,
-            environment=_environment(),
+            environment={
+                "python": platform.python_version(),
+                "system": platform.system(),
+                "machine": platform.machine(),
+                "partstream": __version__,
+            },
             date=date,
             seconds=time.monotonic() - began,
             notes=(note,) if note else (),
         )
 
 
-# ---- one scenario ----
+# ---- A scenario ----
 
 
 async def run_scenario(
     tested: Tested, slug: str, ids: Sequence[str]
 ) -> tuple[list[CheckResult], dict[str, Transcript]]:
-    """Runs one scenario and judges it.
-
-    Args:
-        tested: The target.
-        slug: The scenario.
-        ids: The ids of the checks to judge.
-
-    Returns:
-        The results, and the transcripts by name.
-    """
+    """Runs one scenario and judges the checks with these ids; returns the results, and the transcripts by name."""
     row, began = rows_of(tested.target)[slug], time.monotonic()
     judge = ScenarioResults(tested, slug, ids)
     try:
@@ -286,31 +277,26 @@ async def run_scenario(
         return judge.all(Verdict.ERROR, f"the kit failed: {error!r}", Blame.KIT), {}
 
 
-def _unfit(row: Scenario | Probe, tested: Tested) -> tuple[Verdict, str] | None:
-    """The verdict without asking the target, and why; None where it is asked."""
-    if tested.way is Provocation.PARSER and (reason := unfit_for_parsers(row)):
-        return Verdict.NOT_JUDGED, reason
-    return None if isinstance(row, Probe) else _not_applicable(row, tested) or _not_drivable(row, tested)
-
-
-def _not_applicable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
-    missing = [one.value for one in row.needs if not tested.capabilities.has(one)]
-    return (Verdict.NOT_APPLICABLE, f"not declared: {', '.join(sorted(missing))}") if missing else None
-
-
-def _not_drivable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
-    if tested.way is Provocation.PARSER or tested.way in row.ways or row.slug in tested.capabilities.prompts:
-        return None
-    # What the prompt cannot bring about, another kind of target can: docs/conformance-kit.md, "What can be tested".
-    ways = " or ".join(said for way, said in _TARGETS.items() if way in row.ways)
-    return Verdict.NOT_JUDGED, f"no prompt brings this about; name {ways}"
-
-
 _TARGETS: Final = {
     Provocation.SANDWICH: "a function `make(upstream)` that returns the provider, FILE:make; the kit is its server",
     Provocation.SCRIPTED: "a file with `conformance(script)`",
 }
 """What has to be tested for a scenario that needs a certain way."""
+
+
+def _unfit(row: Scenario | Probe, tested: Tested) -> tuple[Verdict, str] | None:
+    """The verdict without asking the target, and why; None where it is asked."""
+    if tested.way is Provocation.PARSER and (reason := unfit_for_parsers(row)):
+        return Verdict.NOT_JUDGED, reason
+    if isinstance(row, Probe):
+        return None
+    if missing := sorted(one.value for one in row.needs if not tested.capabilities.has(one)):
+        return Verdict.NOT_APPLICABLE, f"not declared: {', '.join(missing)}"
+    if tested.way is Provocation.PARSER or tested.way in row.ways or row.slug in tested.capabilities.prompts:
+        return None
+    # What the prompt cannot bring about, another kind of target can: docs/conformance-kit.md, "What can be tested".
+    ways = " or ".join(said for way, said in _TARGETS.items() if way in row.ways)
+    return Verdict.NOT_JUDGED, f"no prompt brings this about; name {ways}"
 
 
 async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript], str]:
@@ -345,7 +331,7 @@ def _unprovoked(tested: Tested, row: Scenario, transcripts: Sequence[Transcript]
 async def _together(tested: Tested, row: Scenario) -> list[Transcript]:
     session, upstream, began = tested.session, tested.session.upstream, time.monotonic()
     provider = session.provider(row.script)
-    before = 0 if upstream is None or not upstream.requests else upstream.requests[-1].number
+    before = last_number(upstream)
     script = None if tested.way is Provocation.DIRECTED else row.script
     prompts = [_prompt(tested, row, number) for number in range(row.copies)]
     transcripts = [Transcript(row.slug, row.moves, script, prompt) for prompt in prompts]
@@ -376,25 +362,13 @@ def _ms(began: float) -> float:
     return (time.monotonic() - began) * 1000
 
 
-def _environment() -> dict[str, str]:
-    return {
-        "python": platform.python_version(),
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "partstream": __version__,
-    }
-
-
-# ---- recorded run ----
-# Tests a target with recorded exchanges: the kit is its model server and sends what a real one has sent.
-#
-# Which promises the target keeps then is judged as in every conversation; what the model was to say is not known.
+# ---- A run with recorded exchanges ----
 
 RECORDED: Final = "recorded"
 """The slug of the scenario of recorded exchanges."""
 
 _JUDGED: Final = (*RULES, "stream.ends", "stream.resolves", "failure.rejects")
-"""The promises that an answer can break of which nobody knows what the model was to say."""
+"""The promises that an answer can break when the words of the model are unknown."""
 _PROMPT: Final = "Go on."
 _NO_SERVER: Final = (
     "--replay: got a target that does not ask the kit's model server, expected one whose base URL the kit can set; "
@@ -463,7 +437,11 @@ def _compare_ends(
     """The findings against what the end of an answer promises: it failed where the recorded one failed, else not."""
     findings: dict[str, list[BrokenPromise]] = {}
     for place, (answer, exchanges) in enumerate(zip(transcript.answers, answers, strict=True)):
-        error = _recorded_error(exchanges[-1], file)
+        try:
+            *_, last = recorded_outputs(exchanges[-1], file)
+        except RecordingError as unreadable:
+            raise CallerError(f"--replay: {unreadable}") from unreadable
+        error = last.error if isinstance(last, Finish) else None
         promise, wrong = (
             ("stream.resolves", TranscriptEventKind.REJECTED)
             if error is None
@@ -479,19 +457,6 @@ def _compare_ends(
     return findings
 
 
-def _recorded_error(exchange: RecordedExchange, file: str) -> LanguageModelError | None:
-    """The error that the recorded answer ended with; None for a whole one.
-
-    Raises:
-        CallerError: The recording cannot be read.
-    """
-    try:
-        *_, last = recorded_outputs(exchange, file)
-    except RecordingError as error:
-        raise CallerError(f"--replay: {error}") from error
-    return last.error if isinstance(last, Finish) else None
-
-
 def _result(
     promise: Promise | Rule, found: list[BrokenPromise] | None, repeat: str, milliseconds: float
 ) -> CheckResult:
@@ -499,32 +464,14 @@ def _result(
     if found is None:
         facts = {"verdict": Verdict.NOT_JUDGED, "got": "no recorded answer says anything about it"}
     elif found:
-        facts = _facts_of(promise, found, repeat)
-    return CheckResult(
-        id=f"{promise.id}/{RECORDED}",
-        rule=promise.id,
-        section=promise.section,
-        level=promise.level.value,
-        scenario=RECORDED,
-        promise=promise.text,
-        duration_ms=milliseconds,
-        **facts,
-    )
-
-
-def _facts_of(promise: Promise | Rule, found: list[BrokenPromise], repeat: str) -> dict[str, Any]:
-    first = next((one for one in found if not one.is_environment), found[0])
-    hint = hint_of(promise.id)
-    failed = Verdict.FAILED if promise.level is Level.MUST else Verdict.WARNING
-    return {
-        "verdict": Verdict.NOT_JUDGED if first.is_environment else failed,
-        "blame": Blame.ENVIRONMENT if first.is_environment else Blame.TARGET,
-        "got": first.detail,
-        "index": first.index,
-        "at_ms": first.at_ms,
-        "answer": first.answer,
-        "count": len(found),
-        "transcript": RECORDED,
-        "repeat": repeat,
-        "hints": () if hint is None else hint.causes,
-    }
+        first = next((one for one in found if not one.is_environment), found[0])
+        hint = hint_of(promise.id)
+        failed = Verdict.FAILED if promise.level is Level.MUST else Verdict.WARNING
+        facts = {
+            "verdict": Verdict.NOT_JUDGED if first.is_environment else failed,
+            **facts_of(first, len(found)),
+            "transcript": RECORDED,
+            "repeat": repeat,
+            "hints": () if hint is None else hint.causes,
+        }
+    return CheckResult.of(promise, RECORDED, duration_ms=milliseconds, **facts)

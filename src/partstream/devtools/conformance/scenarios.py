@@ -1,4 +1,13 @@
-"""The fixed scenarios: few conversations, many checks each."""
+"""The fixed scenarios: few conversations, many checks each, as tables in the order of reports.
+
+A scenario scripts what the model says, lists what the consumer does, and names the promises that its transcript is
+judged by. Whole answers come first, then tools, failures and cancellation, then the probes, which ask a provider for
+its models and its token counts. A target that plays no script is asked by a directive in the prompt; `provoked` then
+says whether its answer shows what the scenario is about.
+
+A parser has scenarios of its own: the bytes of one stream cut at every place, broken off at every place, in each form
+that the standard of server-sent events allows, in the shapes of real servers, and as recorded.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +63,6 @@ from partstream.protocols.protocol import PROTOCOLS
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
-    from partstream.devtools.conformance.checks import ProbeFunction
     from partstream.devtools.conformance.parsing import Parser, ParserReport
     from partstream.devtools.conformance.stream_shapes import StreamShape
     from partstream.devtools.conformance.transcript import Answer
@@ -62,8 +70,7 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol
 
 
-# ---- judged ----
-# The promises that scenarios judge, in groups, and what tells whether a scenario was provoked.
+# ---- What is judged, and what shows that a scenario was provoked ----
 
 ENDED: Final = (
     "stream.nothing-after-completion",
@@ -150,11 +157,10 @@ def has_rounds(count: int) -> Callable[[list[Answer]], str]:
     return provoked
 
 
-# ---- answers ----
-# The scenarios of whole answers: texts, thinking, ways to end, and several at the same time.
+# ---- Whole answers ----
 
 _SEND: Final = read_moves("send")
-_LONG: Final = Say("".join(f"word{number} " for number in range(600)) + "and the end.")
+_SIX_HUNDRED_WORDS: Final = Say("".join(f"word{number} " for number in range(600)) + "and the end.")
 
 ANSWERS: Final = (
     Scenario(
@@ -170,7 +176,7 @@ ANSWERS: Final = (
     Scenario(
         "long-text",
         "A text of several hundred pieces",
-        said(_LONG),
+        said(_SIX_HUNDRED_WORDS),
         Request("Write a long story about Oslo."),
         _SEND,
         (*STREAM, *TEXT),
@@ -272,11 +278,10 @@ ANSWERS: Final = (
 """The scenarios of whole answers."""
 
 
-# ---- failures ----
-# The scenarios of failures: of the model, of the connection, and of patience.
+# ---- Failures and cancellation ----
 
 _BEGUN: Final = Say("This answer begins well, and then it goes on and on, until something breaks.")
-_FAILURES_LONG: Final = Say("".join(f"word{number} " for number in range(200)) + "and the end.")
+_TWO_HUNDRED_WORDS: Final = Say("".join(f"word{number} " for number in range(200)) + "and the end.")
 _LONG_CALL: Final = Call("get_weather", {"city": "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch " * 5})
 
 FAILURES: Final = (
@@ -292,7 +297,7 @@ FAILURES: Final = (
     Scenario(
         "error-after-parts",
         "The model fails behind two hundred words",
-        said(_FAILURES_LONG, ending=Ending.FAILED),
+        said(_TWO_HUNDRED_WORDS, ending=Ending.FAILED),
         Request("Begin, and then fail."),
         _SEND,
         (*FAILED, "failure.keeps-parts", "failure.logged"),
@@ -328,7 +333,7 @@ FAILURES: Final = (
     Scenario(
         "cancel-before-start",
         "Cancelled before it begins",
-        said(_FAILURES_LONG),
+        said(_TWO_HUNDRED_WORDS),
         Request("Write a long story about Oslo."),
         read_moves("send_cancelled"),
         CANCELLED,
@@ -338,7 +343,7 @@ FAILURES: Final = (
     Scenario(
         "cancel-in-text",
         "Cancelled in the middle of a text, which the model server goes on to send",
-        Script((ScriptedAnswer((_FAILURES_LONG,), pace=0.01),)),
+        Script((ScriptedAnswer((_TWO_HUNDRED_WORDS,), pace=0.01),)),
         Request("Write a long story about Oslo."),
         read_moves("send", "cancel_after 2"),
         (*CANCELLED, "cancellation.stops-upstream"),
@@ -369,10 +374,9 @@ FAILURES: Final = (
 """The scenarios of failures and of cancellation."""
 
 
-# ---- tools ----
-# The scenarios of tools: calls, their arguments, their results, and rounds of them.
+# ---- Tools ----
 
-_NEEDS: Final = frozenset({Capability.TOOLS})
+_TOOLS_NEEDED: Final = frozenset({Capability.TOOLS})
 _WEATHER: Final = "What is the weather in Oslo? Call the tool get_weather with the city Oslo."
 _REPORT: Final = ScriptedAnswer((Say("It has seventeen degrees in Oslo."),))
 _ONE_ROUND: Final = Script((ScriptedAnswer((Say("Let me look."), OSLO)), _REPORT))
@@ -410,19 +414,9 @@ def _result(kind: str, title: str) -> Scenario:
         Request(_WEATHER, tools=TOOLS),
         read_moves("send", f"answer_calls {kind}", "send"),
         (*STREAM, "text.complete", "request.results-arrive"),
-        needs=_NEEDS,
+        needs=_TOOLS_NEEDED,
         directive=called(OSLO),
         provoked=has_calls(1),
-    )
-
-
-def _history() -> tuple[ChatMessage, ...]:
-    """A conversation in which the model called a tool that the request no longer has."""
-    return (
-        ChatMessage.user("What is the price of tea?"),
-        ChatMessage.assistant([TextPart("I look it up."), ToolCallPart("old_1", "removed_tool", {"of": "tea"})]),
-        ChatMessage.user([ToolResultPart("old_1", [TextPart("Tea costs seventeen.")])]),
-        ChatMessage.assistant("Tea costs seventeen."),
     )
 
 
@@ -434,7 +428,7 @@ TOOL_SCENARIOS: Final = (
         Request(_WEATHER, tools=TOOLS),
         read_moves("send"),
         (*STREAM, *CALLS, "request.tools-arrive"),
-        needs=_NEEDS,
+        needs=_TOOLS_NEEDED,
         directive=called(OSLO),
         provoked=has_calls(1),
     ),
@@ -464,10 +458,21 @@ TOOL_SCENARIOS: Final = (
         "unknown-tool-in-history",
         "The conversation holds a call of a tool that the request does not have",
         Script((ScriptedAnswer((Say("Tea still costs the same."),)),)),
-        Request("And now?", history=_history(), tools=TOOLS),
+        Request(
+            "And now?",
+            history=(
+                ChatMessage.user("What is the price of tea?"),
+                ChatMessage.assistant(
+                    [TextPart("I look it up."), ToolCallPart("old_1", "removed_tool", {"of": "tea"})]
+                ),
+                ChatMessage.user([ToolResultPart("old_1", [TextPart("Tea costs seventeen.")])]),
+                ChatMessage.assistant("Tea costs seventeen."),
+            ),
+            tools=TOOLS,
+        ),
         read_moves("send"),
         (*STREAM, *TEXT, "request.text-arrives"),
-        needs=_NEEDS,
+        needs=_TOOLS_NEEDED,
         directive="scenario:text",
         provoked=has_text,
     ),
@@ -482,7 +487,7 @@ TOOL_SCENARIOS: Final = (
         Request(_WEATHER, tools=TOOLS),
         read_moves("send", "answer_calls", "send", "answer_calls", "send", "answer_calls", "send"),
         (*STREAM, *CALLS, "text.complete", "request.results-arrive"),
-        needs=_NEEDS,
+        needs=_TOOLS_NEEDED,
         ways=PLAYED,
         provoked=has_rounds(3),
     ),
@@ -490,12 +495,11 @@ TOOL_SCENARIOS: Final = (
 """The scenarios of tools."""
 
 
-# ---- probes ----
-# The probes: what a provider is asked beside answers, and the findings.
+# ---- Probes ----
 
 _BOUND: Final = 4
-"""By how many tokens a longer text may have fewer: tokens join over the seam."""
-_TEXTS: Final = ("", "Hello", "Grüße, 你好, 👋", "\ud800", "a" * 10_000, "\x00\n\t", "<|endoftext|>")
+"""The tokens that a longer text may have fewer: tokens join over the seam."""
+_ODD_TEXTS: Final = ("", "Hello", "Grüße, 你好, 👋", "\ud800", "a" * 10_000, "\x00\n\t", "<|endoftext|>")
 
 
 async def list_models(
@@ -549,7 +553,7 @@ async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> lis
     except SystemExit as error:
         return [BrokenPromise(f"a cancelled list ended with {error!r}")]
     except Exception:
-        return []  # a cancelled list may fail: nobody reads it
+        return []  # a cancelled list may fail: it has no reader
     return []
 
 
@@ -564,29 +568,21 @@ async def count_tokens(
     findings: dict[str, list[BrokenPromise]] = {"tokens.count": [], "tokens.monotone": []}
     try:
         async with asyncio.timeout(seconds):
-            await _count_all(provider, model, findings)
+            for text in (*_ODD_TEXTS, ChatMessage.user("Hello")):
+                _, problem = await _counted(provider, model, text)
+                if problem:
+                    findings["tokens.count"].append(BrokenPromise(problem))
+            words = "The quick brown fox jumps over the lazy dog. "
+            before = 0
+            for times in range(1, 6):
+                count, problem = await _counted(provider, model, words * times)
+                if not problem and count < before - _BOUND:
+                    what = f"{times} sentences have {count} tokens, {times - 1} have {before}"
+                    findings["tokens.monotone"].append(BrokenPromise(what))
+                before = count
     except TimeoutError:
         findings["tokens.count"].append(BrokenPromise(f"no counts within {seconds:g} seconds", is_environment=True))
     return findings
-
-
-async def _count_all(
-    provider: LanguageModelChatProvider,
-    model: LanguageModelChatInformation,
-    findings: Mapping[str, list[BrokenPromise]],
-) -> None:
-    for text in (*_TEXTS, ChatMessage.user("Hello")):
-        _, problem = await _counted(provider, model, text)
-        if problem:
-            findings["tokens.count"].append(BrokenPromise(problem))
-    words = "The quick brown fox jumps over the lazy dog. "
-    before = 0
-    for times in range(1, 6):
-        count, problem = await _counted(provider, model, words * times)
-        if not problem and count < before - _BOUND:
-            what = f"{times} sentences have {count} tokens, {times - 1} have {before}"
-            findings["tokens.monotone"].append(BrokenPromise(what))
-        before = count
 
 
 async def _counted(
@@ -602,8 +598,7 @@ async def _counted(
     return count, ""
 
 
-# ---- table ----
-# The table of the fixed scenarios, in the order of reports.
+# ---- All scenarios ----
 
 _PROBES: Final = (
     Probe(
@@ -626,8 +621,7 @@ def any_script() -> Script:
     return ANSWERS[0].script
 
 
-# ---- parser streams ----
-# The scenarios of parsers: streams cut or broken off anywhere, in the shapes of real servers, and recordings.
+# ---- Parsers ----
 
 _Ask: TypeAlias = "Callable[[Parser, Protocol], Awaitable[Mapping[str, list[BrokenPromise]]]]"
 
@@ -638,11 +632,9 @@ RECORDED: Final = "parser.recorded-"
 
 _ANSWER: Final = ScriptedAnswer((Think("I look it up."), Say("Grüße, 你好, 👋 from Oslo."), OSLO, LIMA))
 _DATA: Final = re.compile(rb"^data: ", re.MULTILINE)
+_MORE_FIELDS: Final = b"id: 1\nretry: 3000\n"
 _MOST_CUTS: Final = 400
 _MOST_NAMES: Final = 20
-
-
-# ---- cut and broken off ----
 
 
 async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
@@ -691,27 +683,7 @@ async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[
     return {WHOLE_CALLS: found}
 
 
-# ---- the shapes of servers ----
-
-
-def _carriage_returns(pieces: Sequence[bytes]) -> list[bytes]:
-    return [piece.replace(b"\n", b"\r\n") for piece in pieces]
-
-
-def _byte_order_mark(pieces: Sequence[bytes]) -> list[bytes]:
-    return [b"\xef\xbb\xbf" + pieces[0], *pieces[1:]]
-
-
-def _comments(pieces: Sequence[bytes]) -> list[bytes]:
-    return [one for piece in pieces for one in (b": keep-alive\n\n", piece)]
-
-
-def _no_blank(pieces: Sequence[bytes]) -> list[bytes]:
-    return [_DATA.sub(b"data:", piece) for piece in pieces]
-
-
-def _other_fields(pieces: Sequence[bytes]) -> list[bytes]:
-    return [(b"id: 1\nretry: 3000\n" if piece.startswith((b"data:", b"event:")) else b"") + piece for piece in pieces]
+# ---- Parsers: the forms of the bytes ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -724,17 +696,32 @@ class _Form:
 
 
 _FORMS: Final = (
-    _Form("carriage-returns", "Lines end with CR and LF", _carriage_returns),
-    _Form("byte-order-mark", "A byte order mark stands before the first event", _byte_order_mark),
-    _Form("comments", "Comments that keep the connection open come between all events", _comments),
-    _Form("no-blank", "No blank follows `data:`", _no_blank),
-    _Form("other-fields", "Events have the fields `id` and `retry`", _other_fields),
+    _Form(
+        "carriage-returns",
+        "Lines end with CR and LF",
+        lambda pieces: [piece.replace(b"\n", b"\r\n") for piece in pieces],
+    ),
+    _Form(
+        "byte-order-mark",
+        "A byte order mark stands before the first event",
+        lambda pieces: [b"\xef\xbb\xbf" + pieces[0], *pieces[1:]],
+    ),
+    _Form(
+        "comments",
+        "Comments that keep the connection open come between all events",
+        lambda pieces: [one for piece in pieces for one in (b": keep-alive\n\n", piece)],
+    ),
+    _Form("no-blank", "No blank follows `data:`", lambda pieces: [_DATA.sub(b"data:", piece) for piece in pieces]),
+    _Form(
+        "other-fields",
+        "Events have the fields `id` and `retry`",
+        lambda pieces: [_MORE_FIELDS * piece.startswith((b"data:", b"event:")) + piece for piece in pieces],
+    ),
 )
 """What the standard of server-sent events allows, and servers and proxies send."""
 
 _SAID: Final = replace(_ANSWER, blocks=_ANSWER.blocks[1:])
 """The answer in these forms: without thinking, which some wires have no place for."""
-
 
 _TOKENS: Final = (int(USAGE.input_tokens or 0), int(USAGE.output_tokens or 0))
 
@@ -755,7 +742,7 @@ async def _shaped(parser: Parser, pieces: Sequence[bytes], outcome: ShapeOutcome
     return {SERVER_SHAPE: [BrokenPromise(one) for one in wrong]}
 
 
-# ---- recordings ----
+# ---- Parsers: recordings ----
 
 
 async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
@@ -783,16 +770,8 @@ def _named(aspect: str, names: list[str], of: int) -> list[BrokenPromise]:
     return [BrokenPromise(f"{aspect} of {len(names)} of {of} recordings: {listed}")] * len(names)
 
 
-# ---- the rows ----
-
-
 def parser_scenarios(protocol_name: str | None = None, recordings: Path | None = None) -> dict[str, Probe]:
-    """The scenarios of a parser, by slug.
-
-    Args:
-        protocol_name: The protocol that it reads; without one, the scenarios of all protocols.
-        recordings: A folder of recorded streams, or None.
-    """
+    """The scenarios of a parser of a protocol (None for all), by slug; with a folder, also its recorded streams."""
     names = list(PROTOCOLS) if protocol_name is None else [protocol_name]
     rows = [
         _row("cut-anywhere", "The bytes of a stream, cut at every place", (SAME_PARTS,), _same_parts),
@@ -810,24 +789,18 @@ def parser_scenarios(protocol_name: str | None = None, recordings: Path | None =
 
 
 def _row(slug: str, title: str, checks: tuple[str, ...], ask: _Ask) -> Probe:
-    return Probe(slug, title, checks, _asking(ask), is_of_parsers=True)
-
-
-def _asking(ask: _Ask) -> ProbeFunction:
     async def asked(
         provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
     ) -> Mapping[str, list[BrokenPromise]]:
         del model, seconds
         if not isinstance(provider, ParserProvider):
             raise NotJudged("needs a parser")
-        parser = provider.parser
-        return await ask(parser, PROTOCOLS[parser.protocol])
+        return await ask(provider.parser, PROTOCOLS[provider.parser.protocol])
 
-    return asked
+    return Probe(slug, title, checks, asked, is_of_parsers=True)
 
 
-# ---- selection ----
-# Which checks there are, and which of them a selection names.
+# ---- Selection ----
 
 
 def check_ids(rows: Mapping[str, Scenario | Probe] = SCENARIOS) -> dict[str, tuple[str, ...]]:
@@ -842,11 +815,7 @@ def rows_of(target: object) -> Mapping[str, Scenario | Probe]:
 
 
 def all_rows(protocol: str | None = None) -> Mapping[str, Scenario | Probe]:
-    """The scenarios of all targets, and those of parsers.
-
-    Args:
-        protocol: The protocol that a parser reads; None for all.
-    """
+    """The scenarios of all targets, and those of parsers of a protocol (None for all)."""
     return {**SCENARIOS, **parser_scenarios(protocol, Path())}
 
 
@@ -868,7 +837,7 @@ def selected(
     """
     prefixes = tuple(select)
     chosen = {
-        slug: tuple(one for one in ids if _fits(one, slug, prefixes) and _is_in(one, section))
+        slug: tuple(one for one in ids if _is_chosen(one, slug, prefixes, section))
         for slug, ids in check_ids(rows).items()
     }
     found = {slug: ids for slug, ids in chosen.items() if ids}
@@ -878,10 +847,7 @@ def selected(
     return found
 
 
-def _fits(check_id: str, slug: str, prefixes: tuple[str, ...]) -> bool:
-    return not prefixes or check_id.startswith(prefixes) or slug.startswith(prefixes) or f"/{slug}" in prefixes
-
-
-def _is_in(check_id: str, section: str | None) -> bool:
+def _is_chosen(check_id: str, slug: str, prefixes: tuple[str, ...], section: str | None) -> bool:
     own = PROMISES[check_id.partition("/")[0]].section
-    return section is None or own == section or own.startswith(f"{section}.")
+    is_named = not prefixes or check_id.startswith(prefixes) or slug.startswith(prefixes) or f"/{slug}" in prefixes
+    return is_named and (section is None or own == section or own.startswith(f"{section}."))

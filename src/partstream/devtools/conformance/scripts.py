@@ -1,11 +1,13 @@
-"""Scripts: what the model behind a target says, answer by answer; JSON values, so that a transcript holds its script.
+"""Scripts: what the model of a target says, answer by answer, and moves: what the consumer does, one after the other.
 
-The upstream of a sandwich plays a script, and a target with a hook of its own is made from one.
+Both are JSON values and short texts, so that a person reads them and a transcript holds them; together they are a whole
+conversation, which can be generated, shrunk and replayed. The upstream of a sandwich plays a script, and a target with
+a hook of its own is made from one. The results that the kit gives for tool calls hold a word of their own, so that a
+check finds where they go.
 """
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.devtools.testing.admission import ScriptedReply
 from partstream.devtools.testing.directives import parse_choices, user_text
+from partstream.devtools.testing.scripted_model import pieces
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.messages import Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart, ToolResultContent
 
 
-# ---- scripts ----
+# ---- Scripts ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,23 @@ class Ending(StrEnum):
     FILTERED = "filtered"
     """A filter stopped the model."""
     FAILED = "failed"
-    """The upstream reports an error behind what it has said."""
+    """The upstream reports an error after what it has said."""
+
+
+USAGE: Final = Usage(210, 21, 231)
+"""The tokens that every answer of a script reports."""
+
+FAILURE: Final = "The model broke while it was answering."
+"""The words of an answer that fails."""
+
+_HARMLESS_FAULTS: Final = frozenset({"split", "keep_open"})
+"""Faults of the upstream that lose nothing."""
+
+_REASONS: Final = {
+    Ending.DONE: FinishReason(UnifiedFinishReason.STOP),
+    Ending.LENGTH: FinishReason(UnifiedFinishReason.LENGTH, "max_output_tokens"),
+    Ending.FILTERED: FinishReason(UnifiedFinishReason.CONTENT_FILTER, "content_filter"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,22 +188,6 @@ class ScriptedAnswer:
             raise CallerError(f"script: got {str(value)[:80]!r}, expected an answer with blocks ({error})") from error
 
 
-USAGE: Final = Usage(210, 21, 231)
-"""The tokens that every answer of a script reports."""
-
-FAILURE: Final = "The model broke while it was answering."
-"""The words of an answer that fails."""
-
-_HARMLESS_FAULTS: Final = frozenset({"split", "keep_open"})
-"""Faults of the upstream that lose nothing."""
-
-_REASONS: Final = {
-    Ending.DONE: FinishReason(UnifiedFinishReason.STOP),
-    Ending.LENGTH: FinishReason(UnifiedFinishReason.LENGTH, "max_output_tokens"),
-    Ending.FILTERED: FinishReason(UnifiedFinishReason.CONTENT_FILTER, "content_filter"),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Script:
     """What the model says in a conversation.
@@ -228,11 +231,6 @@ class Script:
         return cls(tuple(map(ScriptedAnswer.from_json, answers)), value.get("answers_before", 0))
 
 
-def pieces(text: str) -> list[str]:
-    """A text cut before each word, like the tokens of a model."""
-    return re.findall(r"\s*\S+|\s+$", text)
-
-
 def _answers_in(messages: Sequence[ChatMessage]) -> int:
     """The number of answers of the model: messages of the assistant that follow each other are one answer."""
     roles = [message.role for message in messages]
@@ -266,10 +264,7 @@ def _read_block(value: Mapping[str, Any]) -> Block:
     raise ValueError(f"the block {str(value)[:80]} is none of say, think, call, echo")
 
 
-# ---- moves ----
-# Moves: what the consumer of a conversation does, one after the other; short texts, so that a person reads them.
-#
-# A list of moves is a whole conversation: it is generated, shrunk, and replayed from JSON.
+# ---- Moves ----
 
 MOVES: Final = {
     "send": "Sends the conversation, with the text behind the word as a new message of the user; does not wait.",
@@ -291,7 +286,7 @@ class Move:
 
     Attributes:
         name: A name in :data:`MOVES`.
-        argument: The text behind the name; may be empty.
+        argument: The text after the name; may be empty.
 
     Raises:
         CallerError: The name is unknown.
@@ -327,8 +322,7 @@ def read_moves(*texts: str) -> tuple[Move, ...]:
     return tuple(map(Move.read, texts))
 
 
-# ---- results ----
-# The results that the kit gives for the tool calls of a target.
+# ---- Results of tools ----
 
 PIXEL: Final = DataPart.image(
     b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="),

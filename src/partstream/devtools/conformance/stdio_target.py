@@ -1,6 +1,10 @@
-"""A provider on the other side of a pipe: asks it by the sidecar's protocol, and hands its parts on as they come.
+"""A command that speaks the sidecar's protocol over standard input and output, as a target.
 
-What the other side sends is judged, so nothing is refused here: a value of the wrong type becomes a part that holds it.
+The base URL of the kit's model server is in the environment variable `PARTSTREAM_CONFORMANCE_UPSTREAM`, and replaces
+`{upstream}` in the command. :class:`PipedProvider` is the provider on the other side of the pipe. What that side sends
+is judged, so nothing is refused here: a value of the wrong type becomes a part that holds it. A part that was under way
+when the other side had not read a cancellation is no fault of it: each cancellation is followed by a request, and parts
+that come before its response are left out.
 """
 
 from __future__ import annotations
@@ -37,17 +41,13 @@ if TYPE_CHECKING:
     from partstream.lm.provider import Progress
 
 
-# ---- remote ----
+# ---- The provider ----
 
 _READ_SIZE: Final = 65536
 
 
 class RemoteFailedError(Exception):
-    """The other side answered a request with an error that is none of a model.
-
-    Attributes:
-        code: The code of the error.
-    """
+    """The other side answered a request with an error that is none of a model."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(f"{message} (code {code})")
@@ -55,12 +55,7 @@ class RemoteFailedError(Exception):
 
 
 class PipedProvider(LanguageModelChatProvider):
-    """A provider behind a pipe.
-
-    Args:
-        reader: What the other side writes.
-        writer: What it reads.
-    """
+    """A provider on the other side of a pipe."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -109,11 +104,19 @@ class PipedProvider(LanguageModelChatProvider):
             self._send({"id": barrier, "method": "$/afterCancellation", "params": None})
 
         cancelling = token.on_cancellation_requested(cancel)
+        tools = [
+            {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema or {"type": "object"}}
+            for tool in options.tools
+        ]
         params = {
             "group": None,
             "model": model.id,
             "messages": [_message(message) for message in messages],
-            "options": _options(options),
+            "options": {
+                "tools": tools,
+                "toolMode": int(options.tool_mode),
+                "modelOptions": dict(options.model_options),
+            },
             "progressToken": number,
         }
         try:
@@ -229,14 +232,6 @@ def _message(message: ChatMessage) -> Mapping[str, Any]:
     return {"role": int(message.role), "content": [encode_part(part) for part in message.content]}
 
 
-def _options(options: RequestOptions) -> Mapping[str, Any]:
-    tools = [
-        {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema or {"type": "object"}}
-        for tool in options.tools
-    ]
-    return {"tools": tools, "toolMode": int(options.tool_mode), "modelOptions": dict(options.model_options)}
-
-
 def _information(model: Mapping[str, Any]) -> LanguageModelChatInformation:
     capabilities = model.get("capabilities", {})
     return LanguageModelChatInformation(
@@ -252,11 +247,7 @@ def _information(model: Mapping[str, Any]) -> LanguageModelChatInformation:
     )
 
 
-# ---- stdio ----
-# A command that speaks the sidecar's protocol over standard input and output as a target.
-#
-# The base URL of the kit's model server is in the environment variable `PARTSTREAM_CONFORMANCE_UPSTREAM`, and takes
-# the place of `{upstream}` in the command.
+# ---- The target ----
 
 UPSTREAM_VARIABLE: Final = "PARTSTREAM_CONFORMANCE_UPSTREAM"
 """The environment variable that holds the base URL of the kit's model server."""
@@ -361,7 +352,7 @@ class StdioTarget:
 
 
 def words_of(command: str, *, is_windows: bool = os.name == "nt") -> list[str]:
-    """The words of a command line; on Windows a backslash stands in paths, and quotes nothing.
+    """The words of a command line; on Windows a backslash belongs to a path, and quotes nothing.
 
     Raises:
         UnusableTargetError: A quotation does not end.

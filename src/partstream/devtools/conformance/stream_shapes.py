@@ -24,13 +24,8 @@ if TYPE_CHECKING:
 class ShapeOutcome:
     """What a right reader makes of a stream.
 
-    Attributes:
-        text: The whole text.
-        thinking: The whole thinking.
-        calls: Name and arguments of each call, in the order of the model.
-        call_ids: The ids of the calls, in the same order; None where the server gives none.
-        tokens: Input and output tokens, or None where the server reports none.
-        is_failed: Whether the stream has failed.
+    `calls` are names and arguments in the order of the model; `call_ids` is None where the server gives no ids,
+    `tokens` (input, output) where it reports none.
     """
 
     text: str = ""
@@ -43,14 +38,7 @@ class ShapeOutcome:
 
 @dataclass(frozen=True, slots=True)
 class StreamShape:
-    """One shape.
-
-    Attributes:
-        name: Its name, in words with hyphens; the same for ever.
-        title: What is unusual about it, as a phrase.
-        events: The events of the stream, as JSON.
-        outcome: What a right reader makes of it.
-    """
+    """One shape: a name, the same for ever; a title; its events as JSON; and what a right reader makes of them."""
 
     name: str
     title: str
@@ -381,8 +369,6 @@ def _messages_end(reason: str = "end_turn") -> tuple[WireEvent, ...]:
     return {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 5}}, {"type": "message_stop"}
 
 
-_MESSAGES_PING: Final[WireEvent] = {"type": "ping"}
-
 _ANTHROPIC_MESSAGES: Final[tuple[StreamShape, ...]] = (
     StreamShape(
         "text-inside-words",
@@ -396,7 +382,7 @@ _ANTHROPIC_MESSAGES: Final[tuple[StreamShape, ...]] = (
         tuple(
             one
             for event in (_messages_start(), *_messages_text(0, "Hello", " world!"), *_messages_end())
-            for one in (_MESSAGES_PING, event)
+            for one in ({"type": "ping"}, event)
         ),
         _HELLO,
     ),
@@ -616,7 +602,6 @@ _OLLAMA: Final[tuple[StreamShape, ...]] = (
         ShapeOutcome("Hello", is_failed=True),
     ),
 )
-
 
 STREAM_SHAPES: Final[Mapping[str, tuple[StreamShape, ...]]] = {
     "openresponses": _OPENRESPONSES,

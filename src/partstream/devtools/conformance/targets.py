@@ -1,10 +1,15 @@
-"""What can be tested: every target becomes a provider that the kit asks as a host does."""
+"""What can be tested: a parser, a provider in Python, a model server at a base URL; each becomes a provider.
+
+A provider is an object, a file, a module, or a function that makes one of the base URL of the kit's model server (a
+sandwich) or of the kit's script. A server at a base URL is asked by our own client and told by the prompt what to do;
+answers may cost money, so that their number is bounded. :func:`open_target` runs a target, finds the model to ask, and
+combines what the target declares with what the information about its model says.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +26,15 @@ from partstream.devtools.conformance.driving import (
     UnusableTargetError,
     declared_by,
 )
-from partstream.devtools.conformance.parsing import Parser, ParserProvider, Takes, is_parser, recorded_streams, takes_of
+from partstream.devtools.conformance.parsing import (
+    Parser,
+    ParserProvider,
+    Takes,
+    is_parser,
+    parameters_of,
+    recorded_streams,
+    takes_of,
+)
 from partstream.devtools.conformance.scenarios import any_script, parser_scenarios
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
@@ -40,7 +53,7 @@ from partstream.upstream.endpoint import Secret, is_loopback, without_query
 from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 
     from partstream.devtools.conformance.checks import Probe
     from partstream.devtools.conformance.driving import Session, Target
@@ -50,12 +63,11 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol
 
 
-# ---- parser ----
-# A parser under test as a target: `parse(bytes) -> parts`, which the kit gives the streams of a scripted model.
+# ---- Parsers ----
 
 
 @dataclass(frozen=True, slots=True)
-class _Session:
+class _ParserSession:
     parser: Parser
     protocol: Protocol
     note: str
@@ -76,8 +88,8 @@ class ParserTarget:
             does not have; `{"type": "finish", "usage": {"input_tokens": ..., "output_tokens": ...}}` may be the last.
             For a failed stream it raises, or gives `{"type": "error", "message": ...}`.
         protocol: The name of the protocol.
-        takes: What it takes; None to go by the name of its first parameter (`data`, `chunks`) and its annotation, and
-            by all bytes at once where they say nothing.
+        takes: What it takes; None to read it from the name (`data`, `chunks`) and the annotation of its first
+            parameter, and to give all bytes at once where these say nothing.
         name: What a report calls it.
         recordings: A folder of recorded streams to judge it by, see
             :mod:`partstream.devtools.conformance.parsing`; None for none.
@@ -116,7 +128,7 @@ class ParserTarget:
 
     @property
     def description(self) -> TargetDescription:
-        """What a report says of it."""
+        """The target for a report."""
         return TargetDescription(self._name, "parser", protocol=self._parser.protocol)
 
     @property
@@ -125,9 +137,22 @@ class ParserTarget:
         return frozenset({Provocation.PARSER})
 
     @asynccontextmanager
-    async def open(self) -> AsyncGenerator[_Session, None]:
+    async def open(self) -> AsyncGenerator[_ParserSession, None]:
         """Nothing is opened: each stream is given to the function."""
-        yield _Session(self._parser, self._protocol, f"is given streams as {self._parser.takes.value}")
+        yield _ParserSession(self._parser, self._protocol, f"is given streams as {self._parser.takes.value}")
+
+
+@contextmanager
+def _loading(loader: SourceLoader, source: str) -> Iterator[None]:
+    """Turns what fails in a source while it is loaded into an error of the target."""
+    try:
+        yield
+    except UnusableTargetError:
+        raise
+    except CallerError as error:
+        raise UnusableTargetError(source, str(error).removeprefix(f"{source}: ")) from error
+    except (Exception, SystemExit) as error:  # a file that ends the process would end it as if all were well
+        raise UnusableTargetError(source, f"running the file failed: {fault_of(error, loader.file)}") from error
 
 
 def parser_from(
@@ -141,19 +166,14 @@ def parser_from(
     """
     loader = SourceLoader(source)
     name = loader.attribute or "parse"
-    try:
+    with _loading(loader, source):
         found = getattr(loader.module(), name, None)
-    except CallerError as error:
-        raise UnusableTargetError(source, str(error).removeprefix(f"{source}: ")) from error
-    except (Exception, SystemExit) as error:  # a file that ends the process would end it as if all were well
-        raise UnusableTargetError(source, f"running the file failed: {fault_of(error, loader.file)}") from error
     if found is None:
         raise UnusableTargetError(source, f"has no function {name}")
     return ParserTarget(found, protocol, takes=takes, name=source, recordings=recordings)
 
 
-# ---- provider ----
-# A provider in Python as a target: an object, a file, a module, or a factory that is given the upstream's base URL.
+# ---- Providers ----
 
 HOOK: Final = "conformance"
 """The attribute of a provider's file that takes the kit's script, `def conformance(script) -> provider`, or declares
@@ -208,7 +228,7 @@ class ProviderTarget:
         declared: Capabilities | None = None,
         protocol: str | None = None,
     ) -> None:
-        self._name = name or _name_of(found)
+        self._name = name or (getattr(found, "__name__", None) or type(found).__name__)
         self._found: Any = found
         self._declared = declared or Capabilities()
         self._hook: Callable[[Script], Any] | None = found if _takes(found, _SCRIPT) else None  # type: ignore[assignment]
@@ -217,7 +237,7 @@ class ProviderTarget:
 
     @property
     def description(self) -> TargetDescription:
-        """What a report says of it."""
+        """The target for a report."""
         return TargetDescription(self._name, "provider", protocol=self._protocol if self._is_sandwich else None)
 
     @property
@@ -234,20 +254,14 @@ class ProviderTarget:
         Raises:
             UnusableTargetError: It is no provider, or its maker failed.
         """
-        if not self._is_sandwich:
-            made = None if self._hook is not None else self._make()
-            try:
-                yield _ProviderSession(None, self._declared, made, self._hook, self._name)
-            finally:
-                await _close(made, self._name)
-            return
-        async with ReplayUpstream() as upstream:
-            url = upstream.base_url if self._protocol is None else upstream.base_url_of(self._protocol)
-            made = self._make(url)
-            try:
-                yield _ProviderSession(upstream, self._declared, made, None, self._name)
-            finally:
-                await _close(made, self._name)
+        async with AsyncExitStack() as stack:
+            upstream, url, hook = None, None, self._hook
+            if self._is_sandwich:
+                upstream, hook = await stack.enter_async_context(ReplayUpstream()), None
+                url = upstream.base_url if self._protocol is None else upstream.base_url_of(self._protocol)
+            made = None if hook is not None else self._make(url)
+            stack.push_async_callback(_close, made, self._name)
+            yield _ProviderSession(upstream, self._declared, made, hook, self._name)
 
     def _make(self, url: str | None = None) -> LanguageModelChatProvider:
         found = self._found
@@ -273,7 +287,7 @@ def provider_from(source: str, protocol: str | None = None) -> ProviderTarget | 
         UnusableTargetError: The source holds no provider, or fails when it runs.
     """
     loader = SourceLoader(source)
-    try:
+    with _loading(loader, source):
         module = loader.module()
         hook = getattr(module, HOOK, None)
         named = getattr(module, loader.attribute or _PROVIDER, None)
@@ -282,27 +296,12 @@ def provider_from(source: str, protocol: str | None = None) -> ProviderTarget | 
         is_maker = _takes(named, _UPSTREAM) or _takes(named, _SCRIPT)
         takes_script = hook if _takes(hook, _SCRIPT) else None
         found = named if is_maker else takes_script if takes_script is not None else loader.provider_of(module)
-    except UnusableTargetError:
-        raise
-    except CallerError as error:
-        raise UnusableTargetError(source, str(error).removeprefix(f"{source}: ")) from error
-    except (Exception, SystemExit) as error:  # a file that ends the process would end it as if all were well
-        raise UnusableTargetError(source, f"running the file failed: {fault_of(error, loader.file)}") from error
     declared = Capabilities.of(hook) if isinstance(hook, dict) else None
     return ProviderTarget(found, source, declared=declared, protocol=protocol)
 
 
-def _name_of(found: object) -> str:
-    return getattr(found, "__name__", None) or type(found).__name__
-
-
 def _takes(found: object, parameter: str) -> bool:
-    if isinstance(found, LanguageModelChatProvider) or not callable(found):
-        return False
-    try:
-        return parameter in inspect.signature(found).parameters
-    except (TypeError, ValueError):
-        return False
+    return not isinstance(found, LanguageModelChatProvider) and parameter in parameters_of(found)
 
 
 def _checked(made: Any, name: str) -> LanguageModelChatProvider:
@@ -329,11 +328,10 @@ async def _close(provider: LanguageModelChatProvider | None, name: str) -> None:
         raise UnusableTargetError(name, f"closing the provider failed: {error!r}") from error
 
 
-# ---- base url ----
-# A model server at a base URL as a target: asked by our own client, told by the prompt what to do.
+# ---- Model servers ----
 
 MOST_REQUESTS: Final = 100
-"""The most answers that a run asks a server for, unless somebody sets another number: answers may cost money."""
+"""The answers that a run asks a server for, unless another number is set: answers may cost money."""
 
 
 class _Bounded(LanguageModelChatProvider):
@@ -417,13 +415,15 @@ class BaseURLTarget:
             "retry": RetryPolicy(attempts=1),
         }
         try:
-            self._configuration = GatewayConfiguration(api_key=_secret(api_key), **settings)
+            self._configuration = GatewayConfiguration(
+                api_key=Secret(api_key) if isinstance(api_key, str) else api_key, **settings
+            )
         except ConfigurationError as error:
             raise UnusableTargetError(self._shown, str(error)) from error
 
     @property
     def description(self) -> TargetDescription:
-        """What a report says of it: the URL without its query, which may hold a key."""
+        """The target for a report: the URL without its query, which may hold a key."""
         return TargetDescription(self._shown, "base URL", protocol=self._protocol)
 
     @property
@@ -443,29 +443,19 @@ class BaseURLTarget:
             await provider.aclose()
 
 
-def _secret(api_key: str | Secret | None) -> Secret | None:
-    return Secret(api_key) if isinstance(api_key, str) else api_key
-
-
-# ---- opening ----
-# Opens a target: runs it, finds the model to ask, and what the target declares.
+# ---- Opening a target ----
 
 _NAME_ONE: Final = "if it has no list, name a model"
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A target that runs, and what is known of it.
+    """A target that runs.
 
     Attributes:
-        target: The target.
-        session: What runs.
-        model: The model that is asked.
         capabilities: What the target declares, and what the information about its model says.
         promised: What it declares itself, to the kit. Every model that agents of VS Code may use says that it calls
-            tools, so the information alone obliges a target that is told by the prompt to nothing.
-        way: How it is driven.
-        limits: The limits of time.
+            tools, so the information alone does not oblige a target that only gets the prompt.
         scored: The ids of the checks that count.
     """
 
@@ -484,7 +474,7 @@ class Tested:
 
 
 def target_of(found: object, protocol: str | None = None) -> Target:
-    """The target of what somebody names: a target itself, a source (`file.py`, `module:attribute`), a provider,
+    """The target of a name or an object: a target itself, a source (`file.py`, `module:attribute`), a provider,
     or a parser.
 
     Raises:
@@ -507,13 +497,7 @@ async def open_target(
     limits: TimeLimits | None = None,
     requirements: str = LATEST,
 ) -> AsyncGenerator[Tested, None]:
-    """Opens a target and finds out what it can do; closes it at the end of the block.
-
-    Args:
-        target: The target.
-        capabilities: What it can do, over what it says itself.
-        limits: The limits of time.
-        requirements: The name of the requirement set that counts.
+    """Opens a target and finds out what it can do, over which the given capabilities prevail; closes it at the end.
 
     Raises:
         UnusableTargetError: The target cannot be started, or lists no model.
@@ -527,12 +511,6 @@ async def open_target(
         way = min(target.ways, key=list(Provocation).index)
         known = said.over(declared_by(model, target.ways))
         yield Tested(target, session, model, known, said, way, limits, scored)
-
-
-def _unlisted(model_id: str) -> LanguageModelChatInformation:
-    """A model of which nothing but its id is known; whether it calls tools is seen when it is asked to."""
-    able = LanguageModelChatCapabilities(tool_calling=True)
-    return LanguageModelChatInformation(model_id, model_id, model_id, "", 128_000, 16_000, capabilities=able)
 
 
 async def _model(
@@ -552,7 +530,9 @@ async def _model(
         raise UnusableTargetError(name, f"no list of models within {limits.answer_seconds:g} seconds") from error
     except (Exception, SystemExit) as error:
         if wanted is not None:  # some servers have no list, and answer for a model whose name one knows
-            return _unlisted(wanted)
+            # Nothing but its id is known; whether it calls tools shows when it is asked to.
+            able = LanguageModelChatCapabilities(tool_calling=True)
+            return LanguageModelChatInformation(wanted, wanted, wanted, "", 128_000, 16_000, capabilities=able)
         raise UnusableTargetError(name, f"listing the models failed: {placed(error)}; {_NAME_ONE}") from error
     fitting = [model for model in models if wanted in {None, model.id}]
     if not fitting:

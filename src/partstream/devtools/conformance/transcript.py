@@ -1,7 +1,8 @@
 """Transcripts: everything that happened in one conversation with a target, recorded and not judged.
 
 A transcript knows no rule: :mod:`partstream.devtools.conformance.checks` judges it, now or later. It holds the script
-and the moves that led to it, so that :mod:`partstream.devtools.conformance.driving` can repeat it.
+and the moves that led to it, so that :mod:`partstream.devtools.conformance.driving` can repeat it. As JSON it shows a
+part that breaks the contract as what it is; :func:`event_lines` shows that JSON to a person, line by line.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import find_non_json, shorten
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Finish
 
 
-# ---- part json ----
-# Parts and messages as JSON values for a report; a part that breaks the contract is shown as what it is.
+# ---- Parts as JSON ----
 
 _MOST_BYTES: Final = 64
 
@@ -70,19 +71,11 @@ def shown_part(part: object) -> str:
 def _safe(value: object) -> Any:
     """The value, if a JSON document can hold it."""
     if isinstance(value, str):
-        return value if _is_utf8(value) else value.encode(errors="backslashreplace").decode()
+        return value.encode(errors="backslashreplace").decode()
     return shorten(value) if find_non_json(value, "value") is not None else value
 
 
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-# ---- transcript ----
+# ---- Transcripts ----
 
 TRANSCRIPT_VERSION: Final = "2"
 """Increases with every change that a reader of a kept transcript would misunderstand."""
@@ -141,15 +134,7 @@ class Recorded:
 
 @dataclass(slots=True)
 class Answer:
-    """One request and everything that came of it.
-
-    Attributes:
-        model: The id of the model.
-        messages: The conversation that was sent.
-        options: The tools and options that were sent.
-        events: What happened, in order.
-        upstream: The indices of the replies of the scripted upstream that belong to it.
-    """
+    """One request and everything that came of it, in order."""
 
     model: str
     messages: Sequence[ChatMessage]
@@ -159,18 +144,14 @@ class Answer:
     @property
     def parts(self) -> list[Any]:
         """The parts, whatever they are, until the end of the answer."""
-        return [event.value for event in self.events[: self._end()] if event.kind is TranscriptEventKind.PART]
+        until_end = takewhile(lambda event: event.kind not in _ENDS, self.events)
+        return [event.value for event in until_end if event.kind is TranscriptEventKind.PART]
 
     @property
     def parts_before_cancel(self) -> list[Any]:
         """The parts until the answer was cancelled; all of them if it was not."""
-        parts: list[Any] = []
-        for event in self.events:
-            if event.kind is TranscriptEventKind.CANCELLED:
-                break
-            if event.kind is TranscriptEventKind.PART:
-                parts.append(event.value)
-        return parts
+        until_cancelled = takewhile(lambda event: event.kind is not TranscriptEventKind.CANCELLED, self.events)
+        return [event.value for event in until_cancelled if event.kind is TranscriptEventKind.PART]
 
     @property
     def text(self) -> str:
@@ -208,9 +189,6 @@ class Answer:
         """Whether something of this kind happened."""
         return any(event.kind is kind for event in self.events)
 
-    def _end(self) -> int:
-        return next((place for place, event in enumerate(self.events) if event.kind in _ENDS), len(self.events))
-
     def to_json(self) -> dict[str, Any]:
         """The answer as JSON values."""
         return {
@@ -228,13 +206,8 @@ class Answer:
 class UpstreamReply:
     """A request that the target sent to the scripted upstream, and how its reply went.
 
-    Attributes:
-        at_ms: When the whole request had arrived, in milliseconds since the transcript began.
-        path: The path of the request.
-        body: The JSON value of its body.
-        events_sent: The number of events whose sending has started.
-        outcome: `whole`, `cut`, `client_closed` or `stopped`; None where it still runs.
-        ended_at_ms: When the reply ended, or None.
+    Times are milliseconds since the transcript began; `outcome` is `whole`, `cut`, `client_closed` or `stopped`, and
+    None while the reply runs.
     """
 
     at_ms: float
@@ -262,7 +235,7 @@ class Transcript:
     Attributes:
         scenario: The slug of the scenario, or a name for what was generated.
         moves: What the consumer did.
-        script: What the model behind the target was to say, or None where the target cannot be given one.
+        script: What the model of the target was to say, or None where the target cannot be given one.
         prompt: The text of the user that a bare `send` sent.
         answers: What came, request by request.
         upstream: What the scripted upstream saw; empty without one.
@@ -276,11 +249,7 @@ class Transcript:
     upstream: list[UpstreamReply] = field(default_factory=list)
 
     def to_json(self, **facts: Any) -> dict[str, Any]:
-        """The transcript as JSON values.
-
-        Args:
-            facts: Further facts for a transcript that stands alone, such as `kit`, `contract` and `target`.
-        """
+        """The transcript as JSON values; a file of its own adds facts such as `kit`, `contract` and `target`."""
         return {
             "transcript": TRANSCRIPT_VERSION,
             **facts,
@@ -304,8 +273,7 @@ def _finish_json(finish: Finish) -> Mapping[str, Any]:
     return said
 
 
-# ---- transcript lines ----
-# A transcript as lines of text, from its JSON: what was asked, and every part with its time.
+# ---- Lines for people ----
 
 _MOST_CHARACTERS: Final = 300
 _MOST_EVENTS: Final = 200
@@ -313,24 +281,16 @@ _MOST_EVENTS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """One line.
-
-    Attributes:
-        text: The line.
-        is_here: Whether the promise broke here.
-    """
+    """One line, and whether the promise broke here."""
 
     text: str
     is_here: bool = False
 
 
 def event_lines(transcript: Mapping[str, Any], answer: int | None = None, index: int | None = None) -> list[EventLine]:
-    """The lines of a transcript, each part with its number and its time since the request.
+    """The lines of the JSON of a transcript, each part with its number and its time since the request.
 
-    Args:
-        transcript: The JSON of a transcript.
-        answer: The number of the answer that broke a promise, from 0; None to mark none.
-        index: The number of the part in it, from 0.
+    `answer` and `index` are the numbers, from 0, of the answer that broke a promise and of the part in it.
     """
     lines = [EventLine(f"moves: {visible(', '.join(map(str, transcript.get('moves', ()))))}")]
     answers = transcript.get("answers", ())
