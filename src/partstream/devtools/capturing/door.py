@@ -67,11 +67,7 @@ def doors_folder() -> Path:
 class CaptureSocket:
     """Lets programs of the same user see the last answers of a host.
 
-    Args:
-        answers: The answers.
-        source: What they are captured in, such as `vscode`.
-        versions: Further versions of what takes part, for the bundles.
-        folder: The folder of the sockets; None for that of the user.
+    `source` says where they are captured, such as `vscode`; `versions` adds those of what takes part to the bundles.
     """
 
     def __init__(

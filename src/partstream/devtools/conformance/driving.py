@@ -384,10 +384,8 @@ class TargetDescription:
 class Session(Protocol):
     """A target that runs.
 
-    Attributes:
-        upstream: The scripted model server that it asks, or None.
-        declared: What the target itself says that it can do, beside the information about its models.
-        note: A sentence for the head of the report, such as how many requests are sent; empty for none.
+    The scripted model server that it asks, or None; what it declares beside the information about its models; and a
+    sentence for the head of the report, such as how many requests are sent, or an empty text.
     """
 
     @property
@@ -408,12 +406,7 @@ class Session(Protocol):
 
 
 class Target(Protocol):
-    """Something that can be tested.
-
-    Attributes:
-        description: What a report says of it.
-        ways: How it is made to do what a scenario needs.
-    """
+    """Something that can be tested, and the ways to make it do what a scenario needs."""
 
     @property
     def description(self) -> TargetDescription:

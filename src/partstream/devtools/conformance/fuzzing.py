@@ -126,12 +126,9 @@ class Fuzzed:
 
 
 async def fuzz(tested: Tested, settings: FuzzSettings | None = None, other: Tested | None = None) -> Fuzzed:
-    """Looks for broken promises of a target.
+    """Looks for broken promises of a target, as long and where the settings say.
 
-    Args:
-        tested: The target.
-        settings: How long to look, and where.
-        other: The same target over another protocol, which has to bring the same parts.
+    `other` is the same target over another protocol, which has to bring the same parts.
 
     Raises:
         CallerError: Hypothesis is not installed.

@@ -75,11 +75,7 @@ def _blocks() -> st.SearchStrategy[list[Block]]:
 
 
 def scripted_answers(*, faults: bool = True) -> st.SearchStrategy[ScriptedAnswer]:
-    """Answers of a model, also empty ones, ones that fail and ones whose bytes break off.
-
-    Args:
-        faults: Whether a model server is there whose bytes can have faults.
-    """
+    """Answers of a model, also empty ones, ones that fail and, with faults, ones whose bytes break off."""
     fault = _FAULTS if faults else st.just("")
     return st.builds(ScriptedAnswer, _blocks().map(tuple), _ENDINGS, fault, _PACES if faults else st.just(0.0))
 
@@ -107,12 +103,8 @@ def _round(draw: st.DrawFn, *, is_first: bool) -> list[str]:
 def exercises(
     *, plays: bool = True, faults: bool = True, relations: tuple[Relation, ...] = tuple(Relation)
 ) -> st.SearchStrategy[Exercise]:
-    """Whole exercises.
-
-    Args:
-        plays: Whether the target can be given a script.
-        faults: Whether the bytes of its model server can have faults.
-        relations: The relations to choose from.
+    """Whole exercises; `plays` is whether the target plays a script, `faults` whether the bytes of its server can
+    have some.
     """
     answers = st.lists(scripted_answers(faults=faults), min_size=1, max_size=3).map(tuple)
     scripts: st.SearchStrategy[Any] = st.builds(Script, answers) if plays else st.none()

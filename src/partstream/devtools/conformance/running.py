@@ -379,11 +379,8 @@ _NO_SERVER: Final = (
 async def replay_exchanges(opening: Opening, exchanges: Sequence[RecordedExchange], file: str, pace: float) -> Report:
     """Has a target answer once for each recorded answer, with its exchanges as what the model server sends.
 
-    Args:
-        opening: How the target is opened.
-        exchanges: The exchanges; those of one answer have one number of the answer.
-        file: What the recording is called.
-        pace: How many times as fast as they were recorded; 0 for at once.
+    The exchanges of one answer have one number of the answer. `file` is what the recording is called; `pace` is how
+    many times as fast as they were recorded, 0 for at once.
 
     Raises:
         UnusableTargetError: The target cannot be started.

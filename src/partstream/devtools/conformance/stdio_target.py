@@ -271,13 +271,12 @@ class _Session:
 
 
 class StdioTarget:
-    """A command.
+    """A command line, as a shell reads it; no shell runs it.
 
     Args:
-        command: The command line, as a shell reads it; no shell runs it.
         protocol: The name of the protocol that the command asks its upstream in; None for the default.
         providers: The sources of the providers that the command is to load, as the extension tells the sidecar.
-        has_upstream: Whether the command asks the kit's model server; otherwise the prompt says what to do.
+        has_upstream: Whether the command asks the kit's model server; otherwise it only gets the prompt.
 
     Raises:
         UnusableTargetError: A quotation in the command does not end.

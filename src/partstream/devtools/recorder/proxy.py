@@ -387,15 +387,10 @@ LARGEST_BODY: Final = 64 * 1024 * 1024
 
 
 class RecordingProxy:
-    """Listens on 127.0.0.1 inside its `async with` block.
+    """Listens on 127.0.0.1 inside its `async with` block; 0 is any free port.
 
-    The origin of the server is replaced and nothing else: the path of a request is the path that the server gets.
-
-    Args:
-        configuration: Where the server is and how it is reached; its key, if it has one, is not used.
-        watch: Sees each exchange.
-        port: The port to listen on; 0 for any free port.
-        largest_body: The most bytes of a request's body.
+    The origin of the server is replaced and nothing else: the path of a request is the path that the server gets. The
+    key of the configuration, if it has one, is not used.
 
     Raises:
         ConnectionSetupError: The proxy or the certificates that this machine names are unusable.

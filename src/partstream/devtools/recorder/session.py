@@ -206,12 +206,8 @@ class _Watcher:
 class RecordingSession:
     """Records inside its `async with` block; the file is written at its end.
 
-    Args:
-        configuration: The server.
-        file: The file to write.
-        port: The port to listen on; 0 for any free port.
-        on_answer: Called with the facts of each exchange that is over.
-        on_failure: Called when a file cannot be written.
+    It listens on a port, 0 for any free one. `on_answer` is called with the facts of each exchange that is over,
+    `on_failure` when a file cannot be written.
 
     Raises:
         OSError: The file cannot be made.
