@@ -1,9 +1,10 @@
-"""Zip archives, written so that equal entries give equal bytes, and read with suspicion.
+"""A bundle as one file: a zip that is written so that equal bundles give equal bytes, and read with suspicion.
 
 A reader of archives from strangers has to refuse more than the standard library's does: overlapping entries, which
-unpack a few kilobytes to terabytes; two entries of one name, of which two programs read different ones; names that
-lead out of a folder; links. So the few structures of the form are read here (APPNOTE.TXT 6.3.10, sections 4.3 and 4.4),
-in memory, and every entry has to be what the directory says of it.
+unpack a few kilobytes to terabytes; two entries of one name, of which two programs read different ones; names that lead
+out of a folder; links. So the few structures of the form are read here (APPNOTE.TXT 6.3.10, sections 4.3 and 4.4), in
+memory, and every entry has to agree with the directory. The manifest lists every file with its digest; a file that it
+does not list, or that was changed, is refused.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedExchange, Redaction
 
 
-# ---- archive ----
+# ---- Zip archives ----
 
 ARCHIVE_BEGINS: Final = b"PK\x03\x04"
 """What an archive with entries begins with."""
@@ -121,14 +122,11 @@ class _Entry:
     offset: int
 
 
-# ---- writing ----
+# ---- Writing a zip ----
 
 
 def pack(entries: Mapping[str, bytes]) -> bytes:
-    """An archive of plain files, sorted by name, with fixed dates.
-
-    Args:
-        entries: The bytes of each entry by its name; names are ASCII, with `/` between folders.
+    """An archive of plain files, sorted by name, with fixed dates; names are ASCII, with `/` between folders.
 
     Raises:
         BundleTooLargeError: There is more than a zip without extensions holds: 4 GB, or 65,534 entries.
@@ -140,7 +138,9 @@ def pack(entries: Mapping[str, bytes]) -> bytes:
     for name in sorted(entries):
         _check_name(name)
         data, offset = entries[name], len(body)
-        method, packed = _packed(data)
+        packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW_DEFLATE)
+        packed = packer.compress(data) + packer.flush()
+        method, packed = (_DEFLATED, packed) if len(packed) < len(data) else (_STORED, data)
         if max(offset + len(packed), len(data)) >= _MOST_IN_32_BITS:
             raise BundleTooLargeError("the file", offset + len(data), _MOST_IN_32_BITS - 1, "bytes")
         path = name.encode("ascii")
@@ -152,31 +152,14 @@ def pack(entries: Mapping[str, bytes]) -> bytes:
     return bytes(body + directory) + _END.pack(_END_BEGINS, 0, 0, count, count, len(directory), len(body), 0)
 
 
-def _packed(data: bytes) -> tuple[int, bytes]:
-    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW_DEFLATE)
-    packed = packer.compress(data) + packer.flush()
-    return (_DEFLATED, packed) if len(packed) < len(data) else (_STORED, data)
-
-
-# ---- reading ----
+# ---- Reading a zip ----
 
 
 def unpack(data: bytes, limits: ArchiveLimits = ArchiveLimits()) -> dict[str, bytes]:
     """The files of an archive by name; folders are left out.
 
-    Args:
-        data: The archive.
-        limits: How much it may hold.
-
     Raises:
-        NotABundleError: It is no archive.
-        TruncatedArchiveError: Its end is missing.
-        BundleTooLargeError: It holds more than the limits.
-        UnsupportedArchiveError: It uses what is not read.
-        EncryptedEntryError: An entry is encrypted.
-        UnsafeEntryError: A name leads out of its folder, or an entry is no plain file.
-        DuplicateEntryError: Two entries have one name.
-        BrokenArchiveError: It contradicts itself.
+        BundleError: It is no archive within the limits that is safe and agrees with itself; the class says why.
     """
     entries, directory_at = _directory(data, limits)
     _check_all(entries, len(data), limits)
@@ -255,7 +238,14 @@ def _check_all(entries: list[_Entry], archive_size: int, limits: ArchiveLimits) 
     names: set[str] = set()
     for entry in entries:
         _check_name(entry.name.removesuffix("/"))
-        _check_kind(entry)
+        if entry.flags & _ENCRYPTED:
+            raise EncryptedEntryError(entry.name, "an encrypted entry", "one in clear")
+        if entry.method not in (_STORED, _DEFLATED):
+            raise UnsupportedArchiveError(entry.name, f"the compression {entry.method}", "0 (stored) or 8 (deflate)")
+        if entry.kind not in (_PLAIN, _FOLDER) or (entry.kind == _FOLDER) != entry.name.endswith("/"):
+            raise UnsafeEntryError(entry.name, f"an entry of the kind {entry.kind:o}, such as a link", "a plain file")
+        if entry.kind == _FOLDER and entry.size:
+            raise UnsafeEntryError(entry.name, f"a folder that holds {entry.size} bytes", "an empty folder")
         if (name := entry.name.removesuffix("/").casefold()) in names:
             raise DuplicateEntryError(entry.name, "a second entry of this name", "each name once")
         names.add(name)
@@ -267,24 +257,13 @@ def _check_all(entries: list[_Entry], archive_size: int, limits: ArchiveLimits) 
         raise BundleTooLargeError("the file", total, most, "bytes unpacked")
 
 
-def _check_kind(entry: _Entry) -> None:
-    if entry.flags & _ENCRYPTED:
-        raise EncryptedEntryError(entry.name, "an encrypted entry", "one in clear")
-    if entry.method not in (_STORED, _DEFLATED):
-        raise UnsupportedArchiveError(entry.name, f"the compression {entry.method}", "0 (stored) or 8 (deflate)")
-    if entry.kind not in (_PLAIN, _FOLDER) or (entry.kind == _FOLDER) != entry.name.endswith("/"):
-        raise UnsafeEntryError(entry.name, f"an entry of the kind {entry.kind:o}, such as a link", "a plain file")
-    if entry.kind == _FOLDER and entry.size:
-        raise UnsafeEntryError(entry.name, f"a folder that holds {entry.size} bytes", "an empty folder")
-
-
 def _check_name(name: str) -> None:
     if _NOT_IN_NAMES.search(name) or any(part in ("", ".", "..") for part in name.split("/")):
         raise UnsafeEntryError("the directory", f"the name {name!r}", "a path within the file, such as a/b.json")
 
 
 def _data_of(data: bytes, entry: _Entry, read_to: int) -> int:
-    """The place of an entry's packed bytes, behind its header."""
+    """The place of an entry's packed bytes, after its header."""
     if entry.offset < read_to:
         raise BrokenArchiveError(
             entry.name, f"data at byte {entry.offset}", f"none of another entry's, up to {read_to}"
@@ -322,8 +301,7 @@ def _inflated(packed: bytes, entry: _Entry) -> bytes:
     return content
 
 
-# ---- files ----
-# Which files a bundle holds: their names, and what each is for.
+# ---- The files of a bundle ----
 
 FORMAT: Final = 1
 """The version of the format; increases with every change that a reader of it would misunderstand."""
@@ -368,8 +346,8 @@ models wrote, also file contents and paths. For a file to give away: partstream 
 """,
     RedactionLevel.STRUCTURE: """\
 Keys, cookies and ids of people that were recognized are replaced, and so are texts, by stand-ins of the same length.
-The lengths and the rhythm of an answer are kept, because errors of streams depend on them: whoever has the text already
-can recognize it by them. Names of models, kinds of events, numbers and times are kept too.
+The lengths and the rhythm of an answer are kept, because errors of streams depend on them: a person who has the text
+already can recognize it by them. Names of models, kinds of events, numbers and times are kept too.
 """,
     RedactionLevel.NONE: """\
 NOTHING IS REPLACED: this file may hold keys, and holds what people, tools and models wrote. Do not give it away.
@@ -382,7 +360,7 @@ partstream share FILE OUT.partstream.zip
 
 
 def readme_of(bundle: Bundle, *, has_report: bool) -> str:
-    """What the file says of itself to a person who unpacks it."""
+    """The text for a person who unpacks the file."""
     open_page = "Open report.html in a browser: it needs no network and sends nothing.\n" if has_report else ""
     return f"""\
 What a model server was asked, and what came back
@@ -425,18 +403,12 @@ def _replaced(redaction: Redaction | None) -> str:
     if redaction is None:
         return _NOT_REDACTED
     kept = f"Kept at the wish of who made it: {', '.join(redaction.kept)}.\n" if redaction.kept else ""
-    return _REPLACED[redaction.level] + kept + _counts(redaction)
-
-
-def _counts(redaction: Redaction) -> str:
-    if not redaction.counts:
-        return ""
     lines = "".join(f"    {count:>7,}  {rule}\n" for rule, count in sorted(redaction.counts.items()))
-    return f"\nHow often each rule has replaced something:\n\n{lines}"
+    counts = f"\nHow often each rule has replaced something:\n\n{lines}" if lines else ""
+    return _REPLACED[redaction.level] + kept + counts
 
 
-# ---- reading ----
-# Reads a bundle from one file, which may come from a stranger.
+# ---- Reading a bundle ----
 
 _LIMITS: Final = ArchiveLimits()
 
@@ -447,11 +419,7 @@ def looks_like_a_bundle(data: bytes) -> bool:
 
 
 def read_bundle(data: bytes, limits: ArchiveLimits = _LIMITS) -> Bundle:
-    """What a `.partstream.zip` holds.
-
-    Args:
-        data: The whole file.
-        limits: How much it may hold.
+    """What a `.partstream.zip` holds, within the limits.
 
     Raises:
         BundleError: It cannot be read; :mod:`partstream.devtools.bundles.documents` has a class for each reason.
@@ -490,11 +458,7 @@ def _check_files(entries: dict[str, bytes], manifest: JSONFields) -> None:
 
 
 def _numbers(entries: dict[str, bytes]) -> dict[str, list[int]]:
-    """The numbers of the exchanges and of the answers that have files.
-
-    Raises:
-        UnlistedEntryError: A file has no place in the format.
-    """
+    """The numbers of the exchanges and of the answers that have files."""
     numbers: dict[str, set[int]] = {kind: set() for kind in END_OF_NAMES}
     folder_of: dict[str, Callable[[int], str]] = {"exchanges": folder_of_exchange, "answers": folder_of_answer}
     for name in entries:
@@ -544,16 +508,11 @@ def _answer(entries: dict[str, bytes], number: int) -> RecordedAnswer:
     return read_answer(facts, read_reported(entries.get(parts, b""), parts))
 
 
-# ---- writing ----
-# Writes a bundle as one file: equal bundles give equal bytes.
+# ---- Writing a bundle ----
 
 
 def write_bundle(bundle: Bundle, report: str | None = None) -> bytes:
-    """The bytes of a `.partstream.zip`.
-
-    Args:
-        bundle: What it holds.
-        report: The page that shows the same, or None for a file without one.
+    """The bytes of a `.partstream.zip`, with a page that shows the same, or without one.
 
     Raises:
         BundleContentError: Two exchanges or two answers have one number, or a time is negative.
@@ -568,12 +527,7 @@ def write_bundle(bundle: Bundle, report: str | None = None) -> bytes:
         entries.update(_files_of_answer(answer))
     if report is not None:
         entries[REPORT] = report.encode(errors="backslashreplace")
-    entries[MANIFEST] = dumps(_manifest(bundle, entries)) + b"\n"
-    return pack(entries)
-
-
-def _manifest(bundle: Bundle, entries: dict[str, bytes]) -> dict[str, object]:
-    return {
+    manifest = {
         "format": FORMAT,
         "made_by": bundle.made_by,
         "source": bundle.source,
@@ -582,6 +536,8 @@ def _manifest(bundle: Bundle, entries: dict[str, bytes]) -> dict[str, object]:
         "notes": list(bundle.notes),
         "files": {name: sha256(entries[name]).hexdigest() for name in sorted(entries)},
     }
+    entries[MANIFEST] = dumps(manifest) + b"\n"
+    return pack(entries)
 
 
 def _files_of_exchange(exchange: RecordedExchange) -> Iterator[tuple[str, bytes]]:

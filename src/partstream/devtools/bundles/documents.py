@@ -1,6 +1,7 @@
 """The values of a recording as JSON documents, and back: one table for the file and for a recording that still grows.
 
-docs/bundles.md describes each document for other programs.
+A file may come from a stranger: :class:`JSONFields` reads each value as its place demands, or raises an error with the
+place, what was got and what was expected. docs/bundles.md describes each document for other programs.
 """
 
 from __future__ import annotations
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
     from partstream.settings.kinds import Choice
 
 
-# ---- errors ----
-# What is wrong with a file that should hold recorded exchanges: where, what was got, what was expected.
+# ---- Errors ----
 
 
 class BundleError(UnexpectedValueError):
@@ -47,7 +47,7 @@ class BundleError(UnexpectedValueError):
 
     Attributes:
         where: The place: `the file`, or an entry of it, with the field where it is JSON.
-        got: What stands there, shortened.
+        got: What is there, shortened.
         expected: What is valid there.
     """
 
@@ -89,12 +89,7 @@ class DuplicateEntryError(BundleError):
 
 
 class BundleTooLargeError(BundleError):
-    """The file holds more than is read: entries, bytes of one entry, or bytes of all.
-
-    Attributes:
-        size: What it holds.
-        limit: The most that is read.
-    """
+    """The file holds more than is read: entries, bytes of one entry, or bytes of all."""
 
     def __init__(self, where: str, size: int, limit: int, unit: str) -> None:
         super().__init__(where, f"{size:,} {unit}", f"at most {limit:,}")
@@ -122,21 +117,14 @@ class BundleContentError(BundleError):
     """An entry does not hold what its place in the format demands, or a value cannot be written."""
 
 
-# ---- json fields ----
-# Reads JSON of a file from a stranger: each value is what its place demands, or an error names the place.
+# ---- Reading fields ----
 
 _Choice = TypeVar("_Choice", bound="StrEnum")
-
-
 _MOST_SHOWN: Final = 60
 
 
 def read_object(data: bytes, where: str) -> JSONFields:
     """The JSON object in an entry.
-
-    Args:
-        data: The bytes of the entry.
-        where: Its name.
 
     Raises:
         BundleContentError: It holds no JSON object, or one that nests too deep.
@@ -151,12 +139,7 @@ def read_object(data: bytes, where: str) -> JSONFields:
 
 
 class JSONFields:
-    """The fields of one JSON object.
-
-    Args:
-        value: The object.
-        where: Its place in the file.
-    """
+    """The fields of one JSON object, at a place in a file."""
 
     def __init__(self, value: dict[str, Any], where: str) -> None:
         self._value = value
@@ -180,7 +163,9 @@ class JSONFields:
     def time(self, name: str) -> int | None:
         """Nanoseconds, or None for null or a field that is not there."""
         value: int | None = self._read(
-            name, "nanoseconds as a whole number from 0, or null", lambda value: value is None or _is_time(value)
+            name,
+            "nanoseconds as a whole number from 0, or null",
+            lambda value: value is None or (_is_integer(value) and 0 <= value < 1 << 63),
         )
         return value
 
@@ -225,7 +210,7 @@ class JSONFields:
         return None if self._value.get(name) is None else self.object(name)
 
     def raw(self, name: str) -> Any:
-        """The value as it stands there; None for a field that is not there."""
+        """The value as it is; None for a field that is not there."""
         return self._value.get(name)
 
     def _read(self, name: str, expected: str, accepts: Callable[[Any], bool]) -> Any:
@@ -241,10 +226,6 @@ class JSONFields:
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_time(value: Any) -> bool:
-    return _is_integer(value) and 0 <= value < 1 << 63
 
 
 def _are_pairs(value: object) -> bool:
@@ -264,7 +245,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
-# ---- documents ----
+# ---- Documents ----
 
 _CHUNK: Final = Struct(">QI")
 """The time in nanoseconds, and the number of bytes that follow."""
@@ -279,7 +260,7 @@ _SHOWN: Final[Mapping[str, type[Choice]]] = {
 """The fields of :class:`partstream.lm.outputs.StreamOptions` that say what a host shows, and their values."""
 
 
-# ---- an exchange ----
+# ---- Exchanges ----
 
 
 def exchange_json(exchange: RecordedExchange, end: ExchangeEnd | None) -> dict[str, Any]:
@@ -396,7 +377,7 @@ def _read_error(said: JSONFields | None) -> RecordedError | None:
     return None if said is None else RecordedError(said.text("type"), said.text("message"), said.pairs("fields"))
 
 
-# ---- the reads of a body ----
+# ---- Reads ----
 
 
 def chunk_bytes(chunk: Chunk) -> bytes:
@@ -411,10 +392,10 @@ def chunks_bytes(chunks: Iterable[Chunk]) -> bytes:
 
 
 def read_chunk(data: bytes, where: str, place: int = 0) -> tuple[Chunk, int]:
-    """The read that begins at a place, and the place behind it.
+    """The read that begins at a place, and the place after it.
 
     Raises:
-        BundleContentError: It goes on behind the end, or is empty, or its time is none.
+        BundleContentError: It goes on after the end, or is empty, or its time is none.
     """
     if len(data) - place < _CHUNK.size:
         raise BundleContentError(f"{where}, byte {place}", f"{len(data) - place} bytes", "a read, of 12 bytes or more")
@@ -438,7 +419,7 @@ def read_chunks(data: bytes, where: str) -> tuple[Chunk, ...]:
     return tuple(chunks)
 
 
-# ---- an answer ----
+# ---- Answers ----
 
 
 def answer_json(answer: RecordedAnswer) -> dict[str, Any]:
@@ -510,7 +491,7 @@ def _read_reported(data: bytes, where: str) -> Iterator[ReportedPart]:
             raise BundleContentError(error.where, error.got, error.expected) from error
 
 
-# ---- redaction ----
+# ---- Redaction ----
 
 
 def redaction_json(redaction: Redaction | None) -> dict[str, Any] | None:

@@ -1,7 +1,10 @@
-"""The file that holds an exchange with a model server, so that somebody else can look at it and play it again.
+"""What a recording of exchanges with a model server holds, as values, and what the body of a response is.
 
-The values are in :mod:`partstream.devtools.bundles.exchange`. No I/O and no clock: whoever owns a socket or a file
-gives the bytes and the times. docs/bundles.md describes the file for other programs.
+No I/O and no clock: the owner of a socket or a file gives the bytes and the times. All times are integer nanoseconds of
+a monotonic clock, or None where the recording has no clock. Those of an exchange count from the moment in which the
+first byte of its request was sent; those of an answer from the moment in which the answer began. Wall times are text in
+ISO 8601; they are read and written apart from the standard library's `datetime`, whose module can tell the time, and
+which holds no nanoseconds. docs/bundles.md describes the file for other programs.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
@@ -19,19 +23,14 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import MODEL, WireRequest, fits_path, literal_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from partstream.lm.outputs import InboundRequest, StreamOptions
     from partstream.lm.parts import ResponsePart
     from partstream.protocols.protocol import Framing, Protocol
 
 
-# ---- exchange ----
-# What a recording holds, as values: exchanges with a server, the answers that they belong to, and the whole of them.
-#
-# All times are integer nanoseconds of a monotonic clock, or None where the recording has no clock. Those of an
-# exchange count from the moment in which the first byte of its request was sent; those of an answer from the moment
-# in which the answer began.
+# ---- Values ----
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 """Names and values of header fields, in their order; a name may come several times."""
@@ -63,13 +62,7 @@ class RedactionLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordedError:
-    """An error as it was recorded.
-
-    Attributes:
-        type: The name of the error's class.
-        message: Its sentence.
-        fields: Its facts, by name; values as texts.
-    """
+    """An error as it was recorded: the name of its class, its sentence, and its facts as texts."""
 
     type: str
     message: str
@@ -78,16 +71,7 @@ class RecordedError:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """A request as it was sent.
-
-    Attributes:
-        method: The method of HTTP.
-        path: The path, without host and query.
-        query: The query without `?`; empty where there is none.
-        headers: The header fields.
-        body: The bytes of the body.
-        sent_at: When its last byte was written.
-    """
+    """A request as it was sent, without host; `sent_at` is when its last byte was written."""
 
     method: str
     path: str
@@ -99,14 +83,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class ResponseHead:
-    """The head of a response.
-
-    Attributes:
-        at: When it was read.
-        status: The status of HTTP.
-        reason: The reason phrase; empty where none came.
-        headers: The header fields.
-    """
+    """The head of a response, and when it was read; the reason is empty where none came."""
 
     at: int | None
     status: int
@@ -116,26 +93,21 @@ class ResponseHead:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One read from the socket.
-
-    Attributes:
-        at: When it was read.
-        data: The bytes of the body that came, never empty, cut as they came.
-    """
+    """One read from the socket: when, and the bytes of the body that came, never empty, cut as they came."""
 
     at: int | None
     data: bytes
 
 
+def cut_like(chunks: Sequence[Chunk], data: bytes) -> tuple[Chunk, ...]:
+    """The reads with other bytes of the same number."""
+    ends = accumulate(len(chunk.data) for chunk in chunks)
+    return tuple(Chunk(chunk.at, data[end - len(chunk.data) : end]) for chunk, end in zip(chunks, ends, strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class ExchangeEnd:
-    """The end of an exchange.
-
-    Attributes:
-        at: When it was noticed.
-        how: How the bytes ended.
-        error: What went wrong below the protocol, or None.
-    """
+    """When and how the bytes of an exchange ended, and what went wrong below the protocol, or None."""
 
     at: int | None
     how: HowEnded
@@ -147,9 +119,8 @@ class LeftOut:
     """What was left out of an exchange that was too large to be kept whole.
 
     Attributes:
-        reads: The reads of the body that were left out, all of them behind each other.
-        bytes: Their bytes.
-        after: How many reads stand before them.
+        reads, bytes: The reads of the body that were left out, one after the other, and their bytes.
+        after: The number of reads before them.
         request_bytes: The bytes that are missing at the end of the request's body.
     """
 
@@ -166,12 +137,10 @@ class RecordedExchange:
     Attributes:
         number: Its number in the bundle, from 1.
         answer: The number of the answer that it belongs to.
-        protocol: The name of the protocol, or None where nobody has told.
+        protocol: The name of the protocol, or None where it is not known.
         started_at: The wall time in which it began, in ISO 8601 with its offset, or None.
         request: What was sent, or None where only the response is known.
         head: The head of the response, or None where none came or it is not known.
-        chunks: The reads of the body, in order.
-        end: How it ended.
         offset: Nanoseconds from the beginning of its answer, or None.
         left_out: What was left out; None where all is there.
         shown: What the host asked to have shown of the answer, such as thinking; None where it is not known.
@@ -202,12 +171,7 @@ class RecordedExchange:
 
 @dataclass(frozen=True, slots=True)
 class ReportedPart:
-    """A part as the host got it.
-
-    Attributes:
-        at: When, from the beginning of the answer.
-        part: The part.
-    """
+    """A part as the host got it, and when, from the beginning of the answer."""
 
     at: int | None
     part: ResponsePart
@@ -219,7 +183,7 @@ class RecordedAnswer:
 
     Attributes:
         number: Its number in the bundle, from 1.
-        host: Who asked, such as `vscode`, `chat` or `serve`; None where nobody has told.
+        host: Who asked, such as `vscode`, `chat` or `serve`; None where it is not known.
         model: The model that was asked, or None.
         started_at: The wall time in which it began, in ISO 8601 with its offset, or None.
         offset: Nanoseconds from the beginning of the first answer of the bundle, or None.
@@ -242,13 +206,7 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What was replaced in a bundle.
-
-    Attributes:
-        level: How much.
-        counts: How often each rule has replaced something, by the name of the rule.
-        kept: What was kept at the person's wish, such as `text`.
-    """
+    """What was replaced in a bundle: how often by the name of each rule, and what was kept as the person wished."""
 
     level: RedactionLevel
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -263,9 +221,9 @@ class Bundle:
         source: What it was made from, such as `record`, `vscode`, `chat`, `har` or `sse`; no name of a host.
         made_by: The program that made it, with its version.
         versions: Versions of what took part, such as `partstream`, `python`, `os` and `vscode`.
-        redaction: What was replaced, or None where nobody has redacted anything.
+        redaction: What was replaced, or None without a redaction.
         exchanges: The exchanges, by number.
-        answers: The answers, by number; an exchange may name an answer that nobody saw as a host.
+        answers: The answers, by number; an exchange may name an answer that no host saw.
         notes: What a person should know of the recording, such as what a file of another program did not hold.
     """
 
@@ -282,8 +240,7 @@ class Bundle:
         return tuple(exchange for exchange in self.exchanges if exchange.answer == answer)
 
 
-# ---- content ----
-# What the body of a recorded response is: a stream, a document in its place, an error of HTTP, or nothing.
+# ---- The content of a body ----
 
 _SUCCESS: Final = range(200, 300)
 _ASKED_WITH: Final = "POST"
@@ -318,9 +275,9 @@ class Content:
     Attributes:
         form: Its kind.
         protocol: What it is written in; None for a refusal of an unknown protocol, and where nothing came.
-        framing: How the events of a stream are told apart; None for every other kind.
+        framing: How the stream separates its events; None for every other kind.
         data: Its bytes without packing.
-        is_packed: Whether the reads hold something else than these bytes: they are packed, or behind heads of HTTP.
+        is_packed: Whether the reads hold something else than these bytes: they are packed, or follow heads of HTTP.
     """
 
     form: ContentForm
@@ -331,18 +288,15 @@ class Content:
 
 
 def content_of(exchange: RecordedExchange, path: str, protocol: str | None = None) -> Content:
-    """What the body of an exchange is.
+    """What the body of an exchange is; `path` is where it came from, for an error.
 
-    Args:
-        exchange: The exchange.
-        path: Where it came from, for an error.
-        protocol: The protocol's name as a person says it; None for that of the recording, that of the path which was
-            asked, or that of the events.
+    A protocol that a person names counts before that of the recording, that of the path which was asked, and that of
+    the events.
 
     Raises:
         RecordingError: Nothing in it is an event of the protocol, or of any, or the protocol is unknown.
     """
-    name = protocol or _known(exchange.protocol)
+    name = protocol or (exchange.protocol if exchange.protocol is not None and exchange.protocol in PROTOCOLS else None)
     row = _row(name, path) or protocol_asked(exchange)
     body, head = exchange.body, exchange.head
     if head is not None and (head.status not in _SUCCESS or media_type_of(exchange) == _PAGE):
@@ -403,7 +357,7 @@ def protocol_asked(exchange: RecordedExchange) -> Protocol | None:
 
 
 def base_path_of(pattern: str, path: str) -> str | None:
-    """What stands before the part of a path that fits a pattern; None where no part does."""
+    """What comes before the part of a path that fits a pattern; None where no part does."""
     if not literal_size(pattern.strip("/")):
         return None
     before = pattern.partition(MODEL)[0]
@@ -416,11 +370,6 @@ def _patterns(row: Protocol) -> Iterator[str]:
         yield from row.read_request().paths
     if row.write_request is not None:
         yield row.write_request().path
-
-
-def _known(name: str | None) -> str | None:
-    """The protocol that a recording names, if this program knows it."""
-    return name if name is not None and name in PROTOCOLS else None
 
 
 def _row(name: str | None, path: str) -> Protocol | None:
@@ -437,17 +386,11 @@ def _is_document(exchange: RecordedExchange, row: Protocol | None) -> bool:
     return row.read_response().events_of is not None
 
 
-# ---- asked ----
-# What a recorded request asks for, as the server that it was sent to reads it.
+# ---- Recorded requests ----
 
 
 def asked_of(request: RecordedRequest, row: Protocol) -> InboundRequest | None:
-    """What a request asks for; None where it cannot be read as one of the protocol.
-
-    Args:
-        request: The request.
-        row: The protocol that it is in.
-    """
+    """What a request asks for; None where it cannot be read as one of the protocol."""
     if row.read_request is None or nests_too_deeply(request.body):
         return None
     try:
@@ -477,11 +420,7 @@ def tools_asked(request: RecordedRequest | None, row: Protocol) -> tuple[str, ..
     return None if asked is None else tuple(tool.name for tool in asked.options.tools)
 
 
-# ---- wall time ----
-# Wall times as text and as nanoseconds since 1970; reads no clock.
-#
-# Written apart from the standard library's `datetime`, whose module can tell the time, and which holds no
-# nanoseconds.
+# ---- Wall times ----
 
 SECOND: Final = 1_000_000_000
 _TEXT: Final = re.compile(
@@ -510,7 +449,7 @@ def nanoseconds_of(text: str) -> int | None:
 
 
 def wall_time_of(nanoseconds: int) -> str:
-    """A time in ISO 8601, in UTC, with microseconds; of one before the year 1 or behind 9999, that of 1970."""
+    """A time in ISO 8601, in UTC, with microseconds; of one before the year 1 or after 9999, that of 1970."""
     days, rest = divmod(nanoseconds // 1000, _DAY * 1_000_000)
     days += _DAYS_TO_1970
     if not 0 <= days < _days_before(10_000):

@@ -1,4 +1,9 @@
-"""The forms of files that hold recorded exchanges, as a table: how each is recognized, read and written."""
+"""The forms of files that hold recorded exchanges, as a table: how each is recognized, read and written.
+
+A recorded stream without its exchange is a form too: the bytes of a body, or its events, as a bundle without a clock.
+:mod:`partstream.devtools.recorded_stream` unpacks them: `.sse` and `.ndjson` (bytes), `.jsonl` (one event a line), and
+arrays of events, each also packed with gzip or after the heads of `curl -i`.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +26,7 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Framing
 
 
-# ---- streams ----
-# A recorded stream without its exchange: the bytes of a body, or its events, as a bundle without a clock.
-#
-# Reads what :mod:`partstream.devtools.recorded_stream` unpacks: `.sse` and `.ndjson` (bytes), `.jsonl` (one event a
-# line), and arrays of events, each also packed with gzip or behind the heads of `curl -i`.
+# ---- Streams ----
 
 _FRAMINGS: Final[dict[str, Framing]] = {"sse": SSE, "jsonl": JSON_LINES, "ndjson": JSON_LINES}
 
@@ -35,9 +36,7 @@ STREAM_ENDINGS: Final = (".sse", ".jsonl", ".ndjson", ".json", ".txt")
 def read_stream(data: bytes, name: str) -> Bundle:
     """The exchange that a recorded stream is of, as far as it is known: the bytes of a body in one read without a time.
 
-    Args:
-        data: The whole file.
-        name: Its name, whose ending tells how events are told apart.
+    The ending of the name says how its events are separated.
 
     Raises:
         BundleContentError: It is empty, or packed and broken.
@@ -67,7 +66,7 @@ def write_stream(bundle: Bundle) -> bytes:
     return bundle.exchanges[0].body
 
 
-# ---- forms ----
+# ---- The table ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ FORMS: Final = (
         "the body of one answer, without times",
     ),
 )
-"""In the order in which they are tried: a form that everything may look like stands last."""
+"""In the order in which they are tried: a form that everything may look like is the last."""
 
 
 def form_of(data: bytes) -> RecordingFormat | None:
@@ -145,10 +144,6 @@ def read_any(data: bytes, name: str) -> Bundle:
     """What a file holds, in whichever form.
 
     What the bytes show counts before the ending of the name. A form whose bytes show nothing is read as a stream.
-
-    Args:
-        data: The whole file.
-        name: Its name.
 
     Raises:
         BundleError: It cannot be read; the error says what was got and expected, and where.

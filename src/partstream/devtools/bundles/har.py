@@ -1,7 +1,15 @@
-"""Reads an HTTP Archive: exports of Chrome and Firefox, of other tools, and our own, which keep every read of a body.
+"""HTTP Archives: exports of Chrome and Firefox, of other tools, and our own, which keep every read of a body.
 
 Files come from browsers, with hundreds of entries that have nothing to do with a model, and from strangers. So what
-looks like an answer is taken, the rest is counted in the notes, and every field is checked.
+looks like an answer is taken, the rest is counted in the notes, and every field is checked. Our own fields keep what
+HAR has no place for: `_chunks` the reads of a body, `_partstream` the rest. Another program may drop them, and the file
+is a HAR still; :data:`LOSSES` says what a written HAR does not hold.
+
+Events are found in the bytes apart from :mod:`partstream.codec.sse`, which reads what servers send wrong: a block here
+ends where a browser's does, at an empty line (HTML Standard, section 9.2.6), and its bytes are known.
+
+Sources: HAR 1.2 (softwareishard.com/blog/har-12-spec); Chrome's `_eventSourceMessages` and `_webSocketMessages`, and
+what its importer demands (devtools-frontend, `front_end/models/har/`).
 """
 
 from __future__ import annotations
@@ -49,13 +57,7 @@ if TYPE_CHECKING:
     from partstream.devtools.bundles.exchange import Headers
 
 
-# ---- har form ----
-# What reading and writing an HTTP Archive have in common: HAR 1.2, and the fields beside it.
-#
-# Sources: HAR 1.2 (softwareishard.com/blog/har-12-spec); Chrome's `_eventSourceMessages` and `_webSocketMessages`,
-# and what its importer demands (devtools-frontend, `front_end/models/har/`). Our own fields keep what HAR has no
-# place for: `_chunks` the reads of a body, `_partstream` the rest. Another program may drop them, and the file is a
-# HAR still.
+# ---- The form ----
 
 BEGINS: Final = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:\s*\{')
 LARGEST: Final = 256 * 1024 * 1024
@@ -92,11 +94,7 @@ def looks_like_har(data: bytes) -> bool:
     return BEGINS.match(data) is not None
 
 
-# ---- event blocks ----
-# The events of a stream as blocks of its bytes, with what a browser shows of each.
-#
-# Apart from :mod:`partstream.codec.sse`, which reads what servers send wrong: a block here ends where a browser's
-# does, at an empty line (HTML Standard, section 9.2.6), and its bytes are known.
+# ---- Blocks of events ----
 
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _BLOCK_END: Final = re.compile(rb"(?:\r\n|\n|\r)(?:\r\n|\n|\r)+")
@@ -104,14 +102,7 @@ _MARK: Final = b"\xef\xbb\xbf"
 
 
 class EventBlock(NamedTuple):
-    """An event that a browser hands out.
-
-    Attributes:
-        end: The byte behind its last empty line.
-        name: Its name; `message` where it has none.
-        id: Its own id; empty where it has none.
-        data: The lines of its data, joined.
-    """
+    """An event that a browser shows, and the byte after its last empty line; without a name it is a `message`."""
 
     end: int
     name: str
@@ -149,7 +140,7 @@ def _one_line(text: str) -> str:
     return re.sub(r"[\r\n]", "", text)
 
 
-# ---- har ----
+# ---- Reading ----
 
 _STREAMS: Final = frozenset({EVENT_STREAM, "application/x-ndjson", "application/ndjson", "application/jsonl"})
 _DOCUMENTS: Final = frozenset({"application/json", "application/problem+json"})
@@ -220,12 +211,7 @@ def _own_answers(own: JSONFields) -> tuple[RecordedAnswer, ...]:
 class _Entry:
     """One entry.
 
-    Args:
-        said: Its fields.
-
-    Attributes:
-        started: When its request began to be sent, in nanoseconds since 1970, or None.
-        notes: What of it could not be read.
+    `started` is when its request began to be sent, in nanoseconds since 1970, or None; `notes` say what was unreadable.
     """
 
     def __init__(self, said: JSONFields) -> None:
@@ -313,8 +299,6 @@ class _Entry:
             return ExchangeEnd(at, HowEnded.NO_RESPONSE, said)
         return ExchangeEnd(at, HowEnded.CUT if error else HowEnded.WHOLE, said)
 
-    # ---- the body ----
-
     def _chunks(self) -> tuple[Chunk, ...]:
         text = self._content.optional_text("text")
         encoding = self._content.optional_text("encoding")
@@ -370,13 +354,9 @@ class _Entry:
                 since = [None if time is None else int(time * unit) - self.started for time in times]
                 known = [time for time in since if time is not None]
                 if len(known) == len(messages) and all(-_DAY < time < _DAY for time in known):
-                    return list(accumulate((max(0, time) for time in known), _later))
+                    return [*accumulate((max(0, time) for time in known), max)]
         self.notes.append(f"{EVENTS} have no times that fit the entry")
         return [None] * len(messages)
-
-
-def _later(one: int | None, other: int) -> int:
-    return other if one is None else max(one, other)
 
 
 def _fields(value: Any, where: str) -> JSONFields:
@@ -414,7 +394,7 @@ def _milliseconds(said: JSONFields, name: str) -> int:
 def _misread(text: str) -> bytes | None:
     """The bytes of a text that came as UTF-8 and was read as Windows-1252; None for a text that was read right.
 
-    A stream of events is UTF-8, whatever its head says. Chromium goes by the head when it saves a HAR, and takes
+    A stream of events is UTF-8, whatever its head says. Chromium trusts the head when it saves a HAR, and takes
     Windows-1252 where that names no charset (tests/bundles/fixtures/chromium.har). A text that was read right is next
     to never UTF-8 once more.
     """
@@ -444,8 +424,7 @@ def _decoded(text: str, encoding: str | None, where: str) -> bytes:
         raise BundleContentError(where, f"a text that is not ({error})", "base64") from error
 
 
-# ---- har export ----
-# Writes an HTTP Archive that Chrome and other programs take; :data:`LOSSES` says what it does not hold.
+# ---- Writing ----
 
 _NOT_KNOWN: Final = -1
 _HTTP: Final = "HTTP/1.1"
@@ -490,22 +469,18 @@ def _entry(exchange: RecordedExchange) -> dict[str, Any]:
             "receive": receive,
         },
         READS: [[chunk.at, len(chunk.data)] for chunk in exchange.chunks],
-        OWN: _own(exchange),
+        # What HAR has no place for, or only in milliseconds; headers and texts of bodies are not repeated.
+        OWN: {
+            **exchange_json(exchange, exchange.end),
+            "request": exchange.request is not None,
+            "sent_at": None if exchange.request is None else exchange.request.sent_at,
+            "head_at": None if exchange.head is None else exchange.head.at,
+        },
     }
     if bare_media_type(_media_type(exchange)) == EVENT_STREAM:
         entry["_resourceType"] = "eventsource"
         entry[EVENTS] = list(_messages(exchange))
     return entry
-
-
-def _own(exchange: RecordedExchange) -> dict[str, Any]:
-    """What HAR has no place for, or only in milliseconds. No header and no text of a body: it stands once in a file."""
-    return {
-        **exchange_json(exchange, exchange.end),
-        "request": exchange.request is not None,
-        "sent_at": None if exchange.request is None else exchange.request.sent_at,
-        "head_at": None if exchange.head is None else exchange.head.at,
-    }
 
 
 def _timings(exchange: RecordedExchange) -> tuple[float, float, float]:
@@ -525,7 +500,7 @@ def _request(request: RecordedRequest | None) -> dict[str, Any]:
         "url": f"{UNKNOWN_HOST}{path}{'?' if query else ''}{query}",
         "httpVersion": _HTTP,
         "cookies": [],
-        "headers": _har_export_headers(() if request is None else request.headers),
+        "headers": _header_fields(() if request is None else request.headers),
         "queryString": [
             {"name": name, "value": value} for name, value in parse_qsl(query, keep_blank_values=True, errors="replace")
         ],
@@ -552,7 +527,7 @@ def _response(exchange: RecordedExchange) -> dict[str, Any]:
         "statusText": "" if head is None else head.reason,
         "httpVersion": _HTTP,
         "cookies": [],
-        "headers": _har_export_headers(() if head is None else head.headers),
+        "headers": _header_fields(() if head is None else head.headers),
         "content": content,
         "redirectURL": "" if head is None else _first(head.headers, "location"),
         "headersSize": _NOT_KNOWN,
@@ -583,7 +558,7 @@ def _first(headers: Headers, name: str) -> str:
     return next((value for field, value in headers if field.lower() == name), "")
 
 
-def _har_export_headers(headers: Headers) -> list[dict[str, str]]:
+def _header_fields(headers: Headers) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in headers]
 
 

@@ -1,8 +1,11 @@
 """Reads a file of flows that mitmproxy has written: exchanges with their bodies in one piece, for flows hold no reads.
 
-A flow says when the request and the response began and ended, not when a piece of the body came. Source: mitmproxy
-11.0.2, `mitmproxy/io` and `mitmproxy/http.py`, version 21 of the form, and flows that it wrote of the replay upstream
-(tests/bundles/fixtures/).
+A flow says when the request and the response began and ended, not when a piece of the body came. The file holds typed
+netstrings (tnetstrings.info): `3:abc,` is bytes, `2:10#` a number. The sign after a value is its type; mitmproxy adds
+`;` for text. Files come from strangers: lengths, levels and numbers have limits.
+
+Source: mitmproxy 11.0.2, `mitmproxy/io` and `mitmproxy/http.py`, version 21 of the form, and flows that it wrote of the
+replay upstream (tests/bundles/fixtures/).
 """
 
 from __future__ import annotations
@@ -30,11 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-# ---- tnetstrings ----
-# Typed netstrings (tnetstrings.info), as mitmproxy writes its flows: `3:abc,` is bytes, `2:10#` a number.
-#
-# The sign behind a value is its type; mitmproxy adds `;` for text. Files come from strangers: lengths, levels and
-# numbers have limits.
+# ---- Netstrings ----
 
 _LENGTH: Final = re.compile(rb"(0|[1-9]\d{0,10}):")
 _MOST_LEVELS: Final = 32
@@ -43,10 +42,10 @@ _SHOWN: Final = 20
 
 
 def read_value(data: bytes, at: int = 0) -> tuple[Any, int]:
-    """The value that begins at a byte, and the byte behind it.
+    """The value that begins at a byte, and the byte after it.
 
     Raises:
-        BrokenFlowError: There is none, or it goes on behind the end.
+        BrokenFlowError: There is none, or it goes on after the end.
     """
     return _value(data, at, len(data), 0)
 
@@ -125,7 +124,7 @@ _PLAIN: Final[dict[bytes, Callable[[bytes], Any]]] = {
 _LISTS: Final[dict[bytes, Callable[[bytes, int, int, int], Any]]] = {b"]": _list, b"}": _dict}
 
 
-# ---- mitmproxy ----
+# ---- Flows ----
 
 MITMPROXY_ENDINGS: Final = (".mitm", ".flow", ".flows", ".mitmproxy")
 
@@ -177,12 +176,7 @@ def read_flows(data: bytes) -> Bundle:
 
 
 class _Flow:
-    """One flow.
-
-    Args:
-        value: Its dictionary.
-        where: Its place in the file.
-    """
+    """One flow, at a place in the file."""
 
     def __init__(self, value: dict[str, Any], where: str) -> None:
         self._where = where

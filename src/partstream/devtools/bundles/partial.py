@@ -2,12 +2,13 @@
 
 Records follow each other: a sign, the length of what follows in 4 bytes, and the record. A record of the sign `J` is a
 JSON object that says its `kind`; one of the sign `C` is a read of an exchange: its number in 4 bytes, then the read as
-in `response.chunks`. What is cut at the end is left out. docs/bundles.md has the table of kinds.
+in `response.chunks`. What is cut at the end is left out, and an exchange without an end is cut where it stops.
+docs/bundles.md has the table of kinds.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
         RecordedAnswer,
         RecordedExchange,
         Redaction,
-        ReportedPart,
         ResponseHead,
     )
 
@@ -67,12 +67,8 @@ _STOPS_HERE: Final = RecordedError(
 class PartialRecording:
     """Appends what comes to a file, each record with one call.
 
-    Args:
-        append: Appends bytes to the file and flushes them.
-        source: What the recording is made from, see :class:`~partstream.devtools.bundles.exchange.Bundle`.
-        made_by: The program that makes it, with its version.
-        versions: Versions of what takes part.
-        redaction: What is replaced before it is recorded, or None.
+    `append` appends bytes to the file and flushes them. The other arguments are those of
+    :class:`~partstream.devtools.bundles.exchange.Bundle`.
     """
 
     def __init__(
@@ -119,7 +115,7 @@ def _json_record(kind: str, number: int, said: dict[str, Any]) -> bytes:
     return _RECORD.pack(_JSON, len(data)) + data
 
 
-# ---- reading ----
+# ---- Reading ----
 
 
 def looks_partial(data: bytes) -> bool:
@@ -159,43 +155,28 @@ def _records(data: bytes) -> Iterator[tuple[bytes, bytes, str]]:
         place = begin + size
 
 
+@dataclass(slots=True)
 class _Growing:
     """An exchange whose records are read."""
 
-    def __init__(self, exchange: RecordedExchange) -> None:
-        self._begun = exchange
-        self._head: ResponseHead | None = None
-        self._chunks: list[Chunk] = []
-        self._end: ExchangeEnd | None = None
-        self._protocol = exchange.protocol
-
-    def take_head(self, said: JSONFields) -> None:
-        self._head = read_head(said)
-
-    def take_end(self, said: JSONFields) -> None:
-        self._end = read_end(said)
-        self._protocol = said.optional_text("protocol") or self._protocol
-
-    def take_chunk(self, chunk: Chunk) -> None:
-        self._chunks.append(chunk)
+    begun: RecordedExchange
+    head: ResponseHead | None = None
+    chunks: list[Chunk] = field(default_factory=list)
+    end: ExchangeEnd | None = None
+    protocol: str | None = None
 
     @property
     def exchange(self) -> RecordedExchange:
-        return replace(
-            self._begun,
-            protocol=self._protocol,
-            head=self._head,
-            chunks=tuple(self._chunks),
-            end=self._end or self._cut,
-        )
+        protocol = self.protocol or self.begun.protocol
+        end = self.end or self._cut
+        return replace(self.begun, protocol=protocol, head=self.head, chunks=tuple(self.chunks), end=end)
 
     @property
     def _cut(self) -> ExchangeEnd:
         """The end of an exchange that has none: where its last read came."""
-        if self._head is None and not self._chunks:
+        if self.head is None and not self.chunks:
             return ExchangeEnd(None, HowEnded.NO_RESPONSE, _STOPS_HERE)
-        at = self._chunks[-1].at if self._chunks else None
-        return ExchangeEnd(at, HowEnded.CUT, _STOPS_HERE)
+        return ExchangeEnd(self.chunks[-1].at if self.chunks else None, HowEnded.CUT, _STOPS_HERE)
 
 
 class _Read:
@@ -205,22 +186,31 @@ class _Read:
         self._facts = Bundle("", "")
         self._exchanges: dict[int, _Growing] = {}
         self._answers: dict[int, RecordedAnswer] = {}
-        self._kinds: Final[dict[str, Callable[[JSONFields], None]]] = {
-            "recording": self._take_recording,
-            "exchange": self._take_exchange,
-            "head": lambda said: self._growing(said.number("number"), said.where).take_head(said),
-            "end": lambda said: self._growing(said.number("number"), said.where).take_end(said),
-            "answer": self._take_answer,
-        }
 
     def take_document(self, said: JSONFields) -> None:
-        kind = said.text("kind")
-        take = self._kinds.get(kind)
-        if take is None:
-            raise BundleContentError(
-                said.where, f"a record of the kind {kind[:40]!r}", f"one of {', '.join(self._kinds)}"
-            )
-        take(said)
+        match said.text("kind"):
+            case "recording":
+                self._take_recording(said)
+            case "exchange":
+                asked = said.optional_object("request")
+                request = None if asked is None else read_request(asked)
+                exchange = read_exchange(said, request, None, (), ExchangeEnd(None, HowEnded.NO_RESPONSE))
+                self._exchanges[exchange.number] = _Growing(exchange)
+            case "head":
+                growing = self._growing(said.number("number"), said.where)
+                growing.head = read_head(said)
+            case "end":
+                growing = self._growing(said.number("number"), said.where)
+                growing.end = read_end(said)
+                growing.protocol = said.optional_text("protocol") or growing.protocol
+            case "answer":
+                answer = read_answer(
+                    said, read_reported(said.text("reported").encode(), f"{said.where}, field 'reported'")
+                )
+                self._answers[answer.number] = answer
+            case kind:
+                known = "recording, exchange, head, end, answer"
+                raise BundleContentError(said.where, f"a record of the kind {kind[:40]!r}", f"one of {known}")
 
     def take_chunk(self, record: bytes, where: str) -> None:
         if len(record) < _NUMBER.size:
@@ -229,7 +219,7 @@ class _Read:
         chunk, end = read_chunk(record, where, _NUMBER.size)
         if end != len(record):
             raise BundleContentError(where, f"{len(record) - end} bytes behind the read", "one read")
-        self._growing(number, where).take_chunk(chunk)
+        self._growing(number, where).chunks.append(chunk)
 
     @property
     def bundle(self) -> Bundle:
@@ -254,17 +244,3 @@ class _Read:
             versions=said.text_by_name("versions"),
             redaction=read_redaction(said.optional_object("redaction")),
         )
-
-    def _take_exchange(self, said: JSONFields) -> None:
-        asked = said.optional_object("request")
-        request = None if asked is None else read_request(asked)
-        unknown = ExchangeEnd(None, HowEnded.NO_RESPONSE)
-        exchange = read_exchange(said, request, None, (), unknown)
-        self._exchanges[exchange.number] = _Growing(exchange)
-
-    def _take_answer(self, said: JSONFields) -> None:
-        reported: tuple[ReportedPart, ...] = read_reported(
-            said.text("reported").encode(), f"{said.where}, field 'reported'"
-        )
-        answer = read_answer(said, reported)
-        self._answers[answer.number] = answer

@@ -29,13 +29,12 @@ if TYPE_CHECKING:
     from partstream.devtools.bundles.exchange import Content, RecordedAnswer, RecordedError, RecordedExchange
     from partstream.errors import LanguageModelError
     from partstream.lm.outputs import StreamOutput
-    from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
 
 
 _SUCCESS: Final = range(200, 300)
 _THE_SERVER: Final = "the server"
-"""What stands in place of an address, which a recording does not hold."""
+"""What replaces an address, which a recording does not hold."""
 
 
 def recorded_outputs(
@@ -57,17 +56,10 @@ def timed_outputs(
     options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
     chunk_size: int | None = None,
 ) -> Iterator[tuple[int | None, list[StreamOutput]]]:
-    """The outputs of an exchange, read by read.
+    """The outputs of an exchange, read by read, each with its time or that of the end, in nanoseconds or None.
 
-    Args:
-        exchange: The exchange.
-        path: Where it came from, for an error.
-        protocol: The protocol's name as a person says it; None for the one that the recording shows.
-        options: How the adapter renders what it reads.
-        chunk_size: How many bytes to feed at a time; None for the reads as they came.
-
-    Yields:
-        The time of a read or of the end, in nanoseconds or None, and what came of it.
+    A protocol that a person names counts before the one that the recording shows; `path` is where the recording came
+    from, for an error; `chunk_size` is how many bytes to feed at a time, None for the reads as they came.
 
     Raises:
         RecordingError: Nothing in it can be read as an event of the protocol, or the protocol is unknown.
@@ -80,13 +72,14 @@ def timed_outputs(
     elif content.form is ContentForm.REFUSAL:
         yield exchange.end.at, [_failed(refusal_of(exchange, content))]
     else:
-        yield exchange.end.at, [_failed(recorded_failure(exchange) or _before_the_first_event(exchange))]
+        what = "no response came" if exchange.head is None else "it was closed before the first event"
+        yield exchange.end.at, [_failed(recorded_failure(exchange) or UpstreamConnectionError(_THE_SERVER, what))]
 
 
 def reported_outputs(answer: RecordedAnswer) -> Iterator[tuple[int | None, list[StreamOutput]]]:
     """The parts that a host got of an answer, each with its time, and a Finish that says how it ended.
 
-    For answers of which no bytes are known. One that was cancelled, or whose end nobody has told, has no end.
+    For answers of which no bytes are known. One that was cancelled, or whose end is not known, has no end.
     """
     for reported in answer.reported:
         yield reported.at, [reported.part]
@@ -109,7 +102,7 @@ def recorded_failure(exchange: RecordedExchange) -> UpstreamError | None:
 def recorded_error(error: RecordedError) -> UpstreamError:
     """A recorded error as one of the same kind with the same sentence, as far as its kind is known."""
     fields = dict(error.fields)
-    made = _ERRORS.get(error.type, _unknown)(fields, error.message)
+    made = _ERRORS[error.type](fields, error.message) if error.type in _ERRORS else UpstreamError(error.message)
     made.args, made.message, made.statement = (error.message,), error.message, error.message
     return made
 
@@ -135,12 +128,7 @@ def _reads(exchange: RecordedExchange, content: Content, chunk_size: int | None)
 
 
 def end_of(exchange: RecordedExchange, reader: StreamReader) -> list[StreamOutput]:
-    """What the end of the bytes made of an answer.
-
-    Args:
-        exchange: The exchange.
-        reader: What has read its bytes.
-    """
+    """What the end of the bytes made of an answer whose bytes a reader has read."""
     failure = recorded_failure(exchange) if exchange.end.how is HowEnded.CUT else None
     if failure is None or reader.finished:
         return reader.end()
@@ -164,12 +152,7 @@ def _document(
 
 
 def refusal_of(exchange: RecordedExchange, content: Content) -> UpstreamError:
-    """The error of HTTP that came in place of an answer.
-
-    Args:
-        exchange: The exchange.
-        content: What its body is.
-    """
+    """The error of HTTP that came in place of an answer, with the content of its body."""
     error = _http_error(exchange, content)
     if error.provider_message is not None or exchange.head is None or exchange.head.status not in _SUCCESS:
         return error
@@ -179,7 +162,9 @@ def refusal_of(exchange: RecordedExchange, content: Content) -> UpstreamError:
 
 def _http_error(exchange: RecordedExchange, content: Content) -> UpstreamHTTPError:
     status = 200 if exchange.head is None else exchange.head.status
-    return http_error(status, _headers(exchange), content.data, _began(exchange), _errors_of(content.protocol))
+    row = content.protocol
+    errors = COMMON_ERRORS if row is None or row.write_request is None else row.write_request().errors
+    return http_error(status, _headers(exchange), content.data, _began(exchange), errors)
 
 
 def _headers(exchange: RecordedExchange) -> Mapping[str, str]:
@@ -194,18 +179,8 @@ def _began(exchange: RecordedExchange) -> datetime:
         return datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _errors_of(row: Protocol | None) -> Errors:
-    return COMMON_ERRORS if row is None or row.write_request is None else row.write_request().errors
-
-
 def _failed(error: UpstreamError) -> StreamOutput:
     return Finish(Outcome.FAILED, error=error)
-
-
-def _before_the_first_event(exchange: RecordedExchange) -> UpstreamError:
-    if exchange.head is None:
-        return UpstreamConnectionError(_THE_SERVER, "no response came")
-    return UpstreamConnectionError(_THE_SERVER, "it was closed before the first event")
 
 
 def _timeout(fields: Mapping[str, str], _message: str) -> UpstreamError:
@@ -217,16 +192,8 @@ def _timeout(fields: Mapping[str, str], _message: str) -> UpstreamError:
     return UpstreamTimeoutError(phases.get(fields.get("phase", ""), TimeoutPhase.IDLE), seconds)
 
 
-def _connection(_fields: Mapping[str, str], message: str) -> UpstreamError:
-    return UpstreamConnectionError(_THE_SERVER, message, established=True)
-
-
-def _unknown(_fields: Mapping[str, str], message: str) -> UpstreamError:
-    return UpstreamError(message)
-
-
 _ERRORS: Final[dict[str, Callable[[Mapping[str, str], str], UpstreamError]]] = {
     "UpstreamTimeoutError": _timeout,
-    "UpstreamConnectionError": _connection,
+    "UpstreamConnectionError": lambda _, message: UpstreamConnectionError(_THE_SERVER, message, established=True),
 }
 """The errors that end an exchange below its protocol, by the name of the class."""

@@ -14,7 +14,6 @@ import time
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
@@ -31,6 +30,7 @@ from partstream.devtools.bundles.exchange import (
     RedactionLevel,
     ReportedPart,
     ResponseHead,
+    cut_like,
 )
 from partstream.devtools.capturing.capture import PART
 from partstream.lm.outputs import StreamOptions
@@ -179,8 +179,7 @@ def masked_chunks(chunks: Sequence[Chunk], redactor: Redactor) -> list[Chunk]:
     masked = redactor.mask_bytes(body)
     if masked == body:
         return [*chunks]
-    ends = accumulate(len(chunk.data) for chunk in chunks)
-    return [Chunk(chunk.at, masked[end - len(chunk.data) : end]) for chunk, end in zip(chunks, ends, strict=True)]
+    return [*cut_like(chunks, masked)]
 
 
 def _without_secrets(headers: Iterable[tuple[str, str]], redactor: Redactor) -> tuple[tuple[str, str], ...]:
