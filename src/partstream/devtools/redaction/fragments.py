@@ -7,7 +7,7 @@ of its protocol first, because a server may send events of another wire.
 
 A field that no table names, such as that of a protocol from an installed package, holds one text in each event. The
 redaction also searches the texts of such a field joined, and hides what it finds
-(:attr:`partstream.devtools.redaction.texts.Texts.joined`).
+(:attr:`partstream.devtools.redaction.texts.BundleTexts.joined`).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class Meaning(StrEnum):
-    """What a text in an event is, which decides what may stand in its place."""
+    """What a text in an event is, which decides what may replace it."""
 
     TEXT = "text"
     """What people, models and tools wrote."""
     ARGUMENTS = "tool arguments"
     """The JSON of a call's arguments, or a piece of it."""
     ERROR = "error sentence"
-    """What a server says of a failure."""
+    """The words of a server for a failure."""
     LINK = "link"
     """An address, which other fields and texts may repeat."""
     OPAQUE = "opaque state"
-    """State of a model, which nobody but its server reads."""
+    """State of a model, which only its server reads."""
     MEDIA = "media"
     """A file in base64, or a piece of one."""
     TOOL = "tool name"
@@ -58,10 +58,10 @@ class Fragment:
 
     Attributes:
         event: The kind of the event; the empty string where a protocol has one kind alone.
-        field: The path of the field in the event: names, joined by dots; `[]` behind a name stands for each element of
-            a list. Empty where the event is the text itself.
+        field: The path of the field in the event: names, joined by dots; `[]` after a name means each element
+            of a list. Empty where the event is the text itself.
         of: The paths of the fields that tell one text from another. An element of a list is the same that `field` goes
-            through; where the field is missing, its place in the list stands for it.
+            through; where the field is missing, its place in the list replaces it.
         meaning: What the text is.
         is_whole: Whether the field holds a whole text, such as a closing event that repeats what came in pieces.
         text: What the text is called where several fields hold pieces of it, such as a block that begins with some of
@@ -79,15 +79,7 @@ class Fragment:
 def _pieces(
     events: Iterable[str], fields: str, of: str = "", meaning: Meaning = Meaning.TEXT, text: str = ""
 ) -> tuple[Fragment, ...]:
-    """Rows for fields that hold pieces.
-
-    Args:
-        events: The kinds of events.
-        fields: The paths of the fields, with blanks between them; empty where the event is the text itself.
-        of: The paths of the fields that tell one text from another, in the same way.
-        meaning: What the texts are.
-        text: What the text is called, if all these fields hold pieces of one.
-    """
+    """Rows for fields that hold pieces; paths have blanks between them, and are empty where the event is the text."""
     of_fields = tuple(of.split())
     return tuple(
         Fragment(event, field, of_fields, meaning, text=text) for event in events for field in fields.split() or [""]
@@ -95,13 +87,7 @@ def _pieces(
 
 
 def _wholes(events: Iterable[str], fields: str, meaning: Meaning = Meaning.TEXT) -> tuple[Fragment, ...]:
-    """Rows for fields that hold whole texts.
-
-    Args:
-        events: The kinds of events.
-        fields: The paths of the fields, with blanks between them.
-        meaning: What the texts are.
-    """
+    """Rows for fields that hold whole texts."""
     return tuple(
         Fragment(event, field, (), meaning, is_whole=True) for event in events for field in fields.split() or [""]
     )
@@ -213,7 +199,7 @@ _CHAT_COMPLETIONS: Final[tuple[Fragment, ...]] = (
     *_pieces(
         _CHAT_COMPLETIONS_CHUNK, "choices[].delta.function_call.arguments", _CHAT_COMPLETIONS_CHOICE, Meaning.ARGUMENTS
     ),
-    # The whole answer, in a document or behind the pieces.
+    # The whole answer, in a document or after the pieces.
     *_wholes(
         _CHAT_COMPLETIONS_CHUNK,
         "choices[].message.content choices[].message.reasoning_content choices[].message.reasoning "
@@ -320,7 +306,6 @@ _AG_UI: Final[tuple[Fragment, ...]] = (
     *_wholes(("MESSAGES_SNAPSHOT",), "messages[].content messages[].content[].text"),
     *_wholes(("MESSAGES_SNAPSHOT",), "messages[].toolCalls[].function.arguments", Meaning.ARGUMENTS),
 )
-
 
 FRAGMENTS: Final[Mapping[str, tuple[Fragment, ...]]] = {
     "openresponses": _OPENRESPONSES,

@@ -1,6 +1,8 @@
 """The strings and numbers of JSON texts with their places: the bytes that a redaction writes in place.
 
-Reads what breaks off, and what is no JSON: every text of an answer has to be found, also that of a broken one.
+Reads what breaks off, and what is no JSON: every text of an answer has to be found, also that of a broken one, whatever
+the framing of the body. What is no event is text, and every byte of a body belongs to one of the places found here. A
+string is written escape for escape, byte for byte.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from partstream.devtools.redaction.fragments import Meaning
 
 
-# ---- json fields ----
+# ---- Fields ----
 
 _TOKEN: Final = re.compile(
     rb"""
@@ -26,15 +28,15 @@ _TOKEN: Final = re.compile(
 
 
 class FieldPath:
-    """Where a value stands in an event, whatever the places in its lists: one object for each path.
+    """The place of a value in an event, whatever the indices in its lists: one object for each path.
 
     Attributes:
         path: Names, joined by dots, with `[]` for the elements of a list; empty for the event itself.
         name: The last name, also of the elements of a list.
         parent: The place of the object or the list that holds it; None for the event itself.
         names: The places of the fields of an object, by the raw bytes of their names.
-        meaning: What a string there most likely is, once somebody has found it out.
-        has_plain_name: Whether its name is a word of a protocol, once somebody has found it out.
+        meaning: What a string there most likely is, once it was found out.
+        has_plain_name: Whether its name is a word of a protocol, once it was found out.
     """
 
     __slots__ = ("_element", "has_plain_name", "meaning", "name", "names", "parent", "path")
@@ -49,7 +51,7 @@ class FieldPath:
         self._element: FieldPath | None = None
 
     def field(self, raw: bytes) -> FieldPath:
-        """The place of a field, given its name as it stands in the JSON text."""
+        """The place of a field, given its name with the escapes of the JSON text."""
         place = self.names.get(raw)
         if place is None:
             name = raw.decode(errors="replace")
@@ -68,10 +70,10 @@ class Field(NamedTuple):
     """A value in an event.
 
     Attributes:
-        place: Where it stands.
+        place: Its place.
         indices: Its places in the lists that hold it, the outermost first.
-        start: The first byte; of a string, that behind its quotation mark.
-        end: The byte behind its last one; of a string, its closing quotation mark.
+        start: The first byte; of a string, that after its quotation mark.
+        end: The byte after its last one; of a string, its closing quotation mark.
         is_string: Whether it is a string.
         is_name: Whether it is the name of a field.
     """
@@ -98,14 +100,7 @@ class _Open:
 
 
 def read_fields(data: bytes | bytearray, start: int, end: int, root: FieldPath) -> list[list[Field]]:
-    """The values of each event in a text of JSON values, one after the other; of lists at the top, of each element.
-
-    Args:
-        data: The bytes.
-        start: Where the text begins in them.
-        end: Where it ends.
-        root: The place of an event; places are made below it.
-    """
+    """The values of each event in a text of JSON values, one after the other; of lists at the top, of each element."""
     reader = _Reader(root)
     take_sign, take_value = reader.sign, reader.value
     for token in _TOKEN.finditer(data, start, end):
@@ -133,11 +128,9 @@ class _Reader:
         self._top: _Open | None = None
 
     def sign(self, sign: int) -> None:
-        """Takes a bracket, a comma or a colon."""
         _SIGNS[sign](self)
 
     def value(self, data: bytes | bytearray, start: int, end: int, *, is_string: bool) -> None:
-        """Takes a string, a number or whatever stands without quotation marks."""
         top = self._top
         if top is None:
             self._events.append([Field(self._root, (), start, end, is_string)])
@@ -155,18 +148,17 @@ class _Reader:
         return self._events
 
     def open_object(self) -> None:
-        """Takes `{`."""
         top = self._top
         place, indices = (self._root, ()) if top is None else (top.here, top.indices)
         self._push(_Open(place, indices, is_list=False))
 
     def open_list(self) -> None:
-        """Takes `[`; at the top, it begins a list of events."""
+        """At the top, it begins a list of events."""
         if (top := self._top) is not None:
             self._push(_Open(top.here.element, (*top.indices, 0), is_list=True))
 
     def close(self) -> None:
-        """Takes `}` or `]`, also the wrong one of both."""
+        """Also the wrong one of `}` and `]`."""
         if self._stack:
             self._stack.pop()
             self._top = self._stack[-1] if self._stack else None
@@ -175,7 +167,6 @@ class _Reader:
                 self._fields = []
 
     def next(self) -> None:
-        """Takes a comma."""
         top = self._top
         if top is None:
             return
@@ -186,7 +177,6 @@ class _Reader:
             top.waits_for_name, top.here = True, top.place
 
     def named(self) -> None:
-        """Takes a colon."""
         if self._top is not None:
             self._top.waits_for_name = False
 
@@ -205,8 +195,7 @@ _SIGNS: Final = {
 }
 
 
-# ---- raw strings ----
-# Strings as they stand in JSON: their text, and another text in its place, escape for escape, byte for byte.
+# ---- Strings with escapes ----
 
 _ESCAPE: Final = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|\\", re.DOTALL
@@ -218,7 +207,7 @@ _SHORT: Final = {b"n": "\n", b"r": "\r", b"t": "\t", b"b": "\b", b"f": "\f"}
 
 
 def read_raw(raw: bytes) -> str:
-    """The text of a string as it stands between its quotation marks; bytes that are no UTF-8 stay apart as surrogates.
+    """The text of a string between its quotation marks; bytes that are no UTF-8 stay apart as surrogates.
 
     A surrogate pair in escapes is one character; an escape that JSON does not know is what follows its backslash.
     """
@@ -254,7 +243,7 @@ def write_raw(raw: bytes, text: str) -> bytes:
 
 
 def _literal(raw: bytes, text: str) -> bytes:
-    """Text without escapes; a byte that is no UTF-8 stays, whatever stands for it."""
+    """Text without escapes; a byte that is no UTF-8 stays, whatever replaces it."""
     try:
         return text.encode(errors="surrogateescape")
     except UnicodeEncodeError:
@@ -265,17 +254,13 @@ def _literal(raw: bytes, text: str) -> bytes:
 
 def _meaning(escape: bytes) -> str:
     if len(escape) == _PAIR_LENGTH:
-        return _unit_pair(escape)
+        units = bytes.fromhex((escape[2:6] + escape[8:12]).decode())
+        return units.decode("utf-16-be")
     if len(escape) == _UNIT_LENGTH:
         return chr(int(escape[2:], 16))
     if len(escape) == 1:
         return "\\"
     return _SHORT.get(escape[1:]) or escape[1:].decode("latin-1")
-
-
-def _unit_pair(escape: bytes) -> str:
-    units = bytes.fromhex((escape[2:6] + escape[8:12]).decode())
-    return units.decode("utf-16-be")
 
 
 def _escaped(escape: bytes, text: str) -> bytes:
@@ -289,11 +274,7 @@ def _escaped(escape: bytes, text: str) -> bytes:
     return escape
 
 
-# ---- bodies ----
-# Where the JSON of a body stands in its bytes, whatever its framing: server-sent events, lines, lists, documents.
-#
-# Reads damaged bodies too: what is no event is text, and every byte of a body belongs to one of the places found
-# here.
+# ---- Bodies ----
 
 _LINES: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _JSON_LINES: Final = re.compile(rb"[^\n]*(?:\n|\Z)")
@@ -306,12 +287,9 @@ _ENDS: Final = (b"[DONE]",)
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """The JSON of one event, or of several that follow each other.
+    """The JSON of one event, or of several that follow each other, with the kind if the framing names it.
 
-    Attributes:
-        kind: The kind of the event where the framing names it; else empty.
-        data: The bytes, to be changed in place.
-        segments: Where they stand in the body, each as its first byte and the one behind its last.
+    Its bytes are changed in place; the segments say where they are in the body, each up to the byte after its last.
     """
 
     kind: str
@@ -326,13 +304,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line without JSON.
-
-    Attributes:
-        field: The name of its field, such as `event`; empty for a comment and for what is no field.
-        start: The first byte of its value.
-        end: The byte behind its last.
-    """
+    """A line without JSON: the name of its field (empty for a comment and for what is no field) and its value."""
 
     field: str
     start: int
@@ -341,20 +313,14 @@ class Line:
 
 @dataclass(slots=True)
 class Body:
-    """The places of one body.
-
-    Attributes:
-        data: The bytes.
-        payloads: The JSON in it.
-        lines: What is no JSON.
-    """
+    """The places of one body: the JSON in its bytes, and the lines without JSON."""
 
     data: bytearray
     payloads: list[Payload] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
 
     def add(self, kind: str, segments: list[tuple[int, int]]) -> None:
-        """Adds the payload of an event, which stands in one or several lines."""
+        """Adds the payload of an event, which takes one or several lines."""
         data = bytearray(b"\n".join(bytes(self.data[start:end]) for start, end in segments))
         if bytes(data.strip(_BLANKS)) not in (b"", *_ENDS):
             self.payloads.append(Payload(kind, data, tuple(segments)))

@@ -1,4 +1,14 @@
-"""Takes out of a recording what is nobody's business, and keeps what a fault depends on."""
+"""Takes out of a recording what must not be given away, and keeps what a fault depends on.
+
+Keys and ids of people are replaced at every level; at the level of structure, so is all that people and models said.
+What a fault in reading a stream depends on stays: the order and the types of events, the equality of ids, the borders
+of chunks and pieces, every length, the validity of JSON, the classes of characters, and the times between reads. The
+parts of an answer as its host got them follow the same rules as the bytes that they came from. A body that is packed
+becomes zeros, because its texts cannot be found.
+
+First all texts of a bundle are collected, because a key in a header is a key in every text; then they are replaced. The
+report says what was done, with samples. :func:`what_is_in_it` lists every text, for a person who wants to look first.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +22,6 @@ from urllib.parse import unquote
 from partstream.codec.redaction import names_a_secret, secrets_in_header
 from partstream.devtools.bundles.exchange import (
     Bundle,
-    Chunk,
     RecordedAnswer,
     RecordedError,
     RecordedExchange,
@@ -21,6 +30,7 @@ from partstream.devtools.bundles.exchange import (
     RedactionLevel,
     ReportedPart,
     ResponseHead,
+    cut_like,
 )
 from partstream.devtools.redaction.fragments import Meaning
 from partstream.devtools.redaction.json_places import FieldPath
@@ -47,8 +57,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
 
 
-# ---- heads ----
-# Paths, queries and header fields: what of them stays, and what each of the others is.
+# ---- Paths, queries and header fields ----
 
 _COUNTS: Final = re.compile(r"ratelimit|rate-limit|tokens?-(?:limit|remaining|reset|used)|max-tokens", re.IGNORECASE)
 """Fields whose values are numbers, though their names hold `token`."""
@@ -62,7 +71,7 @@ _NAME: Final = re.compile(r"(?:[A-Za-z]{1,20}[0-9]{0,3}|[0-9]{1,3})(?:[-_](?:[A-
 _LONGEST_NAME: Final = 80
 """The name of a header field, or of a field of a query, as people make them: words with signs between them."""
 _VERB: Final = re.compile(r"(?:stream|server|batch|count|generate|embed|raw|predict)[A-Za-z]{0,30}")
-"""What an API of Google does with a model: it stands behind its name."""
+"""What an API of Google does with a model: it follows its name."""
 _WORDS: Final = re.compile(r"[^\s;,/()=]+")
 _QUERY_KEPT: Final = frozenset({"alt", "api-version", "beta", "stream", "key-type", "$alt", "prettyprint", "timeout"})
 _QUERY_NAME: Final = re.compile(rf"\$?{_NAME.pattern}(?:[.\[\]]{{1,2}}(?:{_NAME.pattern})?)*")
@@ -89,13 +98,7 @@ def known_in_query(query: str) -> Iterator[str]:
 
 
 def replaced_headers(headers: Headers, replacement: Replacement, *, whole: bool) -> Headers:
-    """Header fields with what stands for their values.
-
-    Args:
-        headers: The fields.
-        replacement: Replaces the values.
-        whole: Whether values that nobody knows are replaced too, not only keys and ids of people.
-    """
+    """Header fields with stand-ins; `whole` replaces unknown values too, not only keys and ids of people."""
     return tuple(
         (_header_name(name, replacement, whole=whole), _header(name, value, replacement, whole=whole))
         for name, value in headers
@@ -122,7 +125,7 @@ def _header(name: str, value: str, replacement: Replacement, *, whole: bool) -> 
     found = replacement.search.find(value)
     if not whole or (_COUNTS.search(name) and _NUMBER.fullmatch(value) and not names_a_person(value)):
         return _without(value, found, replacement)
-    if _stays(lower):
+    if lower in HEADERS_KEPT or lower.endswith(HEADER_ENDINGS_KEPT):
         kept = without_personal(_without(value, found, replacement), stand_in)
         return _WORDS.sub(_word, kept)
     if lower in ("date", "expires", "last-modified") or "reset" in lower:
@@ -136,10 +139,6 @@ def _word(match: re.Match[str]) -> str:
     return word if is_plain_word(word) or set(word) <= {HIDDEN} else stand_in(word)
 
 
-def _stays(name: str) -> bool:
-    return name in HEADERS_KEPT or name.endswith(HEADER_ENDINGS_KEPT)
-
-
 def _without(value: str, found: list[Found], replacement: Replacement) -> str:
     """A value that stays, without the keys in it."""
     for one in found:
@@ -149,7 +148,7 @@ def _without(value: str, found: list[Found], replacement: Replacement) -> str:
 
 
 def replaced_path(path: str, replacement: Replacement, *, whole: bool) -> str:
-    """A path with what stands for its segments; words of APIs and names of models stay."""
+    """A path with stand-ins for its segments; words of APIs and names of models stay."""
     segments = path.split("/")
     return "/".join(_segment(one, replacement, whole=whole) for one in segments)
 
@@ -175,7 +174,7 @@ def _is_model(word: str) -> bool:
 
 
 def replaced_query(query: str, replacement: Replacement, *, whole: bool) -> str:
-    """A query with what stands for its values."""
+    """A query with stand-ins for its values."""
     return "&".join(_pair(one, replacement, whole=whole) for one in query.split("&"))
 
 
@@ -216,19 +215,12 @@ def _plain(escapes: re.Match[str]) -> str:
     return "x" * len(escapes[0])
 
 
-# ---- report ----
-# What a redaction did, for the person who is about to give a recording away.
+# ---- The report ----
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A text after the redaction.
-
-    Attributes:
-        rule: What was replaced in it.
-        place: Where it stands, such as `response 1: choices[].delta.content`.
-        text: The text as it is now.
-    """
+    """A text after the redaction, its place, such as `response 1: choices[].delta.content`, and what was replaced."""
 
     rule: str
     place: str
@@ -252,8 +244,7 @@ class RedactionReport:
     kept: Mapping[str, int] = field(default_factory=dict)
 
 
-# ---- reported parts ----
-# The parts of an answer as its host got them, redacted by the same rules as the bytes that they came from.
+# ---- Parts ----
 
 _FREE: Final = "input"
 _JSON: Final = ("json", "usage")
@@ -262,13 +253,7 @@ _TEXTS: Final = ("text/", "+xml", "/xml")
 
 
 class PartTexts:
-    """The texts of the parts of one answer.
-
-    Args:
-        parts: The parts, in order.
-        texts: Takes their texts.
-        name: What the answer is called, for people.
-    """
+    """The texts of the parts of one answer, which has a name for people."""
 
     def __init__(self, parts: Iterable[ResponsePart], texts: BundleTexts, name: str) -> None:
         self._texts = texts
@@ -278,7 +263,7 @@ class PartTexts:
         self._made: list[Callable[[], ResponsePart]] = [self._collect(part) for part in parts]
 
     def replaced(self, *, whole: bool) -> tuple[ResponsePart, ...]:
-        """The parts with what stands for their texts; `whole` says whether files are replaced too."""
+        """The parts with stand-ins for their texts; `whole` replaces files too."""
         self._is_whole = whole
         return tuple(make() for make in self._made)
 
@@ -328,7 +313,7 @@ class PartTexts:
         return self._bytes(part, is_text=any(one in kind for one in _TEXTS))
 
     def _bytes(self, part: DataPart, *, is_text: bool) -> Callable[[], DataPart]:
-        """Bytes that nobody reads as JSON: text becomes text, everything else a file without its content."""
+        """Bytes that are no JSON: text becomes text, everything else a file without its content."""
         try:
             said = part.data.decode()
         except UnicodeDecodeError:
@@ -365,12 +350,7 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
-# ---- redacting ----
-# Redacts a bundle: keys and ids of people are gone, and, at the level of structure, all that people and models said.
-#
-# What a fault in reading a stream depends on stays: the order and the types of events, the equality of ids, the
-# borders of chunks and pieces, every length, the validity of JSON, the classes of characters, and the times between
-# reads.
+# ---- Bundles ----
 
 _MOST_SAMPLES: Final = 10
 _PLAIN_ENCODINGS: Final = frozenset({"", "identity"})
@@ -387,17 +367,14 @@ def redact(
     secrets: Iterable[str] = (),
     hides_names: bool = False,
 ) -> tuple[Bundle, RedactionReport]:
-    """Redacts a bundle.
+    """Redacts a bundle, which stays as it is; returns the redacted one, and what was done.
 
     Args:
-        bundle: What is redacted; it stays as it is.
+        bundle: What is redacted.
         level: How much is replaced.
         keep: `text` keeps what people, models and tools wrote, apart from keys and ids of people.
         secrets: Keys that are known from elsewhere, such as those of the configuration.
         hides_names: Whether the names of a call's arguments are replaced too.
-
-    Returns:
-        The bundle without what was replaced, and what was done.
     """
     if level is RedactionLevel.NONE:
         return replace(bundle, redaction=Redaction(level)), RedactionReport(level)
@@ -410,12 +387,7 @@ def redact(
 
 
 class CollectedBundle:
-    """The texts of a bundle, and the way back to the bundle.
-
-    Attributes:
-        texts: All of them.
-        known: Keys and ids of people that stand in places for them.
-    """
+    """All texts of a bundle, the keys and ids of people in fields for them, and the way back to the bundle."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -426,7 +398,7 @@ class CollectedBundle:
         self.known = {*self.texts.known, *heads}
 
     def replaced(self, replacement: Replacement) -> Bundle:
-        """The bundle with what stands for its texts."""
+        """The bundle with stand-ins for its texts."""
         replacement.learn(self.texts.links, self.texts.tools, self.texts.ids)
         self.texts.replace(replacement)
         whole = replacement.is_whole
@@ -469,7 +441,6 @@ class _ExchangeTexts:
             yield from known_in_headers(head.headers)
 
     def replaced(self, replacement: Replacement, *, whole: bool) -> RecordedExchange:
-        """The exchange with what stands for its texts."""
         exchange = self._exchange
         return replace(
             exchange,
@@ -477,7 +448,7 @@ class _ExchangeTexts:
             started_at=None if whole else exchange.started_at and replacement.word(exchange.started_at),
             request=None if exchange.request is None else self._replaced_request(exchange.request, replacement, whole),
             head=None if exchange.head is None else _replaced_head(exchange.head, replacement, whole=whole),
-            chunks=_cut_like(exchange.chunks, self._written(self._response, exchange.body)),
+            chunks=cut_like(exchange.chunks, self._written(self._response, exchange.body)),
             end=replace(exchange.end, error=self._error.replaced(replacement)),
         )
 
@@ -493,7 +464,7 @@ class _ExchangeTexts:
 
     @staticmethod
     def _written(body: Body | None, data: bytes) -> bytes:
-        """The body; of one that was packed, which nobody can redact, zeros."""
+        """The body; of one that was packed, zeros."""
         return bytes(len(data)) if body is None else body.written()
 
 
@@ -506,7 +477,6 @@ class _AnswerTexts:
         self._error = _ErrorTexts(answer.error, texts, f"answer {answer.number}")
 
     def replaced(self, replacement: Replacement, *, whole: bool) -> RecordedAnswer:
-        """The answer with what stands for its texts."""
         answer = self._answer
         parts = self._parts.replaced(whole=whole)
         return replace(
@@ -532,7 +502,6 @@ class _ErrorTexts:
             collect_value(texts, self._fields, f"{name}: error")
 
     def replaced(self, replacement: Replacement) -> RecordedError | None:
-        """The error with what stands for its texts."""
         if self._error is None:
             return None
         fields: dict[str, Any] = json.loads(self._fields)
@@ -543,14 +512,6 @@ class _ErrorTexts:
 def _replaced_head(head: ResponseHead, replacement: Replacement, *, whole: bool) -> ResponseHead:
     reason = replacement.replaced(Meaning.ERROR, head.reason, replacement.search.find(head.reason))
     return replace(head, reason=reason, headers=replaced_headers(head.headers, replacement, whole=whole))
-
-
-def _cut_like(chunks: tuple[Chunk, ...], data: bytes) -> tuple[Chunk, ...]:
-    cut, at = [], 0
-    for chunk in chunks:
-        cut.append(Chunk(chunk.at, data[at : at + len(chunk.data)]))
-        at += len(chunk.data)
-    return tuple(cut)
 
 
 def _is_packed(headers: tuple[tuple[str, str], ...], body: bytes) -> bool:
@@ -568,8 +529,7 @@ def _samples(texts: BundleTexts) -> tuple[Sample, ...]:
     return tuple(Sample(rule, place, text) for rule, (place, text) in rounds)[:_MOST_SAMPLES]
 
 
-# ---- contents ----
-# All that a recording says, for a person who wants to know what is in it.
+# ---- The contents of a bundle ----
 
 _CONTENTS_SHORTEST: Final = 9
 """Characters: every distinct text longer than eight is shown (docs/wires/practice.md#preview-before-saving)."""
@@ -587,16 +547,12 @@ def what_is_in_it(bundle: Bundle) -> tuple[tuple[str, int], ...]:
 def _texts(bundle: Bundle) -> Iterator[str]:
     yield from (bundle.source, bundle.made_by, *bundle.versions.values(), *bundle.notes)
     for exchange in bundle.exchanges:
-        yield from _of_heads(exchange)
+        request, head = exchange.request, exchange.head
+        if request is not None:
+            yield from (request.path, request.query, *(value for _, value in request.headers))
+        if head is not None:
+            yield from (head.reason, *(value for _, value in head.headers))
     for answer in bundle.answers:
         yield from filter(None, (answer.host, answer.model, answer.outcome))
     for text in CollectedBundle(bundle).texts.texts:
         yield "".join(piece.text for piece in text.pieces)
-
-
-def _of_heads(exchange: RecordedExchange) -> Iterator[str]:
-    request, head = exchange.request, exchange.head
-    if request is not None:
-        yield from (request.path, request.query, *(value for _, value in request.headers))
-    if head is not None:
-        yield from (head.reason, *(value for _, value in head.headers))

@@ -1,7 +1,15 @@
-"""Replaces one text by what stands for it, by what the text is and by the level of the redaction.
+"""Replaces one text by its stand-in, by what the text is and by the level of the redaction.
 
-Whatever stands for a text has as many characters, each as long in UTF-8, so that the pieces of a text can be replaced
-by the pieces of its stand-in.
+A stand-in has as many characters as the text, each as long in UTF-8, so that the pieces of a text can be replaced by
+the pieces of its stand-in, and the borders of chunks and the rhythm stay. White space, punctuation, combining marks,
+joiners and bidirectional controls stay too, because bugs depend on them
+(docs/wires/practice.md#stand-ins-that-keep-the-shape). Opaque state and files in base64 stay base64. Ids, names of
+tools and links get other names of the same length, the same one everywhere in a recording. Moments become relative: the
+first of a recording becomes 0, or the first second of 1970.
+
+Error messages of servers keep the words of known sentences (docs/wires/practice.md#known-sentences-of-servers), which
+come from :mod:`partstream.protocols.errors` and the tables of the protocols. A word of them stays only among others of
+them: a word alone is more likely a person's.
 """
 
 from __future__ import annotations
@@ -37,21 +45,17 @@ if TYPE_CHECKING:
     from partstream.devtools.redaction.rules import Found, Search
 
 
-# ---- stand ins ----
-# Replaces text character by character: the class and the length in UTF-8 stay, the letter goes.
-#
-# The number of bytes, the borders of chunks and the rhythm stay. White space, punctuation, combining marks, joiners and
-# bidirectional controls stay too, because bugs depend on them (docs/wires/practice.md#stand-ins-that-keep-the-shape).
+# ---- Stand-ins ----
 
 HIDDEN: Final = "R"
-"""What stands for each character of a key: a stand-in that kept classes would still show its form."""
+"""The stand-in for each character of a key: a stand-in that kept classes would still show its form."""
 
 EMOJI: Final = "\U0001f600"
 
 _LETTERS: Final = ("", "x", "é", "字", EMOJI)
 """By the number of bytes in UTF-8."""
 _CAPITALS: Final = ("", "X", "É", "字", EMOJI)
-_STAND_INS_DIGITS: Final = ("", "0", "\u0660", "\u0966", "\U0001d7ce")
+_DECIMALS: Final = ("", "0", "\u0660", "\u0966", "\U0001d7ce")
 _OTHER_NUMBERS: Final = ("", "0", "²", "①", "\U0001f100")
 _SIGNS: Final = ("", "x", "©", "☆", EMOJI)
 _PRIVATE: Final = ("", "x", "é", "\ue000", "\U000f0000")
@@ -62,7 +66,7 @@ _BY_CATEGORY: Final = {
     "Ll": _LETTERS,
     "Lm": _LETTERS,
     "Lo": _LETTERS,
-    "Nd": _STAND_INS_DIGITS,
+    "Nd": _DECIMALS,
     "Nl": _OTHER_NUMBERS,
     "No": _OTHER_NUMBERS,
     "So": _SIGNS,
@@ -74,7 +78,6 @@ _BY_CATEGORY: Final = {
 _INVISIBLE: Final = {0xE0000: 0x80, 0xE0100: 0xF0}
 """Tags, and variation selectors of the second block: whole texts are hidden in them. By the first: how many."""
 
-
 _BYTE_CLASSES: Final = (
     (0x80, 0x8F), (0x90, 0x9F), (0xA0, 0xBF), (0xC0, 0xC1), (0xC2, 0xDF), (0xE0, 0xE0), (0xE1, 0xEC), (0xED, 0xED),
     (0xEE, 0xEF), (0xF0, 0xF0), (0xF1, 0xF3), (0xF4, 0xF4), (0xF5, 0xFF),
@@ -85,7 +88,7 @@ _BYTES: Final = tuple(first for first, last in _BYTE_CLASSES for _ in range(firs
 
 
 def _stand_in_of(code: int) -> int:
-    """The code point that stands for another."""
+    """The code point that replaces another."""
     for first, count in _INVISIBLE.items():
         if first <= code < first + count:
             return first + (0x78 if first == 0xE0000 else 0)
@@ -117,16 +120,16 @@ _KEPT: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_STAND_INS_MAY_KEEP: Final = re.compile(r"RR|R.{1,2}R|\\|[\ud800-\udbff]", re.DOTALL)
+_MAY_STAY: Final = re.compile(r"RR|R.{1,2}R|\\|[\ud800-\udbff]", re.DOTALL)
 
 
 def stand_in(text: str) -> str:
     """The text with a stand-in for each character that says something; of the same length, also in UTF-8.
 
-    A lone surrogate stays: it is no character; a byte that is no UTF-8, which stands there as one, becomes another of
+    A lone surrogate stays: it is no character; a byte that is no UTF-8, which is one there, becomes another of
     its class. Stand-ins of keys stay too, so that nothing changes in a text that was redacted before.
     """
-    if _STAND_INS_MAY_KEEP.search(text) is None:
+    if _MAY_STAY.search(text) is None:
         return text.translate(_TABLE)
     pieces, end = [], 0
     for kept in _KEPT.finditer(text):
@@ -164,8 +167,7 @@ def _hidden(match: re.Match[str]) -> str:
     return "u0052" if match["escape"] else match[0]
 
 
-# ---- opaque ----
-# Replaces what people do not read: opaque state and files in base64, of the same length, and still base64.
+# ---- Opaque state and files ----
 
 _MAGIC: Final = 16
 """The first bytes of a file name its type (docs/wires/practice.md#opaque-state-and-media)."""
@@ -186,7 +188,7 @@ _SHORTER: Final = ((b"\x1f\x8b", 3), (b"ID3", 10))
 """Kinds whose first sixteen bytes may hold a part of the content, such as the name of a file: how many of them stay."""
 _WITH_SIZE: Final = re.compile(rb"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
 _SIZE_END: Final = 24
-"""Width and height of a PNG stand behind its first sixteen bytes."""
+"""Width and height of a PNG follow its first sixteen bytes."""
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _SHORTEST: Final = 8
@@ -211,12 +213,7 @@ def hidden_bytes(data: bytes) -> bytes:
 
 
 def is_media(text: str, *, in_text: bool = False) -> bool:
-    """Whether a text is the base64 of a file whose first bytes say its kind.
-
-    Args:
-        text: The text.
-        in_text: Whether it stands where people and models write.
-    """
+    """Whether a text is the base64 of a file whose first bytes say its kind; `in_text`, a short one is a word."""
     if len(text) < (_SHORTEST_IN_TEXT if in_text else _SHORTEST) or _BASE64.fullmatch(text) is None:
         return False
     head = _head(text)
@@ -237,7 +234,7 @@ def hidden_media(text: str) -> str:
 
 def hidden_state(text: str) -> str:
     """Opaque state: the digit for zero bits in each place; the signs at the end of base64 stay."""
-    return _HIDDEN.sub(_zero, text)
+    return _HIDDEN.sub(lambda sign: "A" if sign[0].isascii() else stand_in(sign[0]), text)
 
 
 def hidden_data_url(text: str) -> str | None:
@@ -250,10 +247,6 @@ def hidden_data_url(text: str) -> str | None:
     return head["kind"] + parameters + head["mark"] + hidden_media(text[head.end() :])
 
 
-def _zero(letter: re.Match[str]) -> str:
-    return "A" if letter[0].isascii() else stand_in(letter[0])
-
-
 def _head(text: str) -> bytes:
     """The first bytes of a base64 text."""
     digits = text[: 4 * _SIZE_END // 3].rstrip("=").translate(_TO_BASE64)
@@ -261,8 +254,7 @@ def _head(text: str) -> bytes:
     return b64decode(digits)
 
 
-# ---- renaming ----
-# Gives ids, names of tools and links other names of the same length: the same one wherever they stand.
+# ---- New names ----
 
 _SHORT_NUMBER: Final = re.compile(r"[0-9]{1,3}")
 _PREFIX: Final = re.compile(rf"(?:{'|'.join(sorted(ID_PREFIXES, key=len, reverse=True))})[_-]?")
@@ -276,9 +268,7 @@ _LINK_END: Final = re.compile(rf"\.(?:{'|'.join(LINKED_ENDINGS)})\Z", re.IGNOREC
 class Renaming:
     """New names for the values of one kind, in the order in which they come.
 
-    Args:
-        form: Makes of a value the template of its new name, and the places in it that a counter may fill; None for a
-            value that stays.
+    `form` makes of a value the template of its new name, and the places in it that a counter may fill; None keeps it.
     """
 
     __slots__ = ("_form", "_names", "_taken")
@@ -300,7 +290,7 @@ class Renaming:
         name = self._names.get(value)
         if name is None:
             head = next((one for one in WRAPPINGS if value.startswith(one) and value[len(one) :] in self._names), None)
-            if head is not None:  # the id of a server, as a reader hands it out
+            if head is not None:  # the id of a server, as a reader returns it
                 return head + self._names[value[len(head) :]]
             formed = self._form(value)
             name = value if formed is None else self._new(*formed)
@@ -360,14 +350,10 @@ def link_form(value: str) -> tuple[str, list[int]] | None:
     return value[:start] + body + value[end:], places[-3:]
 
 
-# ---- sentences ----
-# Error messages of servers, without what they repeat of a request: the words of known sentences stay.
-#
-# The sentences (docs/wires/practice.md#known-sentences-of-servers) come from :mod:`partstream.protocols.errors` and
-# the tables of the protocols. A word of them stays only among others of them: a word alone is more likely a person's.
+# ---- Sentences of servers ----
 
-_SENTENCES_LETTERS: Final = re.compile(r"[A-Za-z]+(?:'[a-z]{1,2})?")
-_WORDS: Final = frozenset(word.lower() for word in _SENTENCES_LETTERS.findall(SENTENCES))
+_LETTERS_OF_WORD: Final = re.compile(r"[A-Za-z]+(?:'[a-z]{1,2})?")
+_WORDS: Final = frozenset(word.lower() for word in _LETTERS_OF_WORD.findall(SENTENCES))
 _TOKEN: Final = re.compile(
     r"(?P<word>[A-Za-z]+(?:'[a-z]{1,2})?)(?![\w-])"
     r"|(?P<address>[0-9]{1,3}(?:\.[0-9]{1,3}){3})(?![A-Za-z0-9])"
@@ -381,9 +367,7 @@ _MOST_BETWEEN: Final = 4
 def hidden_sentence(text: str, name_of: Callable[[str], str | None]) -> str:
     """The text, with stand-ins for all that is no part of a known sentence.
 
-    Args:
-        text: What a server said.
-        name_of: The name that stands for an id or a tool that other fields of the recording name; None for other words.
+    `name_of` returns the name of an id or a tool that other fields of the recording name, and None for other words.
     """
     pieces: list[str] = []
     end = 0
@@ -418,7 +402,7 @@ def _sentences_kept(text: str, name_of: Callable[[str], str | None]) -> list[tup
 
 
 def _is_word(token: re.Match[str]) -> bool:
-    words = _SENTENCES_LETTERS.findall(token[0]) if token.lastgroup == "word" else token[0].split("_")
+    words = _LETTERS_OF_WORD.findall(token[0]) if token.lastgroup == "word" else token[0].split("_")
     return all(word.lower() in _WORDS for word in words)
 
 
@@ -426,8 +410,7 @@ def _is_sentence(run: list[tuple[int, int, str]], tokens: int) -> bool:
     return len(run) > 1 or len(run) == tokens
 
 
-# ---- moments ----
-# Makes moments relative: the first of a recording becomes 0, or the first second of 1970, later ones what follows.
+# ---- Moments ----
 
 _ISO: Final = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?P<between>[T ])(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
@@ -501,7 +484,7 @@ def _written(match: re.Match[str], since: int) -> str:
     return clock + (match["zone"] or "")
 
 
-# ---- replacing ----
+# ---- Texts by their meaning ----
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_$@][A-Za-z0-9_$.@:-]{0,63}|[0-9]{1,6}")
 """The name of a field that stays."""
@@ -511,6 +494,7 @@ _LISTED: Final = re.compile(
 )
 """A name or a version, as programs say their own."""
 _BARE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?|true|false|null|NaN|-?Infinity")
+_LIKE_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 _NUMBER: Final = re.compile(r"-?[0-9]")
 _DIGITS: Final = re.compile(r"[0-9]+")
 _LONG_NUMBER: Final = 5
@@ -530,13 +514,8 @@ _CONTENT: Final = frozenset({Meaning.TEXT, Meaning.ARGUMENTS, Meaning.ERROR, Mea
 class Replacement:
     """Replaces the texts of one bundle: the same id, name or link becomes the same everywhere in it.
 
-    Args:
-        level: How much is replaced.
-        kept: What is kept at the person's wish: `text`.
-        hides_names: Whether the names of a call's arguments are replaced too.
-
-    Attributes:
-        counts: How often each rule has replaced something.
+    `kept` may hold `text`; `hides_names` replaces the names of a call's arguments too; `counts` says how often each
+    rule has replaced something.
     """
 
     __slots__ = (
@@ -589,7 +568,7 @@ class Replacement:
         return self._level is RedactionLevel.STRUCTURE
 
     def word(self, text: str) -> str:
-        """What stands for a word that is neither in a body nor in a head, such as a version."""
+        """The stand-in for a word that is neither in a body nor in a head, such as a version."""
         if not text:
             return text
         if self.is_whole and _LISTED.fullmatch(text) is not None and not names_a_person(text):
@@ -619,13 +598,7 @@ class Replacement:
             self._ids.name_of(one)
 
     def replaced(self, meaning: Meaning, text: str, found: Iterable[Found]) -> str:
-        """What stands for a text.
-
-        Args:
-            meaning: What the text is.
-            text: The text, its pieces joined.
-            found: Where keys stand in it.
-        """
+        """The stand-in for a text, its pieces joined, in which keys were found."""
         way = self._by_meaning.get(meaning)
         new = text if way is None else way(text)
         if new != text:
@@ -645,7 +618,7 @@ class Replacement:
         return new
 
     def number(self, place: FieldPath, raw: str) -> str:
-        """What stands for a value without quotation marks."""
+        """The stand-in for a value without quotation marks."""
         if _BARE.fullmatch(raw) is None:
             return stand_in(raw) if Meaning.TEXT in self._by_meaning else raw
         if self._level is not RedactionLevel.STRUCTURE or _NUMBER.match(raw) is None:
@@ -657,7 +630,7 @@ class Replacement:
         is_text = not self.keeps_text and (holds_numbers_of_text(place) or is_free(place))
         return shaped_number(raw) if is_id or is_text else raw
 
-    # What stands for a text of each meaning
+    # The stand-in for a text of each meaning
 
     def _text(self, text: str) -> str:
         if (url := hidden_data_url(text)) is not None:
@@ -675,7 +648,7 @@ class Replacement:
         return new
 
     def _named_link(self, match: re.Match[str]) -> tuple[int, int, str] | None:
-        """A link of another field that a text repeats, and its name; signs behind it may be the text's own."""
+        """A link of another field that a text repeats, and its name; signs after it may be the text's own."""
         link = match[0]
         while link:
             if (name := self._links.known(link)) is not None:
@@ -693,9 +666,8 @@ class Replacement:
         )
 
     def _error(self, text: str) -> str:
-        return self._json(text, FieldPath(), 0) if text.lstrip()[:1] in ("{", "[") else self._sentence(text)
-
-    def _sentence(self, text: str) -> str:
+        if text.lstrip()[:1] in ("{", "["):
+            return self._json(text, FieldPath(), 0)
         return hidden_sentence(text, lambda word: self._tools.known(word) or self._ids.known(word))
 
     def _link(self, text: str) -> str:
@@ -709,7 +681,7 @@ class Replacement:
             return hidden_media(text)
         if (url := hidden_data_url(text)) is not None:
             return url
-        return hidden_state(text) if _looks_like_base64(text) else self._text(text)
+        return hidden_state(text) if _LIKE_BASE64.fullmatch(text) else self._text(text)
 
     def _property(self, name: str) -> str:
         return name if _PLAIN_NAME.fullmatch(name) and not names_a_person(name) else self._names.name_of(name)
@@ -745,20 +717,17 @@ def shaped_number(raw: str) -> str:
 
 
 def _word(text: str) -> str:
-    """A word of a protocol stays; of a model that somebody has trained, what a server calls it."""
+    """A word of a protocol stays; of a model that a person has trained, what a server calls it."""
     if text.startswith("ft:"):
         kind, model, *rest = text.split(":")
         return ":".join((kind, _word(model), *map(stand_in, rest)))
     if is_plain_word(text) and not names_a_person(text):
         return text
     folders, slash, name = text.rpartition("/")
-    if slash and _is_file(text) and is_plain_word(name) and not names_a_person(name):  # the file of a model
+    is_file = text.startswith("/") and text.endswith(_MODEL_FILES)  # of a model
+    if is_file and slash and is_plain_word(name) and not names_a_person(name):
         return stand_in(folders) + slash + name
     return stand_in(text)
-
-
-def _is_file(path: str) -> bool:
-    return path.startswith("/") and path.endswith(_MODEL_FILES)
 
 
 def _is_json(text: str) -> bool:
@@ -767,7 +736,3 @@ def _is_json(text: str) -> bool:
     except JSONDecodeError:
         return False
     return True
-
-
-def _looks_like_base64(text: str) -> bool:
-    return re.fullmatch(r"[A-Za-z0-9+/_-]{8,}={0,2}", text) is not None

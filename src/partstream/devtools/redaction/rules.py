@@ -1,11 +1,14 @@
-"""What keys and ids of people look like: the rules, as data.
+"""What keys and ids of people look like, what stays in a redacted recording, and what a field is by its name: as data.
 
-A rule has words of which a text must hold one, and a pattern: so most rules cost a search for a word. The patterns
-were written after the shapes that issuers document; the word lists of gitleaks (`gitleaks.toml`) and of detect-secrets
-1.5.0 were read to see that no issuer of model servers is missing.
+A rule has words of which a text must hold one, and a pattern: so most rules cost a search for a word. The patterns were
+written after the shapes that issuers document; the word lists of gitleaks (`gitleaks.toml`) and of detect-secrets 1.5.0
+were read to see that no issuer of model servers is missing. A pattern ends where its characters end, and takes fewer of
+them at the end of a text: an answer that was cut may hold the beginning of a key. :class:`Search` finds keys in
+whichever form they are there: plain, escaped for JSON, a URL or HTML, or in base64.
 
-A pattern ends where its characters end, and takes fewer of them at the end of a text: an answer that was cut may hold
-the beginning of a key.
+Words of protocols, names of tools and models, versions and sentences of servers stay, unless their form names a person
+or a machine: an address of mail, a folder, a host, a network, a universal id. A field without a row is text, and is
+redacted as if a person had written it.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from partstream.devtools.redaction.json_places import FieldPath
 
 
-# ---- rules ----
+# ---- Keys and ids ----
 
 SHORTEST_ENCODED: Final = 16
 """Digits of a base64 or hexadecimal text that is decoded and searched."""
@@ -34,12 +37,10 @@ SHORTEST_ENCODED: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """One kind of secret.
+    """One kind of secret; its name is for the counts of a redaction.
 
-    Attributes:
-        name: What it is, for the counts of a redaction.
-        words: Words in small letters; a text without any of them is not searched.
-        pattern: What it looks like. The group `secret` is hidden; without such a group, all of it.
+    A text without any of the words, in small letters, is not searched. The group `secret` of the pattern is hidden;
+    without such a group, all of it.
     """
 
     name: str
@@ -48,30 +49,25 @@ class SecretRule:
 
 
 def _token(name: str, prefix: str, characters: str, least: int, *, words: str = "") -> SecretRule:
-    """A key that begins with something fixed, followed by at least so many characters, or by fewer at the text's end.
+    """A key: a pattern, then at least so many characters of a class, or fewer at the end of the text.
 
-    Args:
-        name: What it is.
-        prefix: A regular expression.
-        characters: The characters of the rest, as those of a class in a regular expression.
-        least: How many of them there are at least.
-        words: The words that a text must hold, with blanks between them; empty where the prefix is one.
+    A text must hold one of the words; empty where the prefix is the word.
     """
     pattern = rf"{prefix}(?:[{characters}]{{{least},}}|[{characters}]+\Z)"
     return SecretRule(name, tuple((words or prefix).lower().split()), re.compile(pattern))
 
 
 def _named(name: str, words: str, pattern: str) -> SecretRule:
-    """A secret that is known by what stands before it."""
+    """A secret that is known by what comes before it."""
     return SecretRule(name, tuple(words.split()), re.compile(pattern, re.IGNORECASE | re.VERBOSE))
 
 
 _START: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"
-"""Where a word begins, also behind an escape of JSON in a text."""
+"""Where a word begins, also after an escape of JSON in a text."""
 _WORD: Final = r"A-Za-z0-9_-"
 _ALNUM: Final = r"A-Za-z0-9"
 _VALUE: Final = r"""(?P<secret> [^\s"'`\\,;&<>(){}\[\]|*]{4,} )"""
-"""The value of an assignment without quotation marks; `***` stands where somebody has hidden it already."""
+"""The value of an assignment without quotation marks; `***` is there where it was hidden already."""
 _QUOTED: Final = r"""(?P<mark> \\*["'`] ) (?P<quoted> (?: (?! (?P=mark) ) [^\r\n] ){4,}? ) (?: (?P=mark) | \Z )"""
 _NAMES: Final = (
     r"(?: (?<![a-z]) pass | pass(?:word|wd|phrase|code) | pwd | secret | token | apikey | credentials?"
@@ -102,7 +98,7 @@ RULES: Final[tuple[SecretRule, ...]] = (
     _token("cerebras-key", _START + r"csk-", _ALNUM, 16, words="csk-"),
     _token("hub-key", _START + r"ps[kj]_", _WORD, 16, words="psk_ psj_"),  # of our own hub: keys, and codes to join
     _token("together-key", _START + r"tgp_v1_", _WORD, 16, words="tgp_v1_"),
-    # Other keys that stand in files and terminals.
+    # Other keys that occur in files and terminals.
     _token(
         "github-token", r"(?:gh[pousr]_|github_pat_)", r"A-Za-z0-9_", 16, words="ghp_ gho_ ghu_ ghs_ ghr_ github_pat_"
     ),
@@ -130,7 +126,7 @@ RULES: Final[tuple[SecretRule, ...]] = (
     SecretRule(
         "json-web-token",
         ("eyj",),
-        # RFC 7519: a head in base64. One that is cut is known by the names of fields that stand there first.
+        # RFC 7519: a head in base64. One that is cut is known by the names of the first fields.
         re.compile(
             r"eyJ[\w-]{4,}(?:\.[\w-]+){2,4}\.?|eyJ(?:hbGci|0eXAi|raWQi|lbmMi|jdHki|4NXQi)[\w-]*(?:\.[\w-]*){0,2}",
             re.ASCII,
@@ -146,7 +142,7 @@ RULES: Final[tuple[SecretRule, ...]] = (
             re.DOTALL,
         ),
     ),
-    # What stands before it makes it a secret.
+    # What comes before it makes it a secret.
     _named(
         "authorization",
         "bearer basic authorization",
@@ -187,11 +183,10 @@ PERSON_RULES: Final[tuple[SecretRule, ...]] = (
     _token("openai-user", _START + r"user-", _ALNUM, 16, words="user-"),
     _token("request-id", _START + r"req_", _ALNUM, 16, words="req_"),
 )
-"""The rules for ids of people, as they stand in error messages."""
+"""The rules for ids of people, as error messages hold them."""
 
 
-# ---- known names ----
-# Names and sentences that a redaction keeps, because they say nothing of a person: tables.
+# ---- Names that stay ----
 
 
 def words(listed: str) -> frozenset[str]:
@@ -240,7 +235,7 @@ TOOL_NAMES: Final = words(
     "google_search image_generation local_shell memory shell str_replace_based_edit_tool str_replace_editor "
     "text_editor text_editor_code_execution tool_search_tool_bm25 tool_search_tool_regex url_context web_fetch "
     "web_search web_search_preview x_search code_mode googleSearch urlContext codeExecution "
-    # Words of protocols that stand in a field `name`.
+    # Words of protocols that a field `name` holds.
     "on_interrupt PredictState json json_schema response object final_result"
 )
 
@@ -264,8 +259,7 @@ PATH_WORDS: Final = words(
 """Segments of paths that stay."""
 
 
-# ---- known sentences ----
-# Sentences of servers: what a failure is called, without what it is about.
+# ---- Sentences of servers that stay ----
 
 SENTENCES: Final = """
 This model's maximum context length is tokens. However, you requested about tokens (in the messages, in the
@@ -344,10 +338,7 @@ https server client host port socket
 """
 
 
-# ---- field names ----
-# What a field most likely is, by its name: for requests, documents, and events that no protocol's table knows.
-#
-# What has no row here is text: a field that nobody knows is redacted as if a person had written it.
+# ---- Fields by name, for requests, documents and events without a table ----
 
 
 def _rows(meaning: Meaning, names: str) -> dict[str, Meaning]:
@@ -403,7 +394,7 @@ _SECRETS: Final = re.compile(
 _FREE: Final = frozenset({"input", "args", "arguments", "snapshot", "raw_event", "$value", "tool_input"})
 """Objects whose fields a tool or a program has named: none of the names above means anything in them."""
 _ITEMS: Final = "input[]"
-"""The items of a request of OpenResponses; what a tool gets is an object, or stands deeper."""
+"""The items of a request of OpenResponses; what a tool gets is an object, or is deeper."""
 _FREE_UNDER: Final = frozenset({("function_response", "response"), ("output", "value"), ("", "state")})
 _WORDS_UNDER: Final = frozenset(
     {("finish_reason", "raw"), ("finish_reason", "unified"), ("incomplete_details", "reason")}
@@ -484,11 +475,7 @@ def is_plain_word(text: str) -> bool:
     )
 
 
-# ---- personal ----
-# Tells what names a person or a machine by its form: addresses of mail, folders, hosts and networks, universal ids.
-#
-# Words of protocols, versions and names of models stay in a redacted recording; one of these forms among them does
-# not.
+# ---- Forms that name a person or a machine ----
 
 _PERSONAL: Final = re.compile(
     r"""
@@ -514,17 +501,11 @@ def names_a_person(text: str) -> bool:
 
 
 def without_personal(text: str, hidden: Callable[[str], str]) -> str:
-    """The text, with a stand-in of the same length for what names a person or a machine.
-
-    Args:
-        text: The text.
-        hidden: Gives the stand-in.
-    """
+    """The text, with a stand-in of the same length for what names a person or a machine."""
     return _PERSONAL.sub(lambda found: hidden(found[0]), text)
 
 
-# ---- searching ----
-# Finds keys in a text, in whichever form they stand there: plain, escaped for JSON, a URL or HTML, or in base64.
+# ---- Searching ----
 
 _RUN: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{SHORTEST_ENCODED},}}+={{0,2}}")
 _HEX_RUN: Final = re.compile(rf"[0-9a-fA-F]{{{2 * SHORTEST_ENCODED},}}")
@@ -535,13 +516,7 @@ _SHORTEST_KNOWN: Final = 8
 
 
 class Found(NamedTuple):
-    """Where a key stands.
-
-    Attributes:
-        start: Its first character.
-        end: The one behind its last.
-        rule: The rule that found it.
-    """
+    """Where a key is in a text, up to the character after its last, and the rule that found it."""
 
     start: int
     end: int
@@ -549,11 +524,7 @@ class Found(NamedTuple):
 
 
 class Search:
-    """Looks for keys in texts.
-
-    Args:
-        known: Keys and ids of people that are known from elsewhere, such as the headers of a request.
-    """
+    """Looks for keys in texts, also those that are known from elsewhere, such as the headers of a request."""
 
     __slots__ = ("_known", "_rules")
 
@@ -587,12 +558,17 @@ class Search:
             lower = "".join(letter.lower()[:1] for letter in text)
         for rule in self._rules:
             if any(word in lower for word in rule.words):
-                yield from _matches(rule, text)
+                for match in rule.pattern.finditer(text):
+                    groups = match.groupdict()
+                    group = next((name for name in ("secret", "quoted") if groups.get(name)), 0)
+                    yield Found(match.start(group), match.end(group), rule.name)
 
     def _encoded(self, text: str, layers: int) -> Iterator[Found]:
         for run in _RUN.finditer(text):
             for offset in range(4):
-                decoded = _from_base64(run[0][offset:])
+                whole = run[0][offset:].rstrip("=").translate(_TO_BASE64)
+                whole = whole[: len(whole) - (len(whole) % 4 == 1)]
+                decoded = b64decode(whole + "=" * (-len(whole) % 4)).decode("latin-1")
                 if self._holds_a_key(decoded, layers - 1):
                     yield Found(run.start(), run.end(), "encoded-secret")
                     break
@@ -603,16 +579,3 @@ class Search:
 
     def _holds_a_key(self, text: str, layers: int) -> bool:
         return next(self._by_rules(text, layers), None) is not None
-
-
-def _matches(rule: SecretRule, text: str) -> Iterator[Found]:
-    for match in rule.pattern.finditer(text):
-        groups = match.groupdict()
-        group = next((name for name in ("secret", "quoted") if groups.get(name)), 0)
-        yield Found(match.start(group), match.end(group), rule.name)
-
-
-def _from_base64(digits: str) -> str:
-    whole = digits.rstrip("=").translate(_TO_BASE64)
-    whole = whole[: len(whole) - (len(whole) % 4 == 1)]
-    return b64decode(whole + "=" * (-len(whole) % 4)).decode("latin-1")

@@ -1,7 +1,8 @@
 """The texts of a recording, each with its pieces, and the search and the replacement of all of them.
 
 Two passes: first all texts are collected, because a key in a header is a key in every text, and a link in a field is
-one in a sentence; then they are replaced.
+one in a sentence; then they are replaced. Collecting finds which pieces of a body are one text, what each is, and where
+it is in the bytes; a piece is replaced in place, by as many characters, each as long in UTF-8.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from partstream.devtools.redaction.replacing import Replacement
 
 
-# ---- texts ----
+# ---- Texts ----
 
 _REPLACED_WHOLE: Final = frozenset({Meaning.PERSON, Meaning.SECRET})
-"""What is replaced at every level, whatever stands in it."""
+"""What is replaced at every level, whatever it holds."""
 _LONGEST_REMEMBERED: Final = 200
 _BARE: Final = re.compile(rb"-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?|true|false|null|NaN|-?Infinity")
 
@@ -48,7 +49,7 @@ class Piece(Protocol):
 
 
 class RawPiece:
-    """A string as it stands in JSON."""
+    """A string in JSON, with its escapes."""
 
     __slots__ = ("_data", "_end", "_start", "text")
 
@@ -79,7 +80,7 @@ class BytesPiece:
 
 
 class ValuePiece:
-    """A text that stands alone."""
+    """A text of its own."""
 
     __slots__ = ("text",)
 
@@ -92,13 +93,7 @@ class ValuePiece:
 
 
 class SplitText:
-    """A text in pieces.
-
-    Attributes:
-        meaning: What it is.
-        place: Where it stands, for people.
-        pieces: Its pieces, in order.
-    """
+    """A text in pieces: what it is, where it is for people, and its pieces in order."""
 
     __slots__ = ("meaning", "pieces", "place")
 
@@ -117,7 +112,7 @@ class Number:
         self.place, self._data, self._start, self._end = place, data, start, end
 
     def replace_by(self, replacement: Replacement) -> None:
-        """Puts what stands for it into its place."""
+        """Replaces it by its stand-in."""
         raw = bytes(self._data[self._start : self._end])
         new = replacement.number(self.place, raw.decode(errors="surrogateescape")).encode(errors="surrogateescape")
         if len(new) == len(raw) and new != raw:
@@ -133,7 +128,7 @@ class DamagedJson:
         self._data = data
 
     def hide_keys(self, replacement: Replacement) -> None:
-        """Hides the keys in it, whatever stands around them."""
+        """Hides the keys in it, whatever is around them."""
         text = bytes(self._data).decode(errors="surrogateescape")
         found = replacement.search.find(text)
         if found:
@@ -149,10 +144,8 @@ class BundleTexts:
         joined: Pieces that may be one text together, beside the one that each belongs to: they are only searched.
         numbers: The values without quotation marks.
         damaged: What is no JSON though it begins so, by the identity of its bytes.
-        known: Keys and ids of people that stand in fields for them.
-        links: The links that stand in fields for them.
-        tools: The names of tools that stand in fields for them.
-        ids: The ids that stand in fields for them.
+        known: Keys and ids of people, from fields for them.
+        links, tools, ids: The links, the names of tools and the ids, from fields for them.
         samples: After the replacement, some texts as they are then, by what was done: the place, and the text.
         kept: After the replacement, the places whose texts stayed.
     """
@@ -259,7 +252,7 @@ class BundleTexts:
 
 
 def _by_piece(pieces: list[Piece], found: list[Found]) -> Iterable[tuple[Piece, list[Found]]]:
-    """Of each piece, what was found in the pieces joined, as far as it stands there."""
+    """Of each piece, what was found in the pieces joined, as far as it is there."""
     at = 0
     for piece in pieces:
         end = at + len(piece.text)
@@ -273,8 +266,7 @@ def _by_piece(pieces: list[Piece], found: list[Found]) -> Iterable[tuple[Piece, 
         at = end
 
 
-# ---- collecting ----
-# Collects the texts of a body: which are pieces of one text, what each is, and where it stands in the bytes.
+# ---- Collecting ----
 
 _KINDS: Final = ("type", "event_type")
 """The fields that say the kind of an event, where the protocol is not known."""
@@ -285,11 +277,7 @@ _JOINABLE: Final = frozenset({Meaning.TEXT, Meaning.ARGUMENTS, Meaning.ERROR})
 
 
 class Tables:
-    """The tables of protocols by event and field.
-
-    Args:
-        tables: The tables; of two rows for one field the first counts.
-    """
+    """The tables of protocols by event and field; of two rows for one field the first counts."""
 
     __slots__ = ("_rows",)
 
@@ -305,13 +293,10 @@ class Tables:
 
 
 class BodyTexts:
-    """Collects the texts of one body.
+    """Collects the texts of one body, which has a name for people.
 
-    Args:
-        texts: Takes them.
-        tables: The tables of the protocols; None for a request, whose texts are whole.
-        name: What the body is called, for people.
-        is_failure: Whether what is no JSON is what a server says of a failure.
+    Without the tables of the protocols it is a request, whose texts are whole. With `is_failure`, what is no JSON is
+    the error of a server.
     """
 
     def __init__(self, texts: BundleTexts, tables: Tables | None, name: str, *, is_failure: bool = False) -> None:
@@ -397,7 +382,7 @@ class BodyTexts:
 
 
 def collect_value(texts: BundleTexts, data: bytearray, name: str, root: FieldPath | None = None) -> None:
-    """Collects the texts of a JSON value that stands alone."""
+    """Collects the texts of a JSON value of its own."""
     for fields in read_fields(data, 0, len(data), root or FieldPath()):
         for field in fields:
             if not field.is_string:
@@ -408,7 +393,7 @@ def collect_value(texts: BundleTexts, data: bytearray, name: str, root: FieldPat
 
 
 def _has_plain_name(place: FieldPath) -> bool:
-    """Whether the name of a field is a short word of a protocol, as nearly all are: no key, and nobody's choice."""
+    """Whether the name of a field is a short word of a protocol, as most are: no key, and no choice of a person."""
     if place.has_plain_name is None:
         place.has_plain_name = _PLAIN_NAME.fullmatch(place.name) is not None and not is_free(place)
     return place.has_plain_name
