@@ -37,7 +37,7 @@ _UNKNOWN: Final = 64 * 1024
 """What a part of another class may take."""
 
 PART: Final = -1
-"""Instead of an exchange's index: the entry is a part that the host got."""
+"""Instead of the index of an exchange: the entry is a part that the host got."""
 
 Entry: TypeAlias = "tuple[int, int, bytes | ResponsePart]"
 """One thing that came: the index of its exchange or :data:`PART`, when, in nanoseconds of the clock, and the bytes

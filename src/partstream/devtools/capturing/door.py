@@ -93,7 +93,7 @@ class CaptureSocket:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._folder.is_symlink():
-                raise NotADirectoryError(0, "a link stands instead of the folder of sockets")
+                raise NotADirectoryError(0, "the folder of sockets is a link")
             self._folder.chmod(0o700)
             self._server = await asyncio.start_unix_server(self._welcome, self._path, limit=_LONGEST_QUESTION)
             self._path.chmod(0o600)

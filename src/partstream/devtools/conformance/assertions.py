@@ -153,7 +153,7 @@ def _judged(
     error: BaseException | None,
     namespace: str | None,
 ) -> list[tuple[Rule, BrokenPromise]]:
-    """What the contract says of an answer of these parts."""
+    """The rules that an answer of these parts breaks."""
     found: list[tuple[Rule, BrokenPromise]] = []
     names = None if tools is None else [tool.name if isinstance(tool, Tool) else tool for tool in tools]
     checker = ContractChecker(

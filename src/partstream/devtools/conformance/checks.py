@@ -445,9 +445,7 @@ def _keeps_parts(case: Case) -> Outcome:
         if not one.answer.text:
             findings.append(BrokenPromise("the model had said text before it failed, and none of it came", place))
         elif begin and one.answer.text.count(begin) > 1:
-            findings.append(
-                BrokenPromise(f"the text before the failure came twice: {begin!r} stands in it again", place)
-            )
+            findings.append(BrokenPromise(f"the text before the failure came twice: it holds {begin!r} again", place))
     return findings
 
 

@@ -362,7 +362,7 @@ class RequestLimitError(LanguageModelError):
 
 @dataclass(frozen=True, slots=True)
 class TargetDescription:
-    """What a report says of a target; holds no secret.
+    """A target for a report; holds no secret.
 
     Attributes:
         name: The target as it was named, such as `my_provider.py`.

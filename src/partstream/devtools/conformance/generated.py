@@ -103,9 +103,7 @@ def _round(draw: st.DrawFn, *, is_first: bool) -> list[str]:
 def exercises(
     *, plays: bool = True, faults: bool = True, relations: tuple[Relation, ...] = tuple(Relation)
 ) -> st.SearchStrategy[Exercise]:
-    """Whole exercises; `plays` is whether the target plays a script, `faults` whether the bytes of its server can
-    have some.
-    """
+    """Whole exercises: `plays` for a target that plays a script, `faults` for bytes that can have them."""
     answers = st.lists(scripted_answers(faults=faults), min_size=1, max_size=3).map(tuple)
     scripts: st.SearchStrategy[Any] = st.builds(Script, answers) if plays else st.none()
     return st.builds(

@@ -539,7 +539,7 @@ async def _listed(
         return [], [BrokenPromise(f"listing the models failed with {error!r}")]
     ids = [one.id for one in models]
     twice = sorted({one for one in ids if ids.count(one) > 1})
-    return models, [BrokenPromise(f"the id {one!r} stands in the list {ids.count(one)} times") for one in twice]
+    return models, [BrokenPromise(f"the id {one!r} is in the list {ids.count(one)} times") for one in twice]
 
 
 async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> list[BrokenPromise]:

@@ -292,7 +292,7 @@ class StdioTarget:
 
     @property
     def description(self) -> TargetDescription:
-        """What a report says of it: the program, without its arguments, which may hold a key."""
+        """The target for a report: the program, without its arguments, which may hold a key."""
         return TargetDescription(next(iter(self._words), ""), "stdio", protocol=self._protocol)
 
     @property
