@@ -1,11 +1,23 @@
-"""One exchange, or one answer of a host, as a view of it."""
+"""The view of one answer: an exchange with a server, or the parts that a host got.
+
+:func:`view_of_exchange` reads the bytes (`reading.py`) and shows the parts of the host where they are known, else those
+of the bytes; :func:`view_of_answer` has the parts alone. A view says four things:
+
+1. **What there was**: request, response, error, usage, and every event and part with its place and its time.
+2. **What broke**: the contract judges the parts that are shown, and names the part, the event and what helps.
+3. **Whose fault it is**: a table leads from the facts of the end to who and a sentence; the first row that fits counts.
+   What the bytes break already is the server's fault, what only the parts of the host break is the provider's.
+4. **How fast it was**: the numbers and the rhythm (`numbers.py`).
+
+A recording may know less than a server sent: a stream without a clock may have lost its end, a large one leaves bytes
+out. Then the view blames the recording, and no one else.
+"""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,7 +74,6 @@ if TYPE_CHECKING:
         FinishReasonView,
         GapView,
         NumberView,
-        ProtocolView,
         RequestView,
         ResponseView,
         ShownView,
@@ -74,8 +85,7 @@ if TYPE_CHECKING:
     )
 
 
-# ---- heads ----
-# What stands at the head of an answer's view: request, response, error, usage.
+# ---- Request, response, error and usage ----
 
 _LONGEST_BODY: Final = 200_000
 """Characters of a request's body."""
@@ -168,13 +178,9 @@ def usage_shown(finish: Finish | None, parts: Iterable[CompletedPart]) -> UsageV
     if finish is not None and finish.usage is not None:
         counts = ((label, getattr(finish.usage, name)) for label, name, _ in _ROWS)
         return {"rows": [(label, count) for label, count in counts if count is not None], "source": "server"}
-    found = [one.part for one in parts if isinstance(one.part, DataPart) and one.part.mime_type == USAGE_MIME_TYPE]
-    return _told(found[-1].data) if found else None
-
-
-def _told(data: bytes) -> UsageView | None:
+    data = [one.part for one in parts if isinstance(one.part, DataPart) and one.part.mime_type == USAGE_MIME_TYPE]
     try:
-        told: Any = loads(data)
+        told: Any = loads(data[-1].data) if data else None
     except JSONDecodeError:
         return None  # no numbers that a host could show
     if not isinstance(told, dict):
@@ -184,18 +190,12 @@ def _told(data: bytes) -> UsageView | None:
     return {"rows": rows, "source": str(told.get(SOURCE_KEY) or "provider")}
 
 
-# ---- judged ----
-# Judges the parts of a recorded answer by the contract: what was broken, at which part and event, and what helps.
+# ---- The contract ----
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the contract says of an answer.
-
-    Attributes:
-        violations: The first thousand violations, in order.
-        verdict: How many rules were kept, broken, and so on.
-    """
+    """The first thousand violations of an answer, in order, and how many rules were kept, broken, and so on."""
 
     violations: tuple[ViolationView, ...]
     verdict: VerdictView
@@ -231,30 +231,28 @@ def judge(
     else:
         checker.complete()
     classes = {type(part.part).__name__ for part in parts}
-    lacking = partial(missing_evidence, has_end=outcome != Outcome.TRUNCATED, has_error=error is not None)
-    is_judged = {rule.id: lacking(rule, checker, classes) is None for rule in RULES.values()}
-    return Judged(tuple(_violation(one, parts, last_event) for one in checker.violations), _verdict(checker, is_judged))
-
-
-def unjudged() -> Judged:
-    """What the contract says of bytes that nobody can read: nothing."""
-    return Judged((), {"kept": 0, "broken": 0, "warnings": 0, "notJudged": len(RULES)})
-
-
-def _verdict(checker: ContractChecker, is_judged: Mapping[str, bool]) -> VerdictView:
+    has_end, has_error = outcome != Outcome.TRUNCATED, error is not None
     broken = warnings = not_judged = 0
     for rule in RULES.values():
         if checker.counts[rule.id]:
             broken += rule.level is Level.MUST
             warnings += rule.level is not Level.MUST
         else:
-            not_judged += not is_judged[rule.id]
+            not_judged += missing_evidence(rule, checker, classes, has_end=has_end, has_error=has_error) is not None
     kept = len(RULES) - broken - warnings - not_judged
-    return {"kept": kept, "broken": broken, "warnings": warnings, "notJudged": not_judged}
+    return Judged(
+        tuple(_violation(one, parts, last_event) for one in checker.violations),
+        {"kept": kept, "broken": broken, "warnings": warnings, "notJudged": not_judged},
+    )
 
 
 def _violation(violation: Violation, parts: Sequence[CompletedPart], last_event: int | None) -> ViolationView:
     rule, hint = violation.rule, RULE_HINTS.get(violation.rule.id)
+    event = last_event
+    if violation.index is not None:
+        # A part that the provider made itself has no event: that of the part before it.
+        before = (parts[place].event for place in range(violation.index, -1, -1))
+        event = next((one for one in before if one is not None), None)
     return {
         "rule": rule.id,
         "level": rule.level.value,
@@ -262,28 +260,21 @@ def _violation(violation: Violation, parts: Sequence[CompletedPart], last_event:
         "promise": rule.text,
         "detail": violation.detail,
         "part": violation.index,
-        "event": last_event if violation.index is None else _event_of(parts, violation.index),
+        "event": event,
         "seen": "" if hint is None else hint.seen,
         "hints": [] if hint is None else list(hint.causes),
         "url": "",
     }
 
 
-def _event_of(parts: Sequence[CompletedPart], index: int) -> int | None:
-    """The event that completed a part; that of the part before it, where a provider made the part itself."""
-    before = (parts[place].event for place in range(index, -1, -1))
-    return next((event for event in before if event is not None), None)
-
-
-# ---- blame ----
-# Whose fault it is that an answer went wrong: a table from what is known of its end to who and a sentence.
+# ---- Blame ----
 
 _BUSY: Final = frozenset({402, 429})
 _KEY: Final = frozenset({401, 403})
-_TIMED_OUT: Final = frozenset({408})
-_CLIENT_ERRORS: Final = range(400, 500)
-_SERVER_ERRORS: Final = range(500, 600)
 _REDIRECTS: Final = range(300, 400)
+_FAILED: Final = frozenset({408, *range(500, 600)})
+"""Errors of the server: its time-out (408) too, although HTTP counts that to the client's."""
+_REFUSED: Final = frozenset(range(400, 500)) - {408}
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +287,7 @@ class EndFacts:
         error: The name of the class of its error, or None.
         message: The error's sentence.
         phase: The limit of time that was exceeded, for such an error; else None.
-        status: The status of HTTP where it is one of an error, that of the head or of the error itself; or None.
+        status: The HTTP status where it is one of an error, that of the head or of the error itself; or None.
         reason: Why the model stopped, in the server's word, or None.
         broken: The rules that the bytes of the server break already (MUST), each once.
         broken_by_provider: The rules that only what the host got breaks (MUST), each once.
@@ -327,159 +318,97 @@ def _is(*names: str) -> Callable[[EndFacts], bool]:
     return lambda facts: facts.error in names
 
 
-def _at(facts: EndFacts) -> str:
-    return "" if facts.event is None else f" behind event {facts.event}"
-
-
-def _said(facts: EndFacts) -> str:
-    return f": {facts.message}" if facts.message else "."
-
-
-_Row = tuple["Callable[[EndFacts], bool]", "Who", "Callable[[EndFacts], str]"]
+_Row = tuple["Callable[[EndFacts], bool]", "Who", str]
 
 _BLAME_ROWS: Final[tuple[_Row, ...]] = (
     (
         lambda facts: bool(facts.broken_by_provider),
         "provider",
-        lambda facts: (
-            f"The bytes of the server keep the contract; what the host got breaks "
-            f"{', '.join(facts.broken_by_provider)}."
-        ),
+        "The bytes of the server keep the contract; what the host got breaks {by_provider}.",
     ),
-    (
-        _is("RecordingError"),
-        "nobody",
-        lambda _: "No protocol is known for these bytes, so nothing can be said of them.",
-    ),
+    (_is("RecordingError"), "nobody", "No protocol is known for these bytes, so nothing can be said of them."),
     (
         lambda facts: facts.outcome == "cancelled" or facts.ending == "cancelled",
         "client",
-        lambda facts: f"The client stopped the answer{_at(facts)}.",
+        "The client stopped the answer{at}.",
     ),
-    (
-        lambda facts: facts.status is not None and facts.status in _KEY,
-        "client",
-        lambda facts: f"The server refused the key (HTTP {facts.status}){_said(facts)}",
-    ),
-    (
-        lambda facts: facts.status is not None and facts.status in _BUSY,
-        "client",
-        lambda facts: f"The account is at its limit (HTTP {facts.status}){_said(facts)}",
-    ),
-    (
-        lambda facts: facts.status is not None and facts.status in _REDIRECTS,
-        "client",
-        lambda facts: f"The address is another one (HTTP {facts.status}){_said(facts)}",
-    ),
-    (
-        lambda facts: facts.status is not None and facts.status in _CLIENT_ERRORS and facts.status not in _TIMED_OUT,
-        "client",
-        lambda facts: f"The server refused the request (HTTP {facts.status}){_said(facts)}",
-    ),
-    (
-        lambda facts: facts.status is not None and (facts.status in _SERVER_ERRORS or facts.status in _TIMED_OUT),
-        "server",
-        lambda facts: f"The server failed (HTTP {facts.status}){_said(facts)}",
-    ),
+    (lambda facts: facts.status in _KEY, "client", "The server refused the key (HTTP {facts.status}){said}"),
+    (lambda facts: facts.status in _BUSY, "client", "The account is at its limit (HTTP {facts.status}){said}"),
+    (lambda facts: facts.status in _REDIRECTS, "client", "The address is another one (HTTP {facts.status}){said}"),
+    (lambda facts: facts.status in _REFUSED, "client", "The server refused the request (HTTP {facts.status}){said}"),
+    (lambda facts: facts.status in _FAILED, "server", "The server failed (HTTP {facts.status}){said}"),
     (
         lambda facts: facts.error == "UpstreamTimeoutError" and facts.phase == "connect",
         "network",
-        lambda facts: f"No connection came about in time{_said(facts)}",
+        "No connection came about in time{said}",
     ),
-    (
-        _is("UpstreamTimeoutError"),
-        "server",
-        lambda facts: f"The server was silent for too long{_at(facts)}{_said(facts)}",
-    ),
+    (_is("UpstreamTimeoutError"), "server", "The server was silent for too long{at}{said}"),
     (
         lambda facts: facts.is_too_long or facts.error == "ContextLengthExceededError",
         "client",
-        lambda facts: f"The conversation is too long for the model{_said(facts)}",
+        "The conversation is too long for the model{said}",
     ),
-    (
-        lambda facts: facts.ending == "no-response",
-        "network",
-        lambda facts: f"No response came{_said(facts)}",
-    ),
+    (lambda facts: facts.ending == "no-response", "network", "No response came{said}"),
     (
         lambda facts: facts.left_out > 0 and bool(facts.error or facts.broken or facts.outcome == "truncated"),
         "nobody",
-        lambda facts: (
-            f"The recording leaves out {facts.left_out:,} bytes of the answer: what is behind them says "
-            "nothing for sure."
-        ),
+        "The recording leaves out {facts.left_out:,} bytes of the answer: what is behind them says nothing for sure.",
     ),
     (
-        _is(
-            "UpstreamFailureError",
-            "UpstreamAbortedError",
-            "EmptyAnswerError",
-        ),
+        _is("UpstreamFailureError", "UpstreamAbortedError", "EmptyAnswerError"),
         "server",
-        lambda facts: f"The server itself ended the answer with an error{_said(facts)}",
+        "The server itself ended the answer with an error{said}",
     ),
     (
         _is("UpstreamProtocolError", "EventTooLargeError", "ToolArgumentsError", "ContentTypeError"),
         "server",
-        lambda facts: f"The server sent what its protocol does not allow{_said(facts)}",
+        "The server sent what its protocol does not allow{said}",
     ),
     (
         lambda facts: facts.ending == "cut" or facts.error == "UpstreamConnectionError",
         "network",
-        lambda facts: f"The connection broke{_at(facts)}, before the body was whole.",
+        "The connection broke{at}, before the body was whole.",
     ),
     (
         lambda facts: facts.outcome == "truncated" and facts.ending == "whole",
         "server",
-        lambda facts: f"The server ended its bytes{_at(facts)} without the end that its protocol asks for.",
+        "The server ended its bytes{at} without the end that its protocol asks for.",
     ),
-    (
-        lambda facts: facts.outcome == "truncated",
-        "nobody",
-        lambda facts: f"The recording ends{_at(facts)}, before the answer does.",
-    ),
-    (
-        lambda facts: bool(facts.broken) and facts.ending is None,
-        "provider",
-        lambda facts: f"What the host got breaks {', '.join(facts.broken)}.",
-    ),
-    (
-        lambda facts: bool(facts.broken),
-        "server",
-        lambda facts: f"The bytes of the server already break {', '.join(facts.broken)}.",
-    ),
+    (lambda facts: facts.outcome == "truncated", "nobody", "The recording ends{at}, before the answer does."),
+    (lambda facts: bool(facts.broken) and facts.ending is None, "provider", "What the host got breaks {broken}."),
+    (lambda facts: bool(facts.broken), "server", "The bytes of the server already break {broken}."),
     (
         lambda facts: facts.error is not None and not facts.of_upstream,
         "provider",
-        lambda facts: f"The provider failed with {facts.error}{_said(facts)}",
+        "The provider failed with {facts.error}{said}",
     ),
-    (
-        lambda facts: facts.error is not None,
-        "server",
-        lambda facts: f"The answer failed with {facts.error}{_said(facts)}",
-    ),
-    (
-        lambda facts: facts.lost is not None,
-        "provider",
-        lambda facts: f"The bytes of the server are whole, but {facts.lost}.",
-    ),
+    (lambda facts: facts.error is not None, "server", "The answer failed with {facts.error}{said}"),
+    (lambda facts: facts.lost is not None, "provider", "The bytes of the server are whole, but {facts.lost}."),
     (
         lambda facts: facts.outcome == "incomplete",
         "nobody",
-        lambda facts: f"A limit or a filter stopped the model ({facts.reason or 'no reason given'}).",
+        "A limit or a filter stopped the model ({reason}).",
     ),
-    (lambda facts: True, "nobody", lambda facts: "The answer is whole."),
+    (lambda facts: True, "nobody", "The answer is whole."),
 )
-"""What fits first says who."""
+"""The first row that fits says whose fault it is, and in which sentence."""
 
 
 def blame(facts: EndFacts) -> BlameView:
     """Whose fault it is, in one sentence."""
     who, sentence = next((who, sentence) for fits, who, sentence in _BLAME_ROWS if fits(facts))
-    return {"who": who, "sentence": sentence(facts)}
+    said = sentence.format(
+        facts=facts,
+        at="" if facts.event is None else f" behind event {facts.event}",
+        said=f": {facts.message}" if facts.message else ".",
+        broken=", ".join(facts.broken),
+        by_provider=", ".join(facts.broken_by_provider),
+        reason=facts.reason or "no reason given",
+    )
+    return {"who": who, "sentence": said}
 
 
-# ---- answer view ----
+# ---- The view ----
 
 _LOCAL: Final = ("localhost", "127.", "[::1]")
 """What the name of this machine begins with."""
@@ -520,14 +449,9 @@ def view_of_answer(answer: RecordedAnswer, title: str) -> AnswerView:
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What one view is of.
+    """What one view shows: an exchange, None where no bytes are known, an answer of a host, or both.
 
-    Attributes:
-        exchange: The exchange, or None where no bytes are known.
-        answer: The answer of the host, or None where nobody has seen one.
-        read: What the bytes hold.
-        kinds: The kind of each event.
-        parts: The parts that are shown: those of the host where they are known, else those of the bytes.
+    `parts` are those of the host where they are known, else those of the bytes.
     """
 
     exchange: RecordedExchange | None
@@ -539,9 +463,9 @@ class _Subject:
     def shown(self, title: str) -> AnswerView:
         """The view."""
         exchange, answer, read = self.exchange, self.answer, self.read
-        moments = self._moments()
-        rhythm = rhythm_of(moments)
-        judged = self._judged()
+        row, known_ending = read.protocol, self._known_ending()
+        rhythm = rhythm_of(self._moments())
+        judged = self._judge(self.parts, None if self._is_reported else GATEWAY_CALL_ID_PREFIX)
         runs = runs_of(self.parts)
         shown = self._shown(paced=True)
         lost = None
@@ -555,11 +479,11 @@ class _Subject:
             "host": None if answer is None else answer.host,
             "request": request_shown(exchange),
             "response": response_shown(exchange),
-            "protocol": self._protocol(),
+            "protocol": None if row is None else {"name": row.name, "title": row.shown_title, "sure": read.is_sure},
             "framing": read.framing,
-            "model": self._model(),
+            "model": (read.finish.model if read.finish else None) or (answer.model if answer else None),
             "outcome": self._outcome(),
-            "ending": self._ending(),
+            "ending": None if known_ending == UNKNOWN else known_ending,
             "error": error_shown(self._error()),
             "wrong": self._wrong(judged),
             "blame": self._blame(judged, lost),
@@ -607,14 +531,6 @@ class _Subject:
         said = (one.started_at for one in (self.exchange, self.answer) if one is not None)
         return next((at for at in said if at is not None), None)
 
-    def _protocol(self) -> ProtocolView | None:
-        row = self.read.protocol
-        return None if row is None else {"name": row.name, "title": row.shown_title, "sure": self.read.is_sure}
-
-    def _model(self) -> str | None:
-        finish = self.read.finish
-        return (finish.model if finish else None) or (self.answer.model if self.answer else None)
-
     def _outcome(self) -> str:
         """How the answer ended; what its host says of it comes first."""
         if self.answer is not None and self.answer.outcome is not None:
@@ -631,52 +547,32 @@ class _Subject:
     def _error(self) -> BaseException | RecordedError | None:
         """What went wrong: below the protocol, else in it, else as the host was told."""
         recorded = None if self.exchange is None else self.exchange.end.error
-        if recorded is not None:
-            return recorded
-        found = self.read.error or (self.read.finish.error if self.read.finish else None)
-        return found or (None if self.answer is None else self.answer.error)
+        return recorded or self._found_error or (None if self.answer is None else self.answer.error)
 
-    # ---- the contract ----
-
-    def _judged(self) -> Judged:
-        """What the contract says of the parts that are shown."""
-        return self._judge(self.parts, None if self._is_reported else GATEWAY_CALL_ID_PREFIX)
+    @property
+    def _found_error(self) -> Exception | None:
+        return self.read.error or (self.read.finish.error if self.read.finish else None)
 
     def _judge(self, parts: Sequence[CompletedPart], namespace: str | None) -> Judged:
         if self._is_unread:
-            return unjudged()
+            return Judged((), {"kept": 0, "broken": 0, "warnings": 0, "notJudged": len(RULES)})
         row = self.read.protocol
+        # The client was given the error of the host where that is known, else the one that reading found; the one that
+        # a connection broke with, below the protocol, reaches no client.
+        told = None if self.answer is None else self.answer.error
+        is_told = told is not None and (self._is_reported or self.exchange is None)
+        ended = (event.number for event in self.read.events if _finishes(event))
         return judge(
             parts,
             outcome=self._outcome(),
-            error=self._rejected_with(),
+            error=raised(told) if told is not None and is_told else self._found_error,
             tools=None if self.exchange is None or row is None else tools_asked(self.exchange.request, row),
             namespace=namespace,
-            last_event=self._last_event(),
+            last_event=next(ended, len(self.read.events) or None),
         )
 
-    def _rejected_with(self) -> BaseException | None:
-        """The error that whoever asked was given: that of the host where it is known, else the one that reading found.
-
-        What a connection broke with, below the protocol, nobody is given.
-        """
-        told = None if self.answer is None else self.answer.error
-        if told is not None and (self._is_reported or self.exchange is None):
-            return raised(told)
-        return self.read.error or (self.read.finish.error if self.read.finish else None)
-
-    def _last_event(self) -> int | None:
-        """The number of the event that ended the answer; that of the last one where none did."""
-        ended = (event.number for event in self.read.events if any(isinstance(one, Finish) for one in event.outputs))
-        return next(ended, len(self.read.events) or None)
-
-    def _ending(self) -> str | None:
-        """How the bytes ended; None where only the end of a file says that they were whole."""
-        known = self._known_ending()
-        return None if known == UNKNOWN else known
-
     def _known_ending(self) -> str | None:
-        """How the bytes ended. A stream without a clock was recorded by somebody who may have lost the rest."""
+        """How the bytes ended; unknown for a stream without a clock, whose recorder may have lost the rest."""
         if self.exchange is None:
             return None
         how = self.exchange.end.how
@@ -744,7 +640,7 @@ class _Subject:
     def _moments(self) -> list[Moment]:
         if self.exchange is None:
             times = ((index, one.at, kind_of_part(one.part)) for index, one in enumerate(self.parts))
-            return [Moment(index, at / 1e6, _as_event(kind), None) for index, at, kind in times if at is not None]
+            return [Moment(index, at / 1e6, kind, None) for index, at, kind in times if at is not None]
         return [
             Moment(event.number, event.at / 1e6, kind, event.read)
             for event, kind in zip(self.read.events, self.kinds, strict=True)
@@ -770,7 +666,11 @@ class _Subject:
 
     def _numbers(self, rhythm: Rhythm, shown: Sequence[ShownView]) -> list[NumberView]:
         exchange, read = self.exchange, self.read
-        visible = [index for index, one in enumerate(self.parts) if _is_visible(one.part)]
+        visible = [
+            index
+            for index, one in enumerate(self.parts)
+            if isinstance(one.part, ToolCallPart) or (isinstance(one.part, TextPart) and one.part.value)
+        ]
         thinking = (one.at for one in self.parts if isinstance(one.part, ThinkingPart) and one.part.value)
         data = (
             event.at for event, kind in zip(read.events, self.kinds, strict=True) if event.data and kind != "keepalive"
@@ -779,6 +679,7 @@ class _Subject:
         usage = read.finish.usage if read.finish is not None else None
         tokens = None if usage is None else usage.output_tokens
         first, last = (visible[0], visible[-1]) if visible else (None, None)
+        shown_at = (one["at"] for one in shown if first is not None and one["from"] <= first <= one["to"])
         sent = exchange.request.sent_at if exchange is not None and exchange.request is not None else None
         return numbers_of(
             Measured(
@@ -790,7 +691,7 @@ class _Subject:
                 first_thinking=milliseconds(next(thinking, None)),
                 first_visible=None if first is None else milliseconds(self.parts[first].at),
                 last_visible=None if last is None else milliseconds(self.parts[last].at),
-                shown=None if first is None else _shown_at(shown, first),
+                shown=next(shown_at, None),
                 terminal=milliseconds(next(ended, None)),
                 end=self._settled(),
                 output_tokens=None if tokens is None or usage is None else tokens - (usage.reasoning_tokens or 0),
@@ -800,7 +701,7 @@ class _Subject:
 
     def _gaps(self, rhythm: Rhythm) -> list[GapView]:
         if self.exchange is None:
-            return []  # of parts alone, no events are known that a gap stands between
+            return []  # parts alone have no events, so no gap has one before and after it
         return [
             {"after": gap.after, "before": gap.before, "ms": round(gap.milliseconds, 3), "stall": gap.is_stall}
             for gap in rhythm.notable
@@ -894,20 +795,8 @@ def _must(violations: Sequence[ViolationView]) -> list[str]:
     return list(dict.fromkeys(one["rule"] for one in violations if one["level"] == "MUST"))
 
 
-def _as_event(kind: str) -> EventKind:
-    return kind  # type: ignore[return-value]
-
-
-def _is_visible(part: object) -> bool:
-    return isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and bool(part.value))
-
-
 def _finishes(event: ReadEvent) -> bool:
     return any(isinstance(output, Finish) for output in event.outputs)
-
-
-def _shown_at(shown: Sequence[ShownView], index: int) -> float | None:
-    return next((one["at"] for one in shown if one["from"] <= index <= one["to"]), None)
 
 
 def _marks(event: ReadEvent, is_stall: bool | None, rhythm: Rhythm, *, is_broken: bool) -> list[EventMark]:
