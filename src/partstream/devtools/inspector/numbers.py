@@ -1,6 +1,12 @@
-"""The numbers of an answer: one table with the definition of each, for the page, the command and the documentation.
+"""The numbers of an answer, what VS Code shows of it when, and its parts joined to runs.
 
-The names are those of OpenTelemetry where it has one (`time_to_first_chunk`, `time_per_output_chunk`).
+- **Rhythm**: gaps, stalls and lumps between the events that changed the answer.
+- **Numbers**: one table with the definition of each, for the page, the command and the documentation. The names are
+  those of OpenTelemetry where it has one (`time_to_first_chunk`, `time_per_output_chunk`).
+- **The lane of the host**: what a person sees of the answer in VS Code, simulated; see :func:`flushes`.
+- **Runs**: parts that belong together, and the answer as VS Code joins them.
+- **Collapsing**: the view of a very long answer shows a run of deltas as one event with a count. The numbers, the gaps
+  and the lane of the host are made of all events before; an event that has a mark or breaks a rule stays alone.
 """
 
 from __future__ import annotations
@@ -26,11 +32,11 @@ if TYPE_CHECKING:
         PartView,
         ResultView,
         RunView,
+        ShownView,
     )
 
 
-# ---- timing ----
-# The rhythm of an answer: gaps, stalls and lumps between the events that changed it.
+# ---- Rhythm ----
 
 NANOSECONDS: Final = 1_000_000
 """In a millisecond."""
@@ -67,14 +73,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The time between two moments.
-
-    Attributes:
-        after: The number of the first.
-        before: The number of the second.
-        milliseconds: How long.
-        is_stall: Whether it is so long that the answer stood still.
-    """
+    """The time between the moments with the numbers `after` and `before`; in a stall, nothing moved."""
 
     after: int
     before: int
@@ -123,29 +122,26 @@ def rhythm_of(moments: Sequence[Moment]) -> Rhythm:
     texts = [one for one in moments if one.kind == "text"]
     has_reads = bool(texts) and texts[0].read is not None
     inside = sorted(two.at - one.at for one, two in pairs if one.kind == two.kind == "text")
+    middle_inside = median(inside) if inside else None
     return Rhythm(
         max(gaps, key=lambda gap: gap.milliseconds),
         tuple(gap for gap in gaps if gap.is_stall or gap.milliseconds >= least),
         len(texts),
-        median(inside) if inside else None,
-        _percentile_95(inside),
+        middle_inside,
+        quantiles(inside, n=_PERCENT_95 + 1, method="inclusive")[_PERCENT_95 - 1] if len(inside) > 1 else middle_inside,
         lumps,
         sum(one.number in lumps for one in texts) / len(texts) if has_reads else None,
     )
 
 
-def _percentile_95(ordered: Sequence[float]) -> float | None:
-    if len(ordered) < 2:
-        return ordered[0] if ordered else None
-    return quantiles(ordered, n=_PERCENT_95 + 1, method="inclusive")[_PERCENT_95 - 1]
-
-
-# ---- numbers ----
+# ---- Numbers ----
 
 _NO_CLOCK: Final = "no clock in the recording"
 _NO_BYTES: Final = "no bytes in the recording"
+_NO_END: Final = "the end is not in the recording"
 _NEITHER_CAME: Final = "neither text nor a call came"
 _ONE_EVENT: Final = "fewer than two events changed the answer"
+_FEW_TEXTS: Final = f"fewer than {FEWEST_TEXT_EVENTS} text events"
 _ONE_SECOND: Final = 1000.0
 
 
@@ -194,7 +190,7 @@ class NumberRow:
         unit: What it is counted in; a number in milliseconds needs a clock.
         definition: What it is, in one sentence.
         missing: When it is missing, beside a recording without a clock; empty where it is not.
-        measure: Its value, or the reason why there is none.
+        measure: Its value, or the reason why there is none; None for the reason in `missing`.
     """
 
     id: str
@@ -202,33 +198,24 @@ class NumberRow:
     unit: str
     definition: str
     missing: str
-    measure: Callable[[Measured], float | str]
+    measure: Callable[[Measured], float | str | None]
 
 
-def _since_sent(measured: Measured, at: float | None, missing: str) -> float | str:
-    return missing if at is None else at - measured.sent
+def _since_sent(measured: Measured, at: float | None) -> float | None:
+    return None if at is None else at - measured.sent
 
 
-def _of_bytes(measured: Measured, at: float | None, missing: str) -> float | str:
-    return _since_sent(measured, at, missing) if measured.has_bytes else _NO_BYTES
+def _of_bytes(measured: Measured, at: float | None) -> float | str | None:
+    return _since_sent(measured, at) if measured.has_bytes else _NO_BYTES
 
 
-def _longest_gap(measured: Measured) -> float | str:
-    longest = measured.rhythm.longest
-    return _ONE_EVENT if longest is None else longest.milliseconds
+def _in_texts(measured: Measured, value: float | None) -> float | None:
+    return None if measured.rhythm.text_events < FEWEST_TEXT_EVENTS else value
 
 
-def _in_texts(measured: Measured, value: float | None) -> float | str:
-    if measured.rhythm.text_events < FEWEST_TEXT_EVENTS or value is None:
-        return f"fewer than {FEWEST_TEXT_EVENTS} text events"
-    return value
-
-
-def _lumps(measured: Measured) -> float | str:
+def _lumps(measured: Measured) -> float | str | None:
     share = measured.rhythm.lump_share
-    if not measured.has_bytes:
-        return _NO_BYTES
-    return _in_texts(measured, None if share is None else share * 100)
+    return _in_texts(measured, None if share is None else share * 100) if measured.has_bytes else _NO_BYTES
 
 
 def _speed(measured: Measured) -> float | str:
@@ -240,16 +227,10 @@ def _speed(measured: Measured) -> float | str:
     return "less than 1 s" if taken < _ONE_SECOND else measured.output_tokens / (taken / _ONE_SECOND)
 
 
-def _stalls(measured: Measured) -> float | str:
-    return (
-        "fewer than two events changed the answer" if measured.rhythm.longest is None else len(measured.rhythm.stalls)
-    )
-
-
-def _closing(measured: Measured) -> float | str:
+def _closing(measured: Measured) -> float | str | None:
     if measured.terminal is None:
-        return "no event ended the answer"
-    return "the end is not in the recording" if measured.end is None else measured.end - measured.terminal
+        return None
+    return _NO_END if measured.end is None else measured.end - measured.terminal
 
 
 NUMBERS: Final[tuple[NumberRow, ...]] = (
@@ -259,7 +240,7 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
         "ms",
         "From the last byte of the request to the first byte of the body.",
         "no byte came",
-        lambda measured: _of_bytes(measured, measured.first_byte, "no byte came"),
+        lambda measured: _of_bytes(measured, measured.first_byte),
     ),
     NumberRow(
         "time_to_first_event",
@@ -267,7 +248,7 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
         "ms",
         "From the last byte of the request to the end of the first event that holds data.",
         "no event came",
-        lambda measured: _of_bytes(measured, measured.first_event, "no event came"),
+        lambda measured: _of_bytes(measured, measured.first_event),
     ),
     NumberRow(
         "time_to_first_thinking",
@@ -275,7 +256,7 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
         "ms",
         "From the last byte of the request to the first thinking part with text.",
         "no thinking",
-        lambda measured: _since_sent(measured, measured.first_thinking, "no thinking"),
+        lambda measured: _since_sent(measured, measured.first_thinking),
     ),
     NumberRow(
         "time_to_first_chunk",
@@ -283,7 +264,7 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
         "ms",
         "From the last byte of the request to the first text part with text, or the first tool call.",
         _NEITHER_CAME,
-        lambda measured: _since_sent(measured, measured.first_visible, _NEITHER_CAME),
+        lambda measured: _since_sent(measured, measured.first_visible),
     ),
     NumberRow(
         "shown",
@@ -292,7 +273,7 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
         "From the last byte of the request to the moment in which VS Code shows the first visible part, behind the "
         "extension's pacing and the queue of the extension host.",
         _NEITHER_CAME,
-        lambda measured: _since_sent(measured, measured.shown, _NEITHER_CAME),
+        lambda measured: _since_sent(measured, measured.shown),
     ),
     NumberRow(
         "longest_gap",
@@ -301,14 +282,14 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
         "The longest time between two events that changed the answer. Keep-alives, comments and empty deltas change "
         "nothing.",
         _ONE_EVENT,
-        _longest_gap,
+        lambda measured: None if (gap := measured.rhythm.longest) is None else gap.milliseconds,
     ),
     NumberRow(
         "time_per_output_chunk",
         "Median gap in texts",
         "ms",
         "The median of the gaps inside of texts.",
-        f"fewer than {FEWEST_TEXT_EVENTS} text events",
+        _FEW_TEXTS,
         lambda measured: _in_texts(measured, measured.rhythm.text_median),
     ),
     NumberRow(
@@ -316,7 +297,7 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
         "95th percentile of gaps in texts",
         "ms",
         "The gap inside of texts that 95 of 100 do not exceed.",
-        f"fewer than {FEWEST_TEXT_EVENTS} text events",
+        _FEW_TEXTS,
         lambda measured: _in_texts(measured, measured.rhythm.text_95),
     ),
     NumberRow(
@@ -324,7 +305,7 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
         "Lumps",
         "%",
         "The share of text events that came in the same read of the socket as the event before them.",
-        f"fewer than {FEWEST_TEXT_EVENTS} text events",
+        _FEW_TEXTS,
         _lumps,
     ),
     NumberRow(
@@ -342,7 +323,7 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
         "",
         "How many gaps were longer than 2 s and longer than 20 times the median gap.",
         _ONE_EVENT,
-        _stalls,
+        lambda measured: None if measured.rhythm.longest is None else len(measured.rhythm.stalls),
     ),
     NumberRow(
         "closing_delay",
@@ -357,8 +338,8 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
         "Total",
         "ms",
         "From the last byte of the request to the end.",
-        "the end is not in the recording",
-        lambda measured: _since_sent(measured, measured.end, "the end is not in the recording"),
+        _NO_END,
+        lambda measured: _since_sent(measured, measured.end),
     ),
 )
 """All numbers, in the order in which they are shown."""
@@ -366,21 +347,23 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
 
 def numbers_of(measured: Measured) -> list[NumberView]:
     """All rows of the table for an answer; of a recording without a clock, each says so."""
-    return [_row(row, measured) for row in NUMBERS]
-
-
-def _row(row: NumberRow, measured: Measured) -> NumberView:
-    said = row.measure(measured) if measured.has_clock else _NO_CLOCK
-    value = None if isinstance(said, str) else said
-    return {
-        "id": row.id,
-        "label": row.label,
-        "value": value,
-        "unit": row.unit,
-        "text": "-" if value is None else shown_number(value, row.unit),
-        "missing": said if isinstance(said, str) else None,
-        "definition": row.definition,
-    }
+    shown: list[NumberView] = []
+    for row in NUMBERS:
+        said = row.measure(measured) if measured.has_clock else _NO_CLOCK
+        said = row.missing if said is None else said
+        value = None if isinstance(said, str) else said
+        shown.append(
+            {
+                "id": row.id,
+                "label": row.label,
+                "value": value,
+                "unit": row.unit,
+                "text": "-" if value is None else shown_number(value, row.unit),
+                "missing": said if isinstance(said, str) else None,
+                "definition": row.definition,
+            }
+        )
+    return shown
 
 
 _DIGITS: Final[Mapping[str, int]] = {"ms": 1, "%": 0, "tokens/s": 1, "": 0}
@@ -394,13 +377,7 @@ def shown_number(value: float, unit: str) -> str:
     return f"{value:,.{digits}f} {unit}".rstrip()
 
 
-# ---- host lane ----
-# What a person sees of an answer in VS Code, simulated: the extension's pacing, and the queue of the extension host.
-#
-# Source of the queue: VS Code 1.139, `$startChatRequest` of the extension host (docs/wires/vscode.md#batches-of-parts).
-# Every reported part restarts a timer of 30 ms; the queue is flushed when it expires, when more than 30 parts wait, or
-# when the answer is over. Source of the pacing: `extension/src/pacing.ts`, whose rules :class:`_Pacer` repeats. The
-# time of the parts from process to process is left out.
+# ---- The lane of the host ----
 
 FLUSH_DELAY: Final = 30.0
 """Milliseconds that the host waits for a further part."""
@@ -414,12 +391,10 @@ PADDING: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """What comes into view at once.
+    """The parts `first` to `last`, which come into view at once.
 
     Attributes:
         at: When, in milliseconds.
-        first: The index of its first part.
-        last: The index of its last part.
         forced: Whether the queue was full or the answer was over; otherwise the timer ran out.
     """
 
@@ -440,19 +415,23 @@ class _Report:
 
 
 def flushes(parts: Sequence[tuple[float, object]], settled: float, *, paced: bool) -> list[Flush]:
-    """What comes into view when.
+    """What comes into view when: the extension paces the parts, and the extension host queues what it reports.
+
+    Source of the queue: VS Code 1.139, `$startChatRequest` of the extension host
+    (docs/wires/vscode.md#batches-of-parts). Every reported part restarts a timer of 30 ms; the queue is flushed when it
+    expires, when more than 30 parts wait, or when the answer is over. Source of the pacing: `extension/src/pacing.ts`,
+    whose rules :class:`_Pacer` repeats. The time of the parts from process to process is left out.
 
     Args:
         parts: The parts with the milliseconds at which they were there, in order.
         settled: When the answer was over, in milliseconds.
         paced: Whether the extension spaces them.
     """
-    reports = _Pacer().reports(parts, settled) if paced else _as_they_come(parts)
+    if paced:
+        reports = _Pacer().reports(parts, settled)
+    else:
+        reports = [_Report(at, index, index) for index, (at, _) in enumerate(parts)]
     return _Queue().flushed(reports, settled)
-
-
-def _as_they_come(parts: Sequence[tuple[float, object]]) -> list[_Report]:
-    return [_Report(at, index, index) for index, (at, _) in enumerate(parts)]
 
 
 class _Queue:
@@ -466,22 +445,18 @@ class _Queue:
         self._due: float | None = None
 
     def flushed(self, reports: Sequence[_Report], settled: float) -> list[Flush]:
-        """What it flushes."""
         for report in reports:
             self._wait_until(report.at)
             self._first = report.first if self._first is None else self._first
             self._last = report.last
             for _ in range(1 + report.padding):
-                self._push(report.at)
+                self._size += 1
+                self._due = report.at + FLUSH_DELAY
+                if self._size > MOST_QUEUED:
+                    self._flush(report.at, forced=True)
         self._wait_until(settled)
         self._flush(settled, forced=True)
         return self._flushes
-
-    def _push(self, at: float) -> None:
-        self._size += 1
-        self._due = at + FLUSH_DELAY
-        if self._size > MOST_QUEUED:
-            self._flush(at, forced=True)
 
     def _wait_until(self, at: float) -> None:
         if self._due is not None and self._due <= at:
@@ -504,20 +479,16 @@ class _Pacer:
         self._due: float | None = None
 
     def reports(self, parts: Sequence[tuple[float, object]], settled: float) -> list[_Report]:
-        """What it reports when."""
         for index, (at, part) in enumerate(parts):
             self._wait_until(at)
-            self._push(index, at, part)
+            if not isinstance(part, TextPart | ThinkingPart):
+                self._flush(at)
+                self._send(_Report(at, index, index))
+            elif isinstance(part, ThinkingPart) or part.value:
+                self._hold(index, at, part)
         self._wait_until(settled)
         self._flush(settled)
         return self._reports
-
-    def _push(self, index: int, at: float, part: object) -> None:
-        if not isinstance(part, TextPart | ThinkingPart):
-            self._flush(at)
-            self._send(_Report(at, index, index))
-        elif isinstance(part, ThinkingPart) or part.value:
-            self._hold(index, at, part)
 
     def _hold(self, index: int, at: float, part: TextPart | ThinkingPart) -> None:
         if self._waiting is not None and not _continues(self._waiting[2], part):
@@ -557,21 +528,14 @@ def _continues(earlier: object, part: TextPart | ThinkingPart) -> bool:
     return isinstance(earlier, TextPart) and isinstance(part, TextPart)
 
 
-# ---- runs ----
-# Runs of parts that belong together, and the answer as VS Code joins them.
+# ---- Runs ----
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Parts of one text or of one thinking block, or one part of another kind.
+    """Parts of one text or of one thinking block, or one part of another kind: from index `first` to `last`.
 
-    Attributes:
-        kind: Their kind.
-        first: The index of the first.
-        last: The index of the last.
-        text: What they hold, joined.
-        name: The name of the tool of a call; else None.
-        id: The id of a call, or that of the thinking; else None.
+    `text` is what they hold, joined; `name` that of the tool of a call; `id` that of a call or of the thinking.
     """
 
     kind: PartKind
@@ -599,7 +563,8 @@ def runs_of(parts: Sequence[CompletedPart]) -> list[Run]:
         part = members[0][1].part
         name = part.name if isinstance(part, ToolCallPart) else None
         text = "".join(text_of_part(one.part) for _, one in members)
-        runs.append(Run(kind_of_part(part), members[0][0], members[-1][0], text, name, _id(part)))
+        known = part.call_id if isinstance(part, ToolCallPart) else part.id if isinstance(part, ThinkingPart) else None
+        runs.append(Run(kind_of_part(part), members[0][0], members[-1][0], text, name, known))
     return runs
 
 
@@ -609,12 +574,6 @@ def _group_of(index: int, part: object) -> tuple[object, ...]:
     if isinstance(part, ThinkingPart):
         return ("thinking", part.id or "")
     return ("alone", index)
-
-
-def _id(part: object) -> str | None:
-    if isinstance(part, ToolCallPart):
-        return part.call_id
-    return part.id if isinstance(part, ThinkingPart) else None
 
 
 def runs_shown(runs: Sequence[Run], parts: Sequence[CompletedPart]) -> list[RunView]:
@@ -649,27 +608,23 @@ def results_shown(runs: Sequence[Run]) -> list[ResultView]:
 
 def parts_shown(parts: Sequence[CompletedPart]) -> list[PartView]:
     """The parts in a view."""
-    return [_part(index, one) for index, one in enumerate(parts)]
-
-
-def _part(index: int, one: CompletedPart) -> PartView:
-    part = one.part
-    return {
-        "i": index,
-        "at": milliseconds(one.at),
-        "kind": kind_of_part(part),
-        "event": one.event,
-        "text": text_of_part(part),
-        "name": _name(part),
-        "callId": part.call_id if isinstance(part, ToolCallPart) else None,
-        "id": part.id if isinstance(part, ThinkingPart) else None,
-    }
-
-
-def _name(part: object) -> str | None:
-    if isinstance(part, ToolCallPart):
-        return part.name
-    return part.mime_type if isinstance(part, DataPart) else None
+    return [
+        {
+            "i": index,
+            "at": milliseconds(one.at),
+            "kind": kind_of_part(part := one.part),
+            "event": one.event,
+            "text": text_of_part(part),
+            "name": part.name
+            if isinstance(part, ToolCallPart)
+            else part.mime_type
+            if isinstance(part, DataPart)
+            else None,
+            "callId": part.call_id if isinstance(part, ToolCallPart) else None,
+            "id": part.id if isinstance(part, ThinkingPart) else None,
+        }
+        for index, one in enumerate(parts)
+    ]
 
 
 def milliseconds(nanoseconds: int | None) -> float | None:
@@ -677,11 +632,7 @@ def milliseconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else round(nanoseconds / NANOSECONDS, 3)
 
 
-# ---- collapsing ----
-# Makes the view of a very long answer smaller: runs of deltas become one event each, with a count.
-#
-# The numbers, the gaps and the host's lane were made of all events before. What is marked, and what breaks a rule,
-# stays by itself.
+# ---- Collapsing ----
 
 MOST_EVENTS: Final = 50_000
 """Events of an answer that a page holds."""
@@ -693,28 +644,25 @@ _HARMLESS: Final = frozenset({"lump", "unmapped"})
 
 
 def collapsed(view: AnswerView, most: int = MOST_EVENTS) -> AnswerView:
-    """The view with at most `most` events; the same where it has no more.
-
-    Args:
-        view: The view of an answer.
-        most: The most events.
-    """
+    """The view of an answer with at most `most` events; the same where it has no more."""
     if len(view["events"]) <= most:
         return view
     groups = _groups(view["events"], most)
     event_of = {event["n"]: number for number, group in enumerate(groups, 1) for event in group}
     parts, part_of = _merged_parts(view["parts"], event_of)
     events = [_merged(number, group, part_of) for number, group in enumerate(groups, 1)]
+
+    def moved(flushed: Sequence[ShownView]) -> list[ShownView]:
+        return [{**one, "from": part_of[one["from"]], "to": part_of[one["to"]]} for one in flushed]
+
     return {
         **view,
         "wrong": None if view["wrong"] is None else event_of[view["wrong"]],
         "events": events,
         "parts": parts,
         "runs": [{**run, "from": part_of[run["from"]], "to": part_of[run["to"]]} for run in view["runs"]],
-        "shown": [{**one, "from": part_of[one["from"]], "to": part_of[one["to"]]} for one in view["shown"]],
-        "shownUnpaced": [
-            {**one, "from": part_of[one["from"]], "to": part_of[one["to"]]} for one in view["shownUnpaced"]
-        ],
+        "shown": moved(view["shown"]),
+        "shownUnpaced": moved(view["shownUnpaced"]),
         "result": [{**one, "part": part_of[one["part"]]} for one in view["result"]],
         "violations": [
             {
@@ -729,27 +677,23 @@ def collapsed(view: AnswerView, most: int = MOST_EVENTS) -> AnswerView:
             for one in view["unmapped"]
         ],
         "gaps": [{**gap, "after": event_of[gap["after"]], "before": event_of[gap["before"]]} for gap in view["gaps"]],
-        "notes": [
-            *view["notes"],
-            _NOTE.format(len(view["events"]), len(events)),
-        ],
+        "notes": [*view["notes"], _NOTE.format(len(view["events"]), len(events))],
     }
 
 
 def _groups(events: Sequence[EventView], most: int) -> list[list[EventView]]:
-    groups = [list(group) for _, group in groupby(events, key=_key)]
+    def key(event: EventView) -> tuple[object, ...]:
+        if event["kind"] in _KINDS and not event["violations"] and _HARMLESS.issuperset(event["marks"]):
+            return (event["kind"], event["type"])
+        return ("alone", event["n"])
+
+    groups = [list(group) for _, group in groupby(events, key=key)]
     if len(groups) <= most:
         return groups
     size = -(-len(groups) // most)
     return [
         [event for group in groups[start : start + size] for event in group] for start in range(0, len(groups), size)
     ]
-
-
-def _key(event: EventView) -> tuple[object, ...]:
-    if event["kind"] in _KINDS and not event["violations"] and _HARMLESS.issuperset(event["marks"]):
-        return (event["kind"], event["type"])
-    return ("alone", event["n"])
 
 
 def _merged(number: int, group: Sequence[EventView], part_of: Sequence[int]) -> EventView:
@@ -775,15 +719,12 @@ def _merged_parts(parts: Sequence[PartView], event_of: dict[int, int]) -> tuple[
     for part in parts:
         event = None if part["event"] is None else event_of[part["event"]]
         last = merged[-1] if merged else None
-        if last is not None and event is not None and _collapsing_continues(last, part, event):
+        key = (event, part["kind"], part["id"])
+        is_text = event is not None and part["kind"] in {"text", "thinking"}
+        if is_text and last is not None and key == (last["event"], last["kind"], last["id"]):
             pieces[-1].append(part["text"])
         else:
             merged.append({**part, "i": len(merged), "event": event})
             pieces.append([part["text"]])
         places.append(len(merged) - 1)
     return [{**part, "text": "".join(texts)} for part, texts in zip(merged, pieces, strict=True)], places
-
-
-def _collapsing_continues(last: PartView, part: PartView, event: int) -> bool:
-    same = last["event"] == event and last["kind"] == part["kind"] and last["id"] == part["id"]
-    return same and part["kind"] in {"text", "thinking"}

@@ -1,4 +1,17 @@
-"""Reads a recorded exchange: which events its bytes hold, when each was there, and what became of it."""
+"""Reads a recorded exchange: which events its bytes hold, when each was there, and what became of it.
+
+1. **Frames**: which bytes each event of a stream has. A decoder of the framing is fed line by line, so nothing here
+   knows a framing: an event that comes out ended with that line. Of several events from one line, the last line of the
+   data of each tells where it ends.
+2. **Reading**: a table leads from the form of the content (a stream, a document, a refusal, nothing) to what reads it.
+   A stream goes through the reader of its protocol one event at a time, which tells what each event became; only the
+   events after the last whole one go in together with the end of the bytes.
+3. **Kinds**: the kind of an event, for its colour and shape, and its text in a few words. The outputs of an event tell
+   its kind; without outputs its type does, in the words that the wires share; without a type its fields do.
+4. **Reported parts**: the parts that a host got, each with the event that completed it. A provider may cut texts
+   otherwise than the server, and do wrong what the server did right: so a text is found by its length, a call by its
+   id or its name, and a part that the bytes do not hold has no event.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +38,13 @@ if TYPE_CHECKING:
     from partstream.codec.sse import ServerSentEvent
     from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedExchange, ReportedPart
     from partstream.devtools.inspector.shapes import EventKind, FramingName, PartKind
-    from partstream.errors import EventTooLargeError, UpstreamError
+    from partstream.errors import EventTooLargeError
     from partstream.lm.outputs import StreamOutput
     from partstream.lm.parts import ResponsePart
     from partstream.protocols.protocol import Framing, Protocol
 
 
-# ---- frames ----
-# The frames of a stream: which bytes each event stands in, for every framing.
-#
-# A decoder is fed line by line: an event that comes out ended there. Of several events that come out of one line, the
-# last line of the data of each tells where it ends. So nothing here knows a framing.
+# ---- Frames ----
 
 _LINES: Final = {
     True: re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z"),
@@ -45,16 +54,14 @@ _LINES: Final = {
 _MARK: Final = b"\xef\xbb\xbf"
 _BLANKS: Final = b" \t\r\n"
 _LIST_SIGNS: Final = b" \t\r\n,[]"
-"""What stands between the values of a list."""
+"""The bytes between the values of a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where one event stands.
+    """The bytes of one event, from the offset `start` up to `end`.
 
     Attributes:
-        start: The offset of its first byte.
-        end: The offset behind its last byte.
         event: Its name and its data; None for what is no event: comments and fields without data, which keep a
             connection alive, or bytes behind which nothing is read.
         is_open: Whether the bytes ended before the event did.
@@ -69,23 +76,11 @@ class Frame:
 
 
 def frames_of(body: bytes, framing: Framing) -> list[Frame]:
-    """The frames of a body, in order. What stands between them is blank, or commas and brackets of a list.
-
-    Args:
-        body: All bytes of the stream.
-        framing: How its events are told apart.
-    """
+    """The frames of a body, in order. Between them are blanks, or the commas and brackets of a list."""
     return list(_Frames(body, framing).read())
 
 
 class _Frames:
-    """Reads the frames of one body.
-
-    Args:
-        body: The bytes.
-        framing: How its events are told apart.
-    """
-
     def __init__(self, body: bytes, framing: Framing) -> None:
         self._body = body
         self._framing = framing
@@ -94,7 +89,6 @@ class _Frames:
         self._start = len(_MARK) if body.startswith(_MARK) else 0
 
     def read(self) -> Iterator[Frame]:
-        """The frames."""
         start = 0
         for found in _LINES[self._is_event_stream].finditer(self._body):
             start, end = found.span()
@@ -103,7 +97,11 @@ class _Frames:
                 yield Frame(self._start, len(self._body), None, error=error)
                 return
             if self._is_event_stream and not found[0].strip(b"\r\n"):
-                yield from self._comment(end)
+                start = self._first_sign(self._start, end, b"{")
+                if self._body[start : start + 1] != b"{":  # a bare value may have blank lines
+                    self._start = end
+                    if start < end:
+                        yield Frame(start, end, None)  # lines that were no event
         size = len(self._body)
         last = list(self._between(self._decoder.end(), start, size))
         yield from (Frame(one.start, one.end, one.event, is_open=True) for one in last)
@@ -118,9 +116,17 @@ class _Frames:
             if number == len(events):
                 place = end
             elif not (number == 1 and self._is_before(line, event)):
-                place = self._end_of(event[1], place, end)
+                last = event[1].rpartition(b"\n")[2]
+                found = self._body.find(last, place, end)
+                place = end if found < 0 else found + len(last)
             start = self._first_sign(self._start, place, event[1])
-            self._start = self._without_signs(start, place, event[1])
+            if self._is_event_stream and self._body[start : start + 1] == b"{" and event[1][:1] == b"{":
+                # The frame of a bare value ends with the value, because its line may go on after it.
+                last = event[1].rpartition(b"\n")[2]
+                found = self._body.rfind(last, start, place)
+                self._start = place if found < 0 else found + len(last)
+            else:
+                self._start = place
             yield Frame(start, self._start, event)
 
     def _is_before(self, line: int, event: ServerSentEvent) -> bool:
@@ -130,12 +136,6 @@ class _Frames:
         decoder = self._framing.make_decoder()
         return [*decoder.feed(self._body[self._start : line]), *decoder.end()] == [event]
 
-    def _end_of(self, data: bytes, place: int, end: int) -> int:
-        """The place behind an event in a line that holds further ones."""
-        last = data.rpartition(b"\n")[2]
-        found = self._body.find(last, place, end)
-        return end if found < 0 else found + len(last)
-
     def _first_sign(self, start: int, end: int, data: bytes) -> int:
         """The first byte of a frame: blanks before it, and the signs of a list, belong to no event."""
         first = data[:1]
@@ -144,33 +144,11 @@ class _Frames:
             start += 1
         return start
 
-    def _without_signs(self, start: int, end: int, data: bytes) -> int:
-        """The end of a frame: that of a bare value ends with the value, because its line may go on behind it."""
-        if self._is_event_stream and self._body[start : start + 1] == b"{" and data[:1] == b"{":
-            last = data.rpartition(b"\n")[2]
-            found = self._body.rfind(last, start, end)
-            return end if found < 0 else found + len(last)
-        return end
 
-    def _comment(self, end: int) -> Iterator[Frame]:
-        """The frame of lines that were no event."""
-        start = self._first_sign(self._start, end, b"{")
-        if self._body[start : start + 1] == b"{":
-            return  # a value that stands bare may have blank lines
-        self._start = end
-        if start < end:
-            yield Frame(start, end, None)
+# ---- Reading ----
 
-
-# ---- reading ----
-
-_THE_RECORDING: Final = "the recording"
-_DOCUMENT: Final = "(document)"
 _SURE_OF: Final = 20
 """Events that are looked at for whether the protocol is sure."""
-_COMMENT: Final = "(comment)"
-_CHUNK: Final = "(chunk)"
-_CUT: Final = "(cut)"
 _LONGEST_NAME: Final = 80
 _KINDS: Final = ("type", "object", "event_type")
 """Fields in which events say their kind; those of some wires have none."""
@@ -246,11 +224,7 @@ class ReadAnswer:
 
 
 class _Clock:
-    """When which byte was read.
-
-    Args:
-        chunks: The reads.
-    """
+    """When which byte was read."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._ends = list(accumulate(len(chunk.data) for chunk in chunks))
@@ -261,7 +235,6 @@ class _Clock:
         return min(bisect_left(self._ends, end), len(self._ends) - 1) if self._ends else 0
 
     def at(self, read: int) -> int | None:
-        """When a read was."""
         return self._times[read] if read < len(self._times) else None
 
 
@@ -278,7 +251,7 @@ def read_exchange(exchange: RecordedExchange, call_id_prefix: str = "") -> ReadA
     if options.thinking is ThinkingMode.OFF:
         options = replace(options, thinking=ThinkingMode.PART)
     try:
-        content = _where_it_stands(content_of(exchange, _THE_RECORDING), exchange.body)
+        content = _as_it_came(content_of(exchange, "the recording"), exchange.body)
     except RecordingError as error:
         return _unread(exchange, error)
     chunks = exchange.chunks
@@ -306,23 +279,17 @@ class _Reading:
         return self.content.protocol
 
 
-def _where_it_stands(content: Content, body: bytes) -> Content:
+def _as_it_came(content: Content, body: bytes) -> Content:
     """The same, of the bytes as they came, where a decoder of the wire finds the same events in them."""
     row = content.protocol
     if not content.is_packed or row is None or content.framing is None:
         return content
     framing = row.framings[0]
-    if len(_decoded(body, framing)) != len(_decoded(content.data, content.framing)):
-        return content
-    return replace(content, framing=framing, data=body, is_packed=False)
-
-
-def _decoded(data: bytes, framing: Framing) -> list[ServerSentEvent]:
-    decoder = framing.make_decoder()
-    return [*decoder.feed(data), *decoder.end()]
-
-
-# ---- what is no stream ----
+    counts = []
+    for data, one in ((body, framing), (content.data, content.framing)):
+        decoder = one.make_decoder()
+        counts.append(len(decoder.feed(data)) + len(decoder.end()))
+    return replace(content, framing=framing, data=body, is_packed=False) if counts[0] == counts[1] else content
 
 
 def _whole_body(reading: _Reading, name: str, outputs: Sequence[StreamOutput]) -> ReadEvent:
@@ -346,15 +313,11 @@ def _nothing(reading: _Reading) -> ReadAnswer:
     """No byte of a body came."""
     row, end = reading.content.protocol, reading.exchange.end
     is_left = end.how is HowEnded.CANCELLED
-    error = None if is_left else recorded_failure(reading.exchange) or _silence(reading.exchange)
+    silence = "no response came" if reading.exchange.head is None else "it was closed before the first event"
+    unsaid = UpstreamConnectionError("the server", silence)
+    error = None if is_left else recorded_failure(reading.exchange) or unsaid
     finish = None if error is None else Finish(Outcome.FAILED, error=error)
     return ReadAnswer(row, row is not None, None, (), (), finish, reading.chunks, error)
-
-
-def _silence(exchange: RecordedExchange) -> UpstreamError:
-    if exchange.head is None:
-        return UpstreamConnectionError("the server", "no response came")
-    return UpstreamConnectionError("the server", "it was closed before the first event")
 
 
 def _unread(exchange: RecordedExchange, error: RecordingError) -> ReadAnswer:
@@ -372,61 +335,45 @@ def _document(reading: _Reading) -> ReadAnswer:
     reader = StreamReader(reading.row, reading.options)
     body = reading.content.data
     outputs = [*reader.feed_document(body), *reader.end()]
-    event = _whole_body(reading, _kind_of(_object(body)) or _DOCUMENT, outputs)
+    event = _whole_body(reading, _kind_of(_object(body)) or "(document)", outputs)
     parts = tuple(CompletedPart(one, 1, event.at) for one in outputs if not isinstance(one, Finish | Unmapped))
     return ReadAnswer(reading.row, True, "document", (event,), parts, _finish_in(outputs), reading.chunks)
 
 
-# ---- a stream ----
-
-
 class _GivenEvents:
-    """A decoder that returns what it was given: the events are told apart already."""
+    """A decoder that returns the events that it was given: they are told apart already."""
 
     def __init__(self) -> None:
         self.events: list[ServerSentEvent] = []
         self.error: EventTooLargeError | None = None
 
     def feed(self, _data: bytes) -> list[ServerSentEvent]:
-        """The events that it was given."""
-        return self._take()
+        """The events, once."""
+        events, self.events = self.events, []
+        return events
 
     def repeated(self, _data: bytes) -> bytes | None:
         """None: there is no short way."""
         return None
 
     def end(self) -> list[ServerSentEvent]:
-        """The events that it was given."""
-        return self._take()
-
-    def _take(self) -> list[ServerSentEvent]:
-        events, self.events = self.events, []
-        return events
+        """The same at the end of the bytes."""
+        return self.feed(b"")
 
 
 class _Steps(Tap):
-    """The steps of a reader since they were taken last."""
+    """The steps of a reader."""
 
     def __init__(self) -> None:
-        self._steps: list[ReadStep] = []
+        self.steps: list[ReadStep] = []
 
     def step(self, step: ReadStep) -> None:
         """Keeps a step."""
-        self._steps.append(step)
-
-    def take(self) -> list[ReadStep]:
-        """The steps."""
-        steps, self._steps = self._steps, []
-        return steps
+        self.steps.append(step)
 
 
 class _StreamEvents:
-    """The events of a stream, as they are read one by one.
-
-    Args:
-        reading: What is read.
-        framing: How the events are told apart.
-    """
+    """The events of a stream, as they are read one by one."""
 
     def __init__(self, reading: _Reading, framing: Framing) -> None:
         self.events: list[ReadEvent] = []
@@ -442,7 +389,6 @@ class _StreamEvents:
         self._reader = TappedReader(self._steps, reading.row, reading.options, framing=given)
 
     def read(self) -> None:
-        """Reads all of them."""
         rest: list[Frame] = []
         for frame in frames_of(self._body, self._framing):
             if frame.is_open and frame.event is not None:
@@ -468,9 +414,9 @@ class _StreamEvents:
                 self._add(frame, (), is_late=False)
             return
         self._given.events = [frame.event for frame in rest if frame.event is not None]
-        self._steps.take()
+        before = len(self._steps.steps)
         outputs = end_of(self._exchange, self._reader)
-        read = [step for step in self._steps.take() if step.kind not in {END_OF_BYTES, FAILURE}]
+        read = [step for step in self._steps.steps[before:] if step.kind not in {END_OF_BYTES, FAILURE}]
         is_read = len(read) == len(rest)
         taken = 0
         for number, frame in enumerate(rest):
@@ -498,7 +444,8 @@ def _stream(reading: _Reading) -> ReadAnswer:
         for output in event.outputs
         if not isinstance(output, Finish | Unmapped)
     )
-    is_sure = _is_sure(reading.exchange, reading.row, events)
+    shown = [NamedEvent(event.name, dict(event.event)) for event in events[:_SURE_OF] if event.event]
+    is_sure = reading.exchange.protocol is not None or claims_of(reading.row, shown).sure > 0
     return ReadAnswer(reading.row, is_sure, _shown_name(framing), events, parts, _finish_in(outputs), reading.chunks)
 
 
@@ -511,7 +458,7 @@ _READ: Final[Mapping[ContentForm, Callable[[_Reading], ReadAnswer]]] = {
 
 
 def _shown_name(framing: Framing) -> FramingName:
-    """How whoever shows the bytes tells the events apart: every framing but that of events has one a line."""
+    """How a viewer of the bytes tells the events apart: every framing but that of event streams has one a line."""
     return "sse" if framing.name == SSE.name else "jsonl"
 
 
@@ -519,25 +466,18 @@ def _finish_in(outputs: Sequence[StreamOutput]) -> Finish | None:
     return next((output for output in outputs if isinstance(output, Finish)), None)
 
 
-def _is_sure(exchange: RecordedExchange, row: Protocol, events: Sequence[ReadEvent]) -> bool:
-    if exchange.protocol is not None:
-        return True
-    shown = [NamedEvent(event.name, dict(event.event)) for event in events[:_SURE_OF] if event.event]
-    return claims_of(row, shown).sure > 0
-
-
 def _event_of(number: int, frame: Frame, clock: _Clock, outputs: Sequence[StreamOutput], *, is_late: bool) -> ReadEvent:
     read = clock.read_of(frame.end)
     name, data = (b"", b"") if frame.event is None else frame.event
     event = _object(data)
     if frame.event is None:
-        said = _CUT if frame.is_open else _COMMENT
+        said = "(cut)" if frame.is_open else "(comment)"
     else:
         said = name.decode(errors="replace") or _kind_of(event)
     if frame.error is not None:
         said = FAILURE
     if not said:
-        said = _CHUNK if event else data.decode(errors="replace")[:_LONGEST_NAME]
+        said = "(chunk)" if event else data.decode(errors="replace")[:_LONGEST_NAME]
     return ReadEvent(number, frame.start, frame.end, clock.at(read), read, said, data, event, outputs, is_late)
 
 
@@ -558,11 +498,7 @@ def _kind_of(event: Mapping[str, Any]) -> str:
     return next((kind for name in _KINDS if isinstance(kind := event.get(name), str) and kind), "")
 
 
-# ---- event kinds ----
-# What kind of event one is, for its colour and shape, and its text in a few words.
-#
-# What came of an event says its kind. Of an event without outputs its type says it, in the words that the wires
-# share; of one without a type its fields do.
+# ---- Kinds and texts ----
 
 _LONGEST: Final = 160
 """Characters of an event's short text."""
@@ -609,8 +545,6 @@ def shortened(text: str) -> str:
     """The beginning of a text, with `…` where it goes on."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
-
-# ---- the kind of an event ----
 
 _BY_OUTPUT: Final[tuple[tuple[Callable[[StreamOutput], bool], EventKind], ...]] = (
     (lambda one: isinstance(one, ToolCallPart), "call"),
@@ -664,18 +598,14 @@ def kind_of_event(event: ReadEvent) -> EventKind:
     for fits, kind in _BY_OUTPUT:
         if any(map(fits, event.outputs)):
             return kind
-    by_field = _kind_of_fields(event.event)
+    found = {name for name, value in _fields(event.event, _MOST_LEVELS) if value not in (None, "", [], {})}
+    by_field = next((kind for names, kind in _BY_FIELD if names & found), None)
     if by_field == "call":  # a piece of a call, whatever the type of its event says
         return by_field
     for pattern, kind in _BY_TYPE:
         if pattern.search(event.name):
             return kind
     return by_field or "other"
-
-
-def _kind_of_fields(event: Mapping[str, Any]) -> EventKind | None:
-    found = {name for name, value in _fields(event, _MOST_LEVELS) if value not in (None, "", [], {})}
-    return next((kind for names, kind in _BY_FIELD if names & found), None)
 
 
 def _fields(value: object, levels: int) -> Iterator[tuple[str, Any]]:
@@ -744,11 +674,7 @@ def _end(finish: Finish) -> str:
     return ": ".join(word for word in words if word)
 
 
-# ---- reported ----
-# The parts that a host got, beside the bytes that they came from: which event completed each of them.
-#
-# A provider may cut texts otherwise than the server, and do wrong what the server did right. So a text is found by
-# how far it goes, a call by its id or its name, and what is not found in the bytes has no event.
+# ---- Reported parts ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -784,7 +710,8 @@ class _Places:
     """Where the parts of the bytes are, while those of the host are found one by one."""
 
     def __init__(self, read: Sequence[CompletedPart]) -> None:
-        self._texts = {kind: _Text([one for one in read if isinstance(one.part, kind)]) for kind in _TEXTS}
+        kinds = (TextPart, ThinkingPart)
+        self._texts = {kind: _Text([one for one in read if isinstance(one.part, kind)]) for kind in kinds}
         self._calls = [one for one in read if isinstance(one.part, ToolCallPart)]
         self._data = [one for one in read if isinstance(one.part, DataPart)]
 
@@ -793,8 +720,10 @@ class _Places:
         if isinstance(part, TextPart | ThinkingPart):
             return self._texts[type(part)].event_after(len(part.value))
         if isinstance(part, ToolCallPart):
-            same = (one for one in self._calls if _call_id(one) == part.call_id)
-            return self._take(self._calls, next(same, None) or _of_name(self._calls, part.name))
+            calls = [(one, one.part) for one in self._calls if isinstance(one.part, ToolCallPart)]
+            same_id = (one for one, call in calls if call.call_id == part.call_id)
+            same_name = (one for one, call in calls if call.name == part.name)
+            return self._take(self._calls, next(same_id, None) or next(same_name, None))
         if isinstance(part, DataPart):
             found = next((one for one in self._data if one.part == part), None)
             return self._take(self._data, found)
@@ -806,17 +735,6 @@ class _Places:
             return None
         waiting.remove(found)
         return found.event
-
-
-_TEXTS = (TextPart, ThinkingPart)
-
-
-def _call_id(one: CompletedPart) -> str | None:
-    return one.part.call_id if isinstance(one.part, ToolCallPart) else None
-
-
-def _of_name(calls: Sequence[CompletedPart], name: str) -> CompletedPart | None:
-    return next((one for one in calls if isinstance(one.part, ToolCallPart) and one.part.name == name), None)
 
 
 class _Text:
@@ -866,16 +784,13 @@ def differs(
         if shown is None:
             sentence += "; the recording does not say what the host asked to have shown"
         # A file that could not be fetched is a link in the text.
-        is_certain = shown is not None and not (kind is TextPart and shown.files is FileMode.FETCH and _has_data(read))
+        has_data = any(isinstance(one.part, DataPart) for one in read)
+        is_certain = shown is not None and not (kind is TextPart and shown.files is FileMode.FETCH and has_data)
         return Difference(sentence, is_certain and is_whole)
     left_calls, right_calls = _calls(read), _calls(reported)
     if left_calls != right_calls:
         return Difference(f"the host got other calls: {len(right_calls)}, the bytes hold {len(left_calls)}", is_whole)
     return None
-
-
-def _has_data(parts: Sequence[CompletedPart]) -> bool:
-    return any(isinstance(one.part, DataPart) for one in parts)
 
 
 def _joined(parts: Sequence[CompletedPart], kind: type[TextPart | ThinkingPart]) -> str:
