@@ -1,4 +1,4 @@
-"""The local server of the inspector's page: what it shows, and, while answers are running, what comes in addition.
+"""The local server of the inspector's page: it shows a view, and while answers are running each change of it.
 
     GET  /        the page, without any data
     GET  view     {"number": of the newest change, "view": the view}
@@ -7,8 +7,24 @@
     POST stop     ends the server
 
 All paths are relative in the page, so that it works at any port and behind any prefix of an editor that forwards it.
-:mod:`partstream.devtools.inspector.server` says who may ask. There is no cookie, no CORS, and nothing is fetched from
-elsewhere.
+
+**The gate** decides who may ask, before anything is read. The server listens on loopback, and still any web page can
+send requests there: other local servers had holes of this kind (docs/wires/practice.md#requests-to-a-local-server). So
+the `Host` of a request must name this machine (which keeps out names that DNS led here), `Origin` and `Sec-Fetch-Site`
+must name the page itself, and a header must carry the token from the fragment of the URL: no other page can send that
+header without permission by CORS, which no response gives. There is no cookie, and nothing is fetched from elsewhere.
+
+**A change** is JSON, made of two views, so that a page that follows a long answer is sent its new end alone::
+
+    {"set": {field of the view: value}, "without": [field of the view], "order": [id of each answer], "answers": [{"id":
+    id, "set": {field: value}, "without": [field], "tails": {field: [kept, what follows]}}]}
+
+A tail keeps the first items of a list, or the first characters of a text, and appends others: events, parts and bytes
+grow so. `inspector/page/live.js` carries changes out. The feed keeps the last changes by number, so that a page that
+lost its connection goes on where it was; of changes that are too many or too old, the page reads the whole view again.
+
+**Live answers** are read again whenever more of one has come. The view of an answer that goes on leaves out what only
+its end could tell.
 """
 
 from __future__ import annotations
@@ -41,14 +57,7 @@ if TYPE_CHECKING:
     from partstream.server.requests import Receive, Scope, Send
 
 
-# ---- gate ----
-# Who may ask the inspector's server, decided before anything is read: pure, one row a rule.
-#
-# The server listens on loopback, and still any web page can send requests there: other local servers had holes of
-# this kind (docs/wires/practice.md#requests-to-a-local-server). So the `Host` of a request must name this machine
-# (which keeps out names that DNS led here), `Origin` and `Sec-Fetch-Site` must name the page itself, and a header
-# must carry the token from the fragment of the URL: no other page can send that header without permission by CORS,
-# which no response gives.
+# ---- The gate ----
 
 TOKEN_HEADER: Final = "partstream-token"  # noqa: S105 - the name of a header
 PAGE: Final = "/"
@@ -89,13 +98,7 @@ class GateRefusal:
 
 
 def refusal_of(asking: InspectorRequest, token: str, paths: Mapping[str, Collection[str]]) -> GateRefusal | None:
-    """Why the request is refused, or None.
-
-    Args:
-        asking: The request.
-        token: The token of this server.
-        paths: The methods of each path.
-    """
+    """Why the request is refused, or None; `token` is that of this server, `paths` the methods of each path."""
     for is_broken, status, message in _RULES:
         if is_broken(asking, token):
             return GateRefusal(status, message)
@@ -110,20 +113,10 @@ def refusal_of(asking: InspectorRequest, token: str, paths: Mapping[str, Collect
     return None
 
 
-def _is_for_another_host(asking: InspectorRequest, _token: str) -> bool:
-    # Any port: an editor may forward the port to another number (docs/wires/practice.md#forwarded-ports).
-    return _THIS_MACHINE.fullmatch(asking.headers.get("host", "")) is None
-
-
 def _is_of_another_page(asking: InspectorRequest, _token: str) -> bool:
     origin = asking.headers.get("origin")
     host = asking.headers.get("host", "")
     return origin is not None and origin not in {f"http://{host}", f"https://{host}"}
-
-
-def _is_fetched_elsewhere(asking: InspectorRequest, _token: str) -> bool:
-    # A link from anywhere may lead to the page, which holds nothing; what it reads is for itself alone.
-    return asking.path != PAGE and asking.headers.get("sec-fetch-site", "none") not in _OWN_FETCHES
 
 
 def _has_no_token(asking: InspectorRequest, token: str) -> bool:
@@ -132,9 +125,19 @@ def _has_no_token(asking: InspectorRequest, token: str) -> bool:
 
 
 _RULES: Final[tuple[tuple[Callable[[InspectorRequest, str], bool], int, str], ...]] = (
-    (_is_for_another_host, 421, "expected a Host of this machine: 127.0.0.1, localhost or [::1]"),
+    (
+        # Any port: an editor may forward the port to another number (docs/wires/practice.md#forwarded-ports).
+        lambda asking, _token: _THIS_MACHINE.fullmatch(asking.headers.get("host", "")) is None,
+        421,
+        "expected a Host of this machine: 127.0.0.1, localhost or [::1]",
+    ),
     (_is_of_another_page, 403, "expected an Origin that is this server's, or none"),
-    (_is_fetched_elsewhere, 403, "expected a request of this server's own page"),
+    (
+        # A link from anywhere may lead to the page, which holds nothing; what it reads is for itself alone.
+        lambda asking, _token: asking.path != PAGE and asking.headers.get("sec-fetch-site", "none") not in _OWN_FETCHES,
+        403,
+        "expected a request of this server's own page",
+    ),
     (
         _has_no_token,
         403,
@@ -143,8 +146,7 @@ _RULES: Final[tuple[tuple[Callable[[InspectorRequest, str], bool], int, str], ..
 )
 
 
-# ---- byte ranges ----
-# The one range of bytes that a request asks for (RFC 9110 section 14.2), bounded.
+# ---- Byte ranges (RFC 9110 section 14.2) ----
 
 MOST_BYTES: Final = 1024 * 1024
 """The most bytes of one reply."""
@@ -157,14 +159,10 @@ class UnusableRangeError(CallerError):
 
 
 def range_asked(header: str | None, size: int) -> range:
-    """The range of a `Range` header, cut at the end of the body.
-
-    Args:
-        header: The header; None if there is none.
-        size: The bytes of the body.
+    """The range of a `Range` header, cut at the end of a body of `size` bytes.
 
     Raises:
-        UnusableRangeError: It is not one range with a first and a last byte, begins behind the body, or is too long.
+        UnusableRangeError: It is not one range with a first and a last byte, begins after the body, or is too long.
     """
     match = _RANGE.fullmatch(header or "")
     if match is None:
@@ -177,32 +175,19 @@ def range_asked(header: str | None, size: int) -> range:
     return range(first, min(last + 1, size))
 
 
-# ---- changes ----
-# What of a view changed since the one before, so that a page that follows a long answer is sent its new end alone.
-#
-# A change is JSON::
-#
-# {"set": {field of the view: value}, "without": [field of the view], "order": [id of each answer], "answers": [{"id":
-# id, "set": {field: value}, "without": [field], "tails": {field: [kept, what follows]}}]}
-#
-# A tail keeps the first items of a list, or the first characters of a text, and puts others behind them: events,
-# parts and bytes grow so. `inspector/page/live.js` carries changes out.
+# ---- Changes ----
 
 Change = dict[str, Any]
 """A change as JSON."""
 
-_CHANGES_ANSWERS: Final = "answers"
-
 
 def change_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Change | None:
     """The change that makes the one view of the other; None where both are equal."""
-    known = {answer["id"]: answer for answer in before[_CHANGES_ANSWERS]}
-    order = [answer["id"] for answer in after[_CHANGES_ANSWERS]]
-    answers = [_answer_change(known.get(answer["id"], {}), answer) for answer in after[_CHANGES_ANSWERS]]
+    known = {answer["id"]: answer for answer in before["answers"]}
+    order = [answer["id"] for answer in after["answers"]]
+    answers = [_answer_change(known.get(answer["id"], {}), answer) for answer in after["answers"]]
     change: Change = {
-        "set": {
-            name: value for name, value in after.items() if name != _CHANGES_ANSWERS and _differs(before, name, value)
-        },
+        "set": {name: value for name, value in after.items() if name != "answers" and _differs(before, name, value)},
         "without": [name for name in before if name not in after],
         "order": order,
         "answers": [answer for answer in answers if answer is not None],
@@ -240,37 +225,25 @@ def _kept(before: Any, after: Any) -> int:
         pairs = enumerate(zip(before, after, strict=False))
         return next((at for at, (old, new) in pairs if old != new), min(len(before), len(after)))
     if isinstance(before, str) and isinstance(after, str):
-        return _common_start(before, after)
+        # Texts may be megabytes: by halves, so that C compares them.
+        low, high = 0, min(len(before), len(after))
+        while low < high:
+            middle = (low + high + 1) // 2
+            if before[low:middle] == after[low:middle]:
+                low = middle
+            else:
+                high = middle - 1
+        return low
     return 0
 
 
-def _common_start(before: str, after: str) -> int:
-    """The length of the common start of two texts, which may be megabytes: by halves, so that C compares them."""
-    low, high = 0, min(len(before), len(after))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if before[low:middle] == after[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-# ---- feed ----
-# The newest view of a source, and its last changes by number: a page that lost its connection goes on where it was.
-#
-# Bounded: of changes that are too many or too old, a page reads the whole view again.
+# ---- The feed ----
 
 _KEPT_BYTES: Final = 8 * 1024 * 1024
 
 
 class NumberedChange(NamedTuple):
-    """A change that was made.
-
-    Attributes:
-        number: Its number: one more than that of the change before.
-        json: The change as JSON (:mod:`partstream.devtools.inspector.server`).
-    """
+    """A change as JSON, and its number: one more than that of the change before."""
 
     number: int
     json: bytes
@@ -305,7 +278,11 @@ class ViewFeed:
             if change is None:
                 return
             self.number += 1
-            self._keep(NumberedChange(self.number, dumps(change)))
+            numbered = NumberedChange(self.number, dumps(change))
+            self._kept.append(numbered)
+            self._size += len(numbered.json)
+            while self._size > self._kept_bytes:
+                self._size -= len(self._kept.popleft().json)
         self._move()
 
     def end(self) -> None:
@@ -325,19 +302,13 @@ class ViewFeed:
         while not self.has_ended and (self.view is None or self.number <= number):
             await self._moved.wait()
 
-    def _keep(self, change: NumberedChange) -> None:
-        self._kept.append(change)
-        self._size += len(change.json)
-        while self._size > self._kept_bytes:
-            self._size -= len(self._kept.popleft().json)
-
     def _move(self) -> None:
-        # A new event for the next wait: everybody who waited sees this one.
+        # The next wait gets a new event: all who waited for this one see it.
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()
 
 
-# ---- server ----
+# ---- The server ----
 
 IDLE_SECONDS: Final = 30 * 60.0
 _PULSE_SECONDS: Final = 15.0
@@ -380,7 +351,7 @@ class ViewServer:
         source: What is shown.
         page: The page as HTML, given the nonce of its script and its style; without any data.
         port: The port to listen on; 0 for any free port.
-        idle_seconds: How long nobody has to ask before the server ends; an open stream of changes counts as asking.
+        idle_seconds: How long without a request before the server ends; an open stream of changes counts as one.
     """
 
     def __init__(
@@ -416,12 +387,12 @@ class ViewServer:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
         if self._streams:
-            # The pages are told that nothing more will come, before their connections are closed.
+            # The pages learn that nothing more will come, before their connections are closed.
             await asyncio.wait(self._streams, timeout=_FAREWELL_SECONDS)
         await self._host.__aexit__(kind, error, traceback)
 
     async def ended(self) -> Ending:
-        """Waits until a person stops the server in the page, or nobody has asked for long enough.
+        """Waits until a person stops the server in the page, or no request came for long enough.
 
         Raises:
             Exception: What the source raised.
@@ -446,8 +417,6 @@ class ViewServer:
             self._stopped.set()
         finally:
             self._feed.end()
-
-    # ---- requests ----
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["raw_path"].decode("latin-1")
@@ -489,7 +458,7 @@ class ViewServer:
         while not leaving.done():
             changes = self._feed.after(number)
             if changes is None:
-                # The changes since then are not kept: the page reads the whole view, which says where it stands.
+                # The changes since then are not kept: the page reads the whole view, which says its number.
                 await _send_event(send, "reset", b"{}")
                 break
             for change in changes:
@@ -498,18 +467,16 @@ class ViewServer:
             if self._feed.has_ended:
                 await _send_event(send, "end", b"{}", number)
                 break
-            await self._next_change(number, leaving, send)
+            moved = asyncio.create_task(self._feed.moved(number))
+            try:
+                first = asyncio.FIRST_COMPLETED
+                done, _ = await asyncio.wait({moved, leaving}, timeout=_PULSE_SECONDS, return_when=first)
+                if not done:
+                    await send({"type": "http.response.body", "body": b": waiting\n\n", "more_body": True})
+            finally:
+                moved.cancel()
+                await asyncio.gather(moved, return_exceptions=True)
         await send({"type": "http.response.body"})
-
-    async def _next_change(self, number: int, leaving: asyncio.Task[None], send: Send) -> None:
-        moved = asyncio.create_task(self._feed.moved(number))
-        try:
-            done, _ = await asyncio.wait({moved, leaving}, timeout=_PULSE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            if not done:
-                await send({"type": "http.response.body", "body": b": waiting\n\n", "more_body": True})
-        finally:
-            moved.cancel()
-            await asyncio.gather(moved, return_exceptions=True)
 
     async def _send_bytes(self, scope: Scope, _receive: Receive, send: Send) -> None:
         query = scope["query_string"].decode("latin-1")
@@ -538,14 +505,14 @@ async def serve_view(
     port: int = 0,
     idle_seconds: float = IDLE_SECONDS,
 ) -> Ending:
-    """Serves the page of a source until a person ends it there, or nobody has asked for long enough.
+    """Serves the page of a source, as :class:`ViewServer` does, until the server ends.
 
     Args:
         source: What is shown.
         page: The page as HTML, given the nonce of its script and its style; without any data.
         on_ready: Called once with the URL to open, as soon as the server listens.
         port: The port to listen on; 0 for any free port.
-        idle_seconds: How long nobody has to ask.
+        idle_seconds: How long without a request before the server ends.
 
     Raises:
         OSError: The port is taken.
@@ -601,19 +568,14 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-# ---- unfinished ----
-# The view of an answer that goes on: what only its end could say is not said yet.
+# ---- Live answers ----
 
 RUNNING: Final = "running"
 """The outcome of an answer that goes on."""
 
 
 def as_running(answer: AnswerView) -> AnswerView:
-    """The view without what the end of the bytes says: they have not ended.
-
-    Args:
-        answer: The view of the answer as if its bytes ended now.
-    """
+    """The view of an answer as if its bytes ended now, without what their end tells: they have not ended."""
     events = [event for event in answer["events"] if event["type"] != END_OF_BYTES]
     kept = [place for place, one in enumerate(answer["violations"]) if one["part"] is not None]
     violations = [answer["violations"][place] for place in kept]
@@ -638,9 +600,6 @@ def as_running(answer: AnswerView) -> AnswerView:
     }
 
 
-# ---- live source ----
-# Answers that go on, as the source of a page: each is read again when more of it has come, and the others stay.
-
 _MOST_ANSWERS: Final = 20
 
 
@@ -664,32 +623,32 @@ class LiveSource:
         view = view_of([], is_live=True)
         yield self._joined(view)
         async for answer in self._answers:
+            shown = self._shown_of(answer.key)
+            known = answer.bundle.answers[0] if answer.bundle.answers else None
+            said = (known.host, known.model) if known is not None else ()
+            name = ", ".join([f"#{shown.number}", *filter(None, said)])
             # In a thread: the page is served meanwhile.
-            name = self._name(answer)
             view = await asyncio.to_thread(view_of, [ViewedFile(name, "live", answer.bundle)], is_live=True)
-            self._show(answer, name, view)
+            offset = self._offset(answer.started_at)
+            shown.is_over = answer.is_over
+            shown.answers = [
+                _renamed(one if answer.is_over else as_running(one), shown.number, name, offset)
+                for one in view["answers"]
+            ]
             yield self._joined(view)
 
     def bytes_of(self, _answer: str) -> bytes | None:
         """None: all bytes are in the view."""
         return None
 
-    def _name(self, answer: FollowedAnswer) -> str:
-        if answer.key not in self._shown:
+    def _shown_of(self, key: str) -> _Shown:
+        if key not in self._shown:
             self._count += 1
-            self._shown[answer.key] = _Shown(self._count)
-            self._forget_oldest()
-        known = answer.bundle.answers[0] if answer.bundle.answers else None
-        said = (known.host, known.model) if known is not None else ()
-        return ", ".join([f"#{self._shown[answer.key].number}", *filter(None, said)])
-
-    def _show(self, answer: FollowedAnswer, name: str, view: View) -> None:
-        shown = self._shown[answer.key]
-        offset = self._offset(answer.started_at)
-        shown.is_over = answer.is_over
-        shown.answers = [
-            _renamed(one if answer.is_over else as_running(one), shown.number, name, offset) for one in view["answers"]
-        ]
+            self._shown[key] = _Shown(self._count)
+            while len(self._shown) > _MOST_ANSWERS:
+                oldest = next((key for key, one in self._shown.items() if one.is_over), next(iter(self._shown)))
+                del self._shown[oldest]
+        return self._shown[key]
 
     def _offset(self, started_at: str) -> float:
         """Milliseconds from the first answer of this page."""
@@ -699,11 +658,6 @@ class LiveSource:
             return 0.0
         self._began = self._began or began
         return (began - self._began).total_seconds() * 1000
-
-    def _forget_oldest(self) -> None:
-        while len(self._shown) > _MOST_ANSWERS:
-            oldest = next((key for key, one in self._shown.items() if one.is_over), next(iter(self._shown)))
-            del self._shown[oldest]
 
     def _joined(self, newest: View) -> View:
         answers = [answer for one in self._shown.values() for answer in one.answers]
@@ -717,11 +671,7 @@ class LiveSource:
 
 
 class _Shown:
-    """What is shown of one answer.
-
-    Args:
-        number: Its number on the page.
-    """
+    """The views of one answer, under its number on the page."""
 
     def __init__(self, number: int) -> None:
         self.number = number
