@@ -1,4 +1,15 @@
-"""`partstream inspect`: shows recorded answers in the browser, in the terminal, as a file or as JSON."""
+"""`partstream inspect`: shows recorded answers in the browser, in the terminal, as a file or as JSON.
+
+The recordings are read in any form: files, standard input, the newest answer of a running program, or the
+newest recording that is kept. Then one of these ways shows them:
+
+- **The page**: a server on this machine and the browser, until Ctrl-C; where no browser can be opened, the summary.
+- **`--text` and `--json`**: a summary that says what happened, where it went wrong and whose fault it is, or the view.
+- **`--compare`**: two answers beside each other, with an exit code for what became worse.
+- **`--html`**: the page as one file, for people without Partstream; the recording is redacted before.
+- **`--what-is-in-it`**: every text of a recording, for a person who wants to give it away.
+- **`--live`**: the page, with the answers of all running programs of the user as they come.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +19,7 @@ import sys
 import webbrowser
 from base64 import b64decode
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,29 +56,10 @@ if TYPE_CHECKING:
 
     from partstream.devtools.bundles.exchange import Bundle
     from partstream.devtools.inspector.server import ViewSource
-    from partstream.devtools.inspector.shapes import AnswerView, ComparisonView, EventView, View, ViolationView
+    from partstream.devtools.inspector.shapes import AnswerView, ComparisonView, View, ViolationView
 
 
-# ---- inspect files ----
-# The recordings that `partstream inspect` is given, read in whichever form they have.
-
-_STREAM = "stream"
-
-
-def files_named(names: Sequence[str], protocol: str | None) -> list[ViewedFile]:
-    """The files of a command line.
-
-    Args:
-        names: Their names; `-` is standard input.
-        protocol: The protocol of their answers, where a file does not say it; None to tell it from the events.
-
-    Raises:
-        UsageError: None is named.
-        UnreadableRecordingError: One cannot be read.
-    """
-    if not names:
-        raise click.UsageError("name a recording, - for standard input, --last or --live")
-    return [_file(name, protocol) for name in names]
+# ---- Files ----
 
 
 def last_answer() -> ViewedFile:
@@ -99,69 +91,35 @@ def bundle_named(name: str) -> Bundle:
     return _file(name, None).bundle
 
 
-def _read(name: str) -> tuple[bytes, Bundle]:
+def _file(name: str, protocol: str | None) -> ViewedFile:
+    path, number = chosen_exchange(name)
     try:
-        data = read_file(name)
-        return data, read_any(data, name)
+        data = read_file(path)
+        bundle = read_any(data, path)
     except RecordingError as error:
         raise UnreadableRecordingError(visible(str(error))) from error
     except BundleError as error:
-        said = str(error) if error.where == name else f"{name}: {error}"
+        said = str(error) if error.where == path else f"{path}: {error}"
         raise UnreadableRecordingError(visible(f"cannot read {said}")) from error
-
-
-def _file(name: str, protocol: str | None) -> ViewedFile:
-    path, number = chosen_exchange(name)
-    data, bundle = _read(path)
     if number is not None:
-        bundle = _with_one(bundle, number, path)
+        exchanges = tuple(one for one in bundle.exchanges if one.number == number)
+        if not exchanges:
+            known = ", ".join(str(one.number) for one in bundle.exchanges) or "none"
+            raise UnreadableRecordingError(visible(f"{path} has no exchange {number}; it has {known}"))
+        answers = tuple(one for one in bundle.answers if one.number == exchanges[0].answer)
+        bundle = replace(bundle, exchanges=exchanges, answers=answers)
     if protocol is not None:
         told = tuple(replace(one, protocol=one.protocol or protocol) for one in bundle.exchanges)
         bundle = replace(bundle, exchanges=told)
     form = form_of(data)
     shown = "standard input" if name == "-" else Path(name).name
-    return ViewedFile(shown, _STREAM if form is None else form.name, bundle, name)
+    return ViewedFile(shown, "stream" if form is None else form.name, bundle, name)
 
 
-def _with_one(bundle: Bundle, number: int, path: str) -> Bundle:
-    """The bundle with one of its exchanges, and the answer that it belongs to."""
-    exchanges = tuple(one for one in bundle.exchanges if one.number == number)
-    if not exchanges:
-        known = ", ".join(str(one.number) for one in bundle.exchanges) or "none"
-        raise UnreadableRecordingError(visible(f"{path} has no exchange {number}; it has {known}"))
-    answers = tuple(one for one in bundle.answers if one.number == exchanges[0].answer)
-    return replace(bundle, exchanges=exchanges, answers=answers)
-
-
-# ---- inspect ----
+# ---- The command ----
 
 _SLOWER: Final = 1.5
 """How many times as long the first visible part may take before it counts as slower."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What a person wants to see, and how.
-
-    Attributes:
-        as_text: Whether a summary.
-        as_json: Whether JSON.
-        what_is_in_it: Whether all texts.
-        compare: Whether a comparison of two answers.
-        html: The file of a page, `-` for standard output; None for none.
-        level: How much is replaced in that file.
-        slower_than: How many times as long the first visible part may take in the second of two answers.
-        opens_browser: Whether the page is opened.
-    """
-
-    as_text: bool
-    as_json: bool
-    what_is_in_it: bool
-    compare: bool
-    html: str | None
-    level: RedactionLevel
-    slower_than: float
-    opens_browser: bool
 
 
 @click.command(short_help="Look into recorded answers: bytes, events, parts, times, and what broke.")
@@ -214,15 +172,27 @@ def command(
     no end. With the page it is 0.
     """
     _check({**wanted, "last": last, "live": live, "no_browser": no_browser, "redact": level}, names)
+    html: str | None = wanted["html"]
     try:
         if live:
             context.exit(show_live(opens_browser=not no_browser))
-        if wanted["html"] is not None:
-            spare_recordings(names, wanted["html"])
+        if html is not None:
+            spare_recordings(names, html)
+        if not (last or names):
+            raise click.UsageError("name a recording, - for standard input, --last or --live")
         with busy_with("Reading the recording"):
-            files = [last_answer()] if last else files_named(names, protocol)
-        chosen = RedactionLevel(level or RedactionLevel.STRUCTURE)
-        context.exit(_show(files, _Wanted(level=chosen, opens_browser=not no_browser, **wanted)))
+            files = [last_answer()] if last else [_file(name, protocol) for name in names]
+        if wanted["what_is_in_it"]:
+            code = print_strings(files)
+        elif wanted["compare"]:
+            code = print_comparison(files, wanted["slower_than"], as_json=wanted["as_json"])
+        elif html is not None:
+            code = write_html(files, html, RedactionLevel(level or RedactionLevel.STRUCTURE))
+        elif wanted["as_json"] or wanted["as_text"]:
+            code = print_view_as_json(files) if wanted["as_json"] else print_text(files)
+        else:
+            code = show_page(files, opens_browser=not no_browser)
+        context.exit(code)
     except BrokenPipeError:
         drop_output()
         context.exit(ExitCode.NO_READER)
@@ -259,22 +229,7 @@ def _option(name: str) -> str:
     return f"--{name.removeprefix('as_').replace('_', '-')}"
 
 
-def _show(files: list[ViewedFile], wanted: _Wanted) -> ExitCode:
-    # Each way imports what it needs alone: a server, a page, tables.
-    if wanted.what_is_in_it:
-        return print_strings(files)
-    if wanted.compare:
-        return print_comparison(files, wanted.slower_than, as_json=wanted.as_json)
-    if wanted.html is not None:
-        return write_html(files, wanted.html, wanted.level)
-    if wanted.as_json or wanted.as_text:
-        return print_view_as_json(files) if wanted.as_json else print_text(files)
-
-    return show_page(files, opens_browser=wanted.opens_browser)
-
-
-# ---- inspect compare ----
-# Two recorded answers beside each other in a terminal or for a script, with an exit code for what became worse.
+# ---- --compare ----
 
 _TWO: Final = 2
 _Line = tuple[str, str]
@@ -283,10 +238,7 @@ _Line = tuple[str, str]
 def print_comparison(files: Sequence[ViewedFile], slower_than: float, *, as_json: bool) -> ExitCode:
     """Prints the comparison of two answers: those of two files, or the two of one.
 
-    Args:
-        files: The files.
-        slower_than: How many times as long the first visible part of the second may take.
-        as_json: Whether to print JSON.
+    The first visible part of the second answer may take `slower_than` times as long.
 
     Raises:
         UsageError: There are not two answers.
@@ -324,8 +276,7 @@ def _lines(compared: ComparisonView, worse: Sequence[Regression], titles: tuple[
         yield "Nothing is worse.", "green"
 
 
-# ---- inspect html ----
-# `partstream inspect --html`: the page as one file, for people without Partstream; redacted before it is made.
+# ---- --html ----
 
 MOST_BYTES: Final = 30 * 1024 * 1024
 """Bytes of all answers of a file of HTML: a browser reads the whole of it before it shows anything."""
@@ -337,12 +288,7 @@ _SAYS: Final = {
 
 
 def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> ExitCode:
-    """Writes the page of files.
-
-    Args:
-        files: The files.
-        out: The file to write; `-` for standard output.
-        level: How much is replaced before.
+    """Writes the page of files; `-` is standard output.
 
     Raises:
         ClickException: The answers are too large for one file, or it cannot be written.
@@ -353,7 +299,7 @@ def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> 
             f"the answers have {size:,} bytes, and a page in a file at most {MOST_BYTES:,}: look at them without "
             "--html, or give the recording itself away, see partstream share"
         )
-    # Not the path: who gets the page is not told where somebody keeps files.
+    # The name in place of the path: the page does not say where a person keeps files.
     with busy_with("Making the page"):
         redacted = [replace(file, bundle=redact(file.bundle, level)[0], path=file.name) for file in files]
         page = page_html(view_of(redacted), Hashes()).encode()
@@ -368,8 +314,7 @@ def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> 
     return ExitCode.FINE
 
 
-# ---- inspect text ----
-# Views in a terminal: in a few lines that say what happened, where it went wrong and whose fault it is; or as JSON.
+# ---- --text and --json ----
 
 _MOST_VIOLATIONS: Final = 5
 _MOST_NUMBERS: Final = 8
@@ -428,7 +373,7 @@ def summary(view: View) -> Iterator[_Line]:
         if number:
             yield "", ""
         yield from _answer(answer)
-    # Of more, a table of every pair says nothing, and --compare takes two.
+    # A table of every pair of more answers would be too much, and --compare takes two.
     for comparison in view["comparisons"] if len(view["answers"]) == _TWO else ():
         places = sum(not row["same"] for row in comparison["rows"])
         same = "the same parts" if comparison["same"] else f"different in {places} places"
@@ -440,7 +385,11 @@ def _answer(answer: AnswerView) -> Iterator[_Line]:
     yield f"  {_head(answer)}", ""
     blame = answer["blame"]
     yield f"  {_BLAMED[blame['who']]}: {blame['sentence']}", _STYLES.get(blame["who"], "bold red")
-    yield f"  {_verdict(answer)}", ""
+    verdict = answer["verdict"]
+    counts = (("kept", "kept"), ("broken", "broken"), ("warnings", "warned of"), ("notJudged", "not judged"))
+    said = ", ".join(f"{verdict[key]} {word}" for key, word in counts if verdict[key])  # type: ignore[literal-required]
+    judged = "broken" if verdict["broken"] else "kept" if verdict["kept"] else "not judged"
+    yield f"  Contract {judged}: {said}.", ""
     yield from _wrong(answer)
     for violation in answer["violations"][:_MOST_VIOLATIONS]:
         yield from _violation(violation)
@@ -473,19 +422,15 @@ def _head(answer: AnswerView) -> str:
     return " · ".join(word for word in words if word)
 
 
-def _verdict(answer: AnswerView) -> str:
-    verdict = answer["verdict"]
-    counts = (("kept", "kept"), ("broken", "broken"), ("warnings", "warned of"), ("notJudged", "not judged"))
-    said = ", ".join(f"{verdict[key]} {word}" for key, word in counts if verdict[key])  # type: ignore[literal-required]
-    word = "broken" if verdict["broken"] else "kept" if verdict["kept"] else "not judged"
-    return f"Contract {word}: {said}."
-
-
 def _wrong(answer: AnswerView) -> Iterator[_Line]:
     """The event at which it went wrong, with its place and its bytes."""
     event = next((one for one in answer["events"] if one["n"] == answer["wrong"]), None)
     if event is not None:
-        yield f"  Went wrong at {_place(event)}: {event['type']}", "bold red"
+        at = "" if event["at"] is None else f", +{event['at']:,.0f} ms"
+        last = event["n"] + event["count"] - 1
+        number = f"event {event['n']}" if event["count"] == 1 else f"events {event['n']:,} to {last:,}"
+        place = f"{number}{at}, bytes {event['from']:,} to {event['to']:,}"
+        yield f"  Went wrong at {place}: {event['type']}", "bold red"
         data = b64decode(answer["bytes"])[event["from"] : event["to"]].decode(errors="replace").strip()
         shown = data if len(data) <= _LONGEST_EVENT else f"{data[:_LONGEST_EVENT]}… ({len(data):,} characters)"
         yield from ((f"    {line}", "dim") for line in shown.splitlines())
@@ -493,13 +438,6 @@ def _wrong(answer: AnswerView) -> Iterator[_Line]:
     if error is not None:
         yield f"  {error['type']}: {error['message']}", "red"
         yield from ((f"    {name}: {value[:_LONGEST_EVENT]}", "dim") for name, value in error["fields"])
-
-
-def _place(event: EventView) -> str:
-    at = "" if event["at"] is None else f", +{event['at']:,.0f} ms"
-    last = event["n"] + event["count"] - 1
-    number = f"event {event['n']}" if event["count"] == 1 else f"events {event['n']:,} to {last:,}"
-    return f"{number}{at}, bytes {event['from']:,} to {event['to']:,}"
 
 
 def _violation(violation: ViolationView) -> Iterator[_Line]:
@@ -533,12 +471,11 @@ def _numbers(answer: AnswerView) -> Iterator[_Line]:
         yield f"  {'All numbers' if is_all else ', '.join(labels)}: - ({reason})", "dim"
 
 
-# ---- inspect page ----
-# The page of `partstream inspect`: served on this machine, opened in the browser where there is one.
+# ---- The page ----
 
 MOST_IN_THE_VIEW: Final = 16 * 1024 * 1024
 """Bytes of an answer that a browser is given with the view."""
-_INSPECT_PAGE_SAYS: Final = {
+_CLOSED: Final = {
     Ending.IDLE: "Nobody has looked at the page for a while: it is closed.",
     Ending.STOPPED: "The page was closed.",
 }
@@ -574,37 +511,29 @@ class FilesSource:
 
 
 def show_page(files: Sequence[ViewedFile], *, opens_browser: bool) -> ExitCode:
-    """Shows the page of files until Ctrl-C; prints a summary where no browser can be opened.
-
-    Args:
-        files: The files.
-        opens_browser: Whether to open a browser; otherwise only the address is printed.
-    """
+    """Shows the page of files until Ctrl-C, in a browser or by its address; prints a summary without any browser."""
     if opens_browser and not can_open_browser():
         code = print_text(files)
         click.echo("No browser can be opened here: --no-browser serves the page at an address that you can open.")
         return code
-
     return asyncio.run(_serve(FilesSource(files), opens_browser=opens_browser))
 
 
 def show_live(*, opens_browser: bool) -> ExitCode:
     """Shows the answers of all running programs of the user as they come, until Ctrl-C.
 
-    Args:
-        opens_browser: Whether to open a browser, where there is one; otherwise only the address is printed.
-
     Raises:
         ClickException: This system has no doors to running programs.
     """
     if not HAS_DOORS:
         raise click.ClickException(NO_DOORS)
-    return asyncio.run(_follow(opens_browser=opens_browser and can_open_browser()))
 
+    async def shown() -> ExitCode:
+        async with aclosing(follow()) as answers:
+            source = LiveSource(answers, "Live answers")
+            return await _serve(source, opens_browser=opens_browser and can_open_browser())
 
-async def _follow(*, opens_browser: bool) -> ExitCode:
-    async with aclosing(follow()) as answers:
-        return await _serve(LiveSource(answers, "Live answers"), opens_browser=opens_browser)
+    return asyncio.run(shown())
 
 
 async def _serve(source: ViewSource, *, opens_browser: bool) -> ExitCode:
@@ -615,17 +544,12 @@ async def _serve(source: ViewSource, *, opens_browser: bool) -> ExitCode:
             webbrowser.open(url)
 
     ending = await serve_view(source, _page, on_ready)
-    click.echo(_INSPECT_PAGE_SAYS[ending])
+    click.echo(_CLOSED[ending])
     return ExitCode.FINE
 
 
 def page_beside(files: Sequence[ViewedFile], say: Callable[[str], object]) -> None:
-    """Shows the page of files beside a command that goes on, until the command ends or nobody looks any more.
-
-    Args:
-        files: The files.
-        say: Says the address.
-    """
+    """Shows the page of files beside a command that goes on, until the command ends or no one looks any more."""
 
     def on_ready(url: str) -> None:
         say(f"The page is at {url} until the command ends.")
@@ -640,7 +564,8 @@ def _page(nonce: str) -> str:
 
 def can_open_browser() -> bool:
     """Whether a browser can be opened that a person sees: not on a machine that is only reached by ssh."""
-    is_remote = "SSH_CONNECTION" in os.environ and not any(os.environ.get(name) for name in _SCREENS)
+    screens = ("DISPLAY", "WAYLAND_DISPLAY", "VSCODE_IPC_HOOK_CLI")
+    is_remote = "SSH_CONNECTION" in os.environ and not any(os.environ.get(name) for name in screens)
     if is_remote and "BROWSER" not in os.environ:
         return False
     try:
@@ -650,11 +575,7 @@ def can_open_browser() -> bool:
     return True
 
 
-_SCREENS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "VSCODE_IPC_HOOK_CLI")
-
-
-# ---- inspect strings ----
-# `partstream inspect --what-is-in-it`: every text of a recording, for a person who wants to give it away.
+# ---- --what-is-in-it ----
 
 
 def print_strings(files: Sequence[ViewedFile]) -> ExitCode:
