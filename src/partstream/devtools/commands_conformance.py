@@ -1,7 +1,13 @@
 """`partstream conformance`: tests a provider or a model server against the contract, and says what it breaks.
 
-The testing is in :mod:`partstream.devtools.conformance`; what is printed, in
-:mod:`partstream.devtools.commands_conformance`.
+The package `conformance` tests; this command chooses the target, and prints and writes the report:
+
+1. The options name a target: a provider or a parser in this process, a command, or a base URL.
+2. The fixed scenarios run, and the screen prints a line for each. With `--replay`, a kept failure or recorded exchanges
+   run in their place.
+3. With `--fuzz`, generated conversations follow. What runs in this process runs on a clock that jumps over pauses.
+4. The report is finished: failures are made smaller, the baseline is applied, secrets are removed. Then files and
+   badges are written, and the screen prints every failure in full.
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ from collections import Counter
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 from secrets import randbelow
 from typing import TYPE_CHECKING, Any, Final
@@ -82,11 +89,12 @@ if TYPE_CHECKING:
     from partstream.devtools.conformance.targets import Tested
     from partstream.devtools.conformance.transcript import Transcript
 
+    _Command = Callable[..., Any]
 
-# ---- conformance parsers ----
-# The options of `partstream conformance` for a parser under test.
 
-_OPTIONS: Final = (
+# ---- Options ----
+
+_PARSER_OPTIONS: Final = (
     click.option("--parser", "is_parser", is_flag=True, help="TARGET is a parser of the streams of --protocol."),
     click.option(
         "--takes",
@@ -102,32 +110,6 @@ _OPTIONS: Final = (
 )
 
 
-def parser_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
-
-
-def names_parser(options: Mapping[str, Any]) -> bool:
-    """Whether the options say that the target is a parser."""
-    return bool(options["is_parser"] or options["takes"] or options["recordings"])
-
-
-def parser_of(options: Mapping[str, Any]) -> ParserTarget:
-    """The parser that the options name.
-
-    Raises:
-        CallerError: There is none, it fails when its file runs, or the protocol is none that can be tested.
-    """
-    return parser_from(options["target"], options["protocol"], takes=options["takes"], recordings=options["recordings"])
-
-
-# ---- conformance reports ----
-# What `partstream conformance` does beside the fixed scenarios: generated conversations, kept failures, and files.
-#
-# The options stand here, so that the command itself is about its target.
-
 _SEEDS: Final = 2**31
 _EXAMPLES, _EXAMPLE_SECONDS = 50, 30.0
 """How many conversations are tried in so many seconds."""
@@ -135,7 +117,7 @@ _EXAMPLES, _EXAMPLE_SECONDS = 50, 30.0
 _PATH: Final = click.Path(path_type=Path)
 _EXISTING: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 
-_CONFORMANCE_REPORTS_OPTIONS: Final = (
+_REPORT_OPTIONS: Final = (
     click.option(
         "--fuzz",
         type=click.FloatRange(0, min_open=True),
@@ -193,22 +175,16 @@ _CONFORMANCE_REPORTS_OPTIONS: Final = (
 )
 
 
-def report_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options."""
-    for option in reversed(_CONFORMANCE_REPORTS_OPTIONS):
-        function = option(function)
-    return function
+def _with_options(options: Sequence[Callable[[_Command], _Command]]) -> Callable[[_Command], _Command]:
+    """Adds options to a command, in their order."""
+    return lambda function: reduce(lambda inner, option: option(inner), reversed(options), function)
 
 
-def matrix_of(files: Sequence[str]) -> str:
-    """The page that compares the reports in these files.
+def _names_parser(options: Mapping[str, Any]) -> bool:
+    return bool(options["is_parser"] or options["takes"] or options["recordings"])
 
-    Raises:
-        CallerError: No file is given, or one is no report.
-    """
-    if not files:
-        raise CallerError("--matrix: got no file, expected the files of `partstream conformance --json`")
-    return matrix_html([read_report(Path(file)) for file in files])
+
+# ---- The report ----
 
 
 def secrets_of_command(target: str, key_env: str | None) -> Redactor:
@@ -228,9 +204,7 @@ def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) 
         CallerError: The target cannot be tested, a file is no kept failure, or Hypothesis is not installed.
     """
     if options["replay"] is not None:
-        return _conformance_reports_run(
-            _replaying(opening, options["replay"], options["pace"]), is_in_process=_is_in_process(options)
-        )
+        return _completed(_replaying(opening, options["replay"], options["pace"]), options)
     # Hypothesis keeps what it read of the user's modules, by default in the folder where the command runs.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(CACHE.path() / "hypothesis"))
     seed = options["seed"]
@@ -239,8 +213,7 @@ def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) 
     seconds = options["fuzz"]
     examples = max(_EXAMPLES, math.ceil(_EXAMPLES * seconds / _EXAMPLE_SECONDS))
     settings = FuzzSettings(seconds, examples, seed)
-    searching = search(opening, settings, options["failures"], redactor)
-    return _conformance_reports_run(searching, is_in_process=_is_in_process(options))
+    return _completed(search(opening, settings, options["failures"], redactor), options)
 
 
 def _replaying(opening: Opening, file: str, pace: float) -> Coroutine[Any, Any, Report]:
@@ -272,8 +245,7 @@ def finished(
     """
     whole = report
     if not options["no_shrink"] and "://" not in options["target"] and options["replay"] is None:
-        shrinking = with_minimal_failures(report, opening, options["failures"], redactor)
-        whole = _conformance_reports_run(shrinking, is_in_process=_is_in_process(options))
+        whole = _completed(with_minimal_failures(report, opening, options["failures"], redactor), options)
     if further is not None:
         whole = with_generated(whole, further)
     if options["baseline"] is not None:
@@ -292,46 +264,37 @@ def write_files(report: Report, options: Mapping[str, Any]) -> None:
         (options["junit"], lambda: junit_xml(said)),
         (options["markdown"], lambda: markdown_summary(said)),
         (options["write_baseline"], lambda: baseline_text(report.checks)),
-        *((path, _badge(path, said, day)) for path in options["badges"]),
     ]
+    badges = {True: lambda: json.dumps(badge_json(said, day)) + "\n", False: lambda: badge_svg(said, day)}
+    files += [(path, badges[path.suffix == ".json"]) for path in options["badges"]]
     for path, content in files:
-        if path is not None:
-            _write(path, content())
-
-
-def _badge(path: Path, said: Mapping[str, Any], day: str) -> Callable[[], str]:
-    if path.suffix == ".json":
-        return lambda: json.dumps(badge_json(said, day)) + "\n"
-    return lambda: badge_svg(said, day)
-
-
-def _write(path: Path, content: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise CallerError(f"cannot write {path}: {error.strerror or error}") from error
+        if path is None:
+            continue
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content(), encoding="utf-8")
+        except OSError as error:
+            raise CallerError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _is_in_process(options: Mapping[str, Any]) -> bool:
     return not options["is_command"] and "://" not in options["target"]
 
 
-def _conformance_reports_run(work: Coroutine[Any, Any, Report], *, is_in_process: bool) -> Report:
-    """Runs it on a clock that jumps over pauses where everybody who waits is in this process.
+def _completed(work: Coroutine[Any, Any, Report], options: Mapping[str, Any]) -> Report:
+    """Runs it, on a clock that jumps over pauses where all that waits is in this process.
 
     Raises:
         CallerError: A file cannot be written, or what the work itself raises.
     """
-    with asyncio.Runner(loop_factory=VirtualTimeLoop if is_in_process else None) as runner:
+    with asyncio.Runner(loop_factory=VirtualTimeLoop if _is_in_process(options) else None) as runner:
         try:
             return runner.run(work)
         except OSError as error:
             raise CallerError(f"cannot write {error.filename or 'a file'}: {error.strerror or error}") from error
 
 
-# ---- conformance screen ----
-# Shows a report of the conformance kit in a terminal: a line for each scenario, then every failure in full.
+# ---- The screen ----
 
 _MARKS: Final = {
     Verdict.ERROR: ("✗", "ERROR", "bold red"),
@@ -379,7 +342,8 @@ class ReportScreen:
         told = tested.capabilities.to_json()
         declared = ", ".join(name for name, value in told.items() if value and name not in {"model", "prompts"})
         description = tested.target.description
-        self._print(Text.assemble((visible(description.name), "bold"), f" ({_driven(tested)})"))
+        driven = dict.fromkeys(filter(None, (description.kind, tested.way.value, description.protocol)))
+        self._print(Text.assemble((visible(description.name), "bold"), f" ({', '.join(driven)})"))
         self._print(Text(f"  model {visible(tested.model.id)}; can: {visible(declared) or 'text alone'}", "dim"))
         if tested.session.note:
             self._print(Text(f"  {visible(tested.session.note)}", "dim"))
@@ -402,10 +366,9 @@ class ReportScreen:
     def report(self, report: Report) -> None:
         """Shows every failure in full, and the sentence that sums up."""
         shown = [one for one in report.checks if one.verdict in _WORST[:4] and not one.expected]
-        for one in _first_of_each_rule(shown):
-            same = sum(other.rule == one.rule for other in shown) - 1
+        for rule, count in Counter(one.rule for one in shown).items():
             self._print(Text(""))
-            self._failure(one, report, same)
+            self._failure(next(one for one in shown if one.rule == rule), report, count - 1)
         for stale in report.stale:
             self._print(Text(f"Stale entry of the baseline: {visible(stale)}", "bold red"))
         self._print(Text(""))
@@ -450,20 +413,6 @@ class ReportScreen:
                 self._console.print(Text(_INDENT).append_text(row))
 
 
-def _driven(tested: Tested) -> str:
-    """What kind of target it is, and how and over which protocol it is tested."""
-    description = tested.target.description
-    return ", ".join(dict.fromkeys(filter(None, (description.kind, tested.way.value, description.protocol))))
-
-
-def _first_of_each_rule(shown: Sequence[CheckResult]) -> Iterator[CheckResult]:
-    seen: set[str] = set()
-    for one in shown:
-        if one.rule not in seen:
-            seen.add(one.rule)
-            yield one
-
-
 def _lines(one: CheckResult, transcript: Transcript | None) -> Iterator[str]:
     """The part that broke the promise, and those before it."""
     if transcript is None or one.answer is None or one.answer >= len(transcript.answers):
@@ -474,16 +423,16 @@ def _lines(one: CheckResult, transcript: Transcript | None) -> Iterator[str]:
         is_part = event.kind is TranscriptEventKind.PART
         number += is_part
         name = f"part {number}" if is_part else event.kind.value
-        shown = shown_part(event.value) if is_part else _shown(event.value)[:200]
+        if is_part:
+            shown = shown_part(event.value)
+        else:  # of an error its type too, as many have no sentence of their own
+            value = event.value
+            said = fault_of(value).message if isinstance(value, BaseException) else "" if value is None else str(value)
+            shown = said[:200]
         is_it = is_part and number == one.index
         lines.append((is_it, f"{name:<10} +{event.at_ms:5.0f} ms  {shown}{'   <- here' if is_it else ''}"))
     at = next((place for place, (is_it, _) in enumerate(lines) if is_it), len(lines) - 1)
     yield from (line for _, line in lines[max(at - _AROUND, 0) : at + 1])
-
-
-def _shown(value: object) -> str:
-    """What a line says of an event that is no part: of an error its type too, as many have no sentence of their own."""
-    return "" if value is None else fault_of(value).message if isinstance(value, BaseException) else str(value)
 
 
 def _ways_to_more(report: Report) -> str:
@@ -507,7 +456,7 @@ def _sentence(report: Report) -> str:
     return f"Contract {report.contract} {verb}: {said or 'nothing to judge'}{known}{stale} ({report.seconds:.1f} s)"
 
 
-# ---- conformance ----
+# ---- The command ----
 
 _SECONDS: Final = "PARTSTREAM_CONFORMANCE_SECONDS"
 _ENDED: Final = "PARTSTREAM_CONFORMANCE_ENDED"
@@ -547,7 +496,7 @@ failed."""
 @click.option(
     "--provider", "providers", metavar="SOURCE", multiple=True, help="A provider that the command is to load."
 )
-@parser_options
+@_with_options(_PARSER_OPTIONS)
 @click.option("--isolated", is_flag=True, help="Run the provider in a process of its own.")
 @click.option("--model", metavar="ID", help="The model to ask; the first that calls tools without it.")
 @click.option(
@@ -588,7 +537,7 @@ failed."""
     metavar="FILE",
     help="Write the whole report as JSON; - for standard output.",
 )
-@report_options
+@_with_options(_REPORT_OPTIONS)
 @click.option("-v", "--verbose", is_flag=True, help="Print every check.")
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
@@ -596,7 +545,10 @@ def command(context: click.Context, /, **options: Any) -> None:
     try:
         code = _run(options)
     except CallerError as error:
-        context.exit(_refused(f"{error}{_way_out(error, options)}", options))
+        cause = error.__cause__
+        wants_key = isinstance(cause, LanguageModelError) and cause.code == LanguageModelErrorCode.NO_PERMISSIONS
+        way_out = "; --key-env VARIABLE sends it a key" if wants_key and options["key_env"] is None else ""
+        context.exit(_refused(f"{error}{way_out}", options))
     except click.FileError as error:  # its own exit code says that the contract is broken
         context.exit(_refused(error.format_message(), options))
     except SystemExit as error:  # of the provider: its code says nothing of the contract
@@ -613,25 +565,21 @@ def _refused(reason: str, options: dict[str, Any]) -> int:
     return ReportCode.NOT_USABLE
 
 
-def _way_out(error: CallerError, options: dict[str, Any]) -> str:
-    """The option that helps, where the server wants a key and got none."""
-    cause = error.__cause__
-    wants_key = isinstance(cause, LanguageModelError) and cause.code == LanguageModelErrorCode.NO_PERMISSIONS
-    return "; --key-env VARIABLE sends it a key" if wants_key and options["key_env"] is None else ""
-
-
 def _run(options: dict[str, Any]) -> int:
     """Does what the options say, and returns the exit code.
 
     Raises:
-        CallerError: The target cannot be tested, or an option is of no use.
+        CallerError: The target cannot be tested, or an option does not fit.
     """
     if options["lists"]:
         checks = [*([options["target"]] if options["target"] else []), *options["checks"]]
         _list(tuple(checks), options)
         return ReportCode.KEPT
     if options["matrix"]:
-        click.echo(matrix_of([one for one in (options["target"], *options["checks"]) if one]), nl=False)
+        files = [one for one in (options["target"], *options["checks"]) if one]
+        if not files:
+            raise CallerError("--matrix: got no file, expected the files of `partstream conformance --json`")
+        click.echo(matrix_html([read_report(Path(file)) for file in files]), nl=False)
         return ReportCode.KEPT
     if not options["target"]:
         raise click.UsageError("Missing argument 'TARGET'.")
@@ -645,7 +593,7 @@ def _run(options: dict[str, Any]) -> int:
     is_quiet = json_file is not None and json_file.name in {"-", "<stdout>"}
     redactor = secrets_of_command(options["target"], options["key_env"])
     screen = None if is_quiet else ReportScreen(is_verbose=options["verbose"], redactor=redactor)
-    # What a provider prints is for people, and must not stand in the middle of the JSON.
+    # What a provider prints is for people, and must not get into the JSON.
     with redirect_stdout(sys.stderr) if is_quiet else nullcontext():
         report = _tested(options, redactor, screen)
     write_files(report, options)
@@ -661,9 +609,7 @@ def _tested(options: dict[str, Any], redactor: Redactor, screen: ReportScreen | 
     """The whole report: of the fixed scenarios unless a kept failure is repeated, and of what is generated."""
     capabilities = _capabilities(options["capabilities"], options["prompts"], options["model"])
     limits = TimeLimits(options["seconds"])
-    is_source = not options["is_command"] and "://" not in options["target"]
-    is_parser = names_parser(options)
-    target = parser_of(options) if is_parser else options["target"] if is_source else _target(options)
+    target = _target(options)
     opening = Opening(
         target, capabilities, limits, options["requirements"], options["protocol"], options["other_protocol"]
     )
@@ -719,9 +665,13 @@ def _repeated_by_command(report: Report, options: dict[str, Any]) -> Report:
     return replace(report, checks=checks)
 
 
-def _target(options: dict[str, Any]) -> Target:
-    """The target of a command or of a base URL."""
+def _target(options: dict[str, Any]) -> Target | ParserTarget | str:
+    """A parser, the source of a provider, or the target of a command or of a base URL."""
     name, protocol = options["target"], options["protocol"]
+    if _names_parser(options):
+        return parser_from(name, protocol, takes=options["takes"], recordings=options["recordings"])
+    if _is_in_process(options):
+        return str(name)
     if options["is_command"]:
         has_upstream = not options["no_upstream"]
         return StdioTarget(name, protocol, providers=options["providers"], has_upstream=has_upstream)
@@ -754,7 +704,7 @@ def _capabilities(given: tuple[str, ...], prompts: tuple[str, ...], model: str |
 
 
 def _list(checks: tuple[str, ...], options: dict[str, Any]) -> None:
-    rows = all_rows(options["protocol"]) if names_parser(options) else SCENARIOS
+    rows = all_rows(options["protocol"]) if _names_parser(options) else SCENARIOS
     for slug, ids in selected(checks, options["section"], rows).items():
         click.echo(f"{slug}: {rows[slug].title}")
         for one in ids:
