@@ -1,7 +1,8 @@
 """`partstream check`: judges recorded streams by the contract and reports a verdict for each rule.
 
-Prints; the judging is in :mod:`partstream.devtools.commands_check`, the rules in :mod:`partstream.lm.contract`, the
-reading of recordings in :mod:`partstream.protocols`.
+The parts of a recording go through the contract's checker (:mod:`partstream.lm.contract`) as they are read. A rule that
+is not broken is kept only if the stream holds what shows it; otherwise it is not judged, and the report says what is
+missing. One answer is reported rule by rule, several with a line each, in the order of the files.
 """
 
 from __future__ import annotations
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
     from partstream.devtools.recordings import Recording
 
 
-# ---- judging ----
-# Judges one recorded stream by the contract; prints nothing.
+# ---- Judging ----
 
 _MAX_DETAILS: Final = 3
 _CHUNK_SIZE: Final = 65536  # bytes at a time, so that only the recording itself is held whole
@@ -52,16 +52,6 @@ class RuleVerdict(StrEnum):
     BROKEN = "broken"
     WARNING = "warning"
     NOT_JUDGED = "not judged"
-
-
-class _Details(dict[str, list[str]]):
-    """The first few violations of each broken rule, as sentences, by the id of the rule."""
-
-    def add(self, violation: Violation) -> None:
-        kept = self.setdefault(violation.rule.id, [])
-        if len(kept) < _MAX_DETAILS:
-            place = "at the end" if violation.index is None else f"part {violation.index}"
-            kept.append(f"{place}: {violation.detail}")
 
 
 @dataclass(slots=True)
@@ -125,17 +115,27 @@ def judge(recording: Recording, protocol: str | None, tools: Iterable[str] | Non
         RecordingError: It cannot be read, or is of no known protocol.
     """
     options = StreamOptions(call_id_prefix=GATEWAY_CALL_ID_PREFIX)
-    details = _Details()
+    details: dict[str, list[str]] = {}
+
+    def add(violation: Violation) -> None:
+        kept = details.setdefault(violation.rule.id, [])
+        if len(kept) < _MAX_DETAILS:
+            place = "at the end" if violation.index is None else f"part {violation.index}"
+            kept.append(f"{place}: {violation.detail}")
+
     if tools is None:
         tools = recording.tools(protocol)
-    checker = ContractChecker(tools, CheckMode.LENIENT, details.add, namespace=recording.namespace(options))
+    checker = ContractChecker(tools, CheckMode.LENIENT, add, namespace=recording.namespace(options))
     parts: Counter[str] = Counter()
     unmapped: Counter[str] = Counter()
     finish: Finish | None = None
     for output in recording.outputs(protocol, options, _CHUNK_SIZE):
         if isinstance(output, Finish):
             finish = output
-            _end(checker, output)
+            if output.error is None:
+                checker.complete()
+            else:
+                checker.fail(output.error)
         elif isinstance(output, Unmapped):
             unmapped[output.type] += 1
         else:
@@ -146,14 +146,7 @@ def judge(recording: Recording, protocol: str | None, tools: Iterable[str] | Non
     return Judgement(checker, details, finish, parts, unmapped)
 
 
-def _end(checker: ContractChecker, finish: Finish) -> None:
-    if finish.error is None:
-        checker.complete()
-    else:
-        checker.fail(finish.error)
-
-
-# ---- check ----
+# ---- The command ----
 
 _STYLES: Final = {
     RuleVerdict.KEPT: "green",
@@ -229,12 +222,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What is reported with a line of its own.
-
-    Attributes:
-        label: The file, with a number where it holds several answers.
-        found: The recording, or why it cannot be read.
-    """
+    """A recording, or why it cannot be read, under the name of its file; of several answers, with its number."""
 
     label: str
     found: Recording | RecordingError
@@ -252,12 +240,6 @@ def _entries(files: Iterable[str]) -> Iterator[_Entry]:
             yield _Entry(recording.label, recording)
 
 
-def _judged(entry: _Entry, protocol: str | None, tools: tuple[str, ...]) -> Judgement:
-    if isinstance(entry.found, RecordingError):
-        raise entry.found
-    return judge(entry.found, protocol, tools or None)
-
-
 def _report(
     entry: _Entry, protocol: str | None, tools: tuple[str, ...], detail: _Detail | None, *, is_alone: bool
 ) -> ExitCode:
@@ -268,7 +250,9 @@ def _report(
     """
     file = entry.label
     try:
-        judgement = _judged(entry, protocol, tools)
+        if isinstance(entry.found, RecordingError):
+            raise entry.found
+        judgement = judge(entry.found, protocol, tools or None)
     except RecordingError as error:
         if is_alone:
             raise UnreadableRecordingError(visible(str(error))) from error
@@ -277,32 +261,19 @@ def _report(
         else:
             _print_line(ExitCode.UNUSABLE, "not read", file, error.reason)
         return ExitCode.UNUSABLE
-    code = _exit_code(judgement)
+    code = exit_code_of(judgement.finish) if judgement.kept else ExitCode.FOUND
     if detail is None:
         click.echo(json.dumps(_as_json(file, judgement), ensure_ascii=True))
     elif detail is _Detail.RULES:
         _render(file, judgement, make_console())
     elif detail is _Detail.LINES or code is not ExitCode.FINE:
-        _print_line(code, _word(judgement), file, _in_short(judgement))
+        failure = judgement.finish.error
+        word = "kept" if failure is None else judgement.finish.outcome.value
+        said = ["nothing to judge" if judgement.is_vacuous else _parts(judgement)]
+        said += [f"{rule.id} ({count}×)" for rule, count in judgement.broken]
+        said += [] if failure is None else [str(failure)]
+        _print_line(code, word if judgement.kept else "broken", file, "; ".join(said))
     return code
-
-
-def _exit_code(judgement: Judgement) -> ExitCode:
-    return exit_code_of(judgement.finish) if judgement.kept else ExitCode.FOUND
-
-
-def _word(judgement: Judgement) -> str:
-    if not judgement.kept:
-        return "broken"
-    return "kept" if judgement.finish.error is None else judgement.finish.outcome.value
-
-
-def _in_short(judgement: Judgement) -> str:
-    said = ["nothing to judge" if judgement.is_vacuous else _parts(judgement)]
-    said += [f"{rule.id} ({count}×)" for rule, count in judgement.broken]
-    if judgement.finish.error is not None:
-        said.append(str(judgement.finish.error))
-    return "; ".join(said)
 
 
 def _print_line(code: ExitCode, word: str, file: str, says: str) -> None:
@@ -349,7 +320,7 @@ def _as_json(file: str, judgement: Judgement) -> dict[str, Any]:
     }
 
 
-# ---- one file, rule by rule ----
+# ---- One answer, rule by rule ----
 
 
 def _parts(judgement: Judgement) -> str:

@@ -1,4 +1,14 @@
-"""Reads a recorded stream from bytes: finds its framing and its protocol, and gives its outputs."""
+"""Reads a recorded stream from bytes: finds its framing and its protocol, and gives its outputs.
+
+1. **The capture** becomes the bytes of a stream: gzip is unpacked, the heads of HTTP replies are taken off, and JSON
+   that does not hold one event in each line is split.
+2. **The framing** is the one that the ending of the name says, if the protocol has it, else the one that the first
+   bytes show; strict event streams without any event are read leniently.
+3. **The protocol** is the named one, else the one that the first events tell. They are looked at without reading an
+   answer from them.
+4. **The outputs** are held until the first one that is a part or the end: it and the first events show whether the
+   recording is of the protocol at all.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +42,13 @@ from partstream.protocols.recognition import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from partstream.lm.outputs import StreamOutput
     from partstream.protocols.protocol import Framing, Protocol
 
 
-# ---- recording start ----
-# The first events of a recording, looked at without reading an answer of them: they tell its protocol.
+# ---- The first events ----
 
 _LOOKED_AT: Final = 100
 """Events, for telling the protocol."""
@@ -62,7 +71,8 @@ class RecordingStart:
     """
 
     def __init__(self, data: bytes, framing: Framing, apparent: Framing | None = None) -> None:
-        self.rows = [row for row in loadable_protocols()[0].values() if framing.name in _names(row)]
+        known = loadable_protocols()[0].values()
+        self.rows = [row for row in known if framing.name in {one.name for one in row.framings}]
         self.events = tuple(_first_events(data, framing))
         self.is_cut = _is_cut(data, framing)
         self._begun = tuple(_begun_event(data, framing)) if self.is_cut and not self.events else ()
@@ -86,15 +96,6 @@ class RecordingStart:
         if self._apparent is not None:
             return self._apparent.stream_of_another(row)
         return stream_of_another(self.rows, row, self.shown)
-
-
-def _names(row: Protocol) -> set[str]:
-    return {framing.name for framing in row.framings}
-
-
-def types_of(events: Iterable[NamedEvent]) -> list[str]:
-    """What events say of their kind, each once, in order."""
-    return list(dict.fromkeys(kind for name, event in events if (kind := _type_of(event) or name)))
 
 
 def _type_of(event: dict[str, Any]) -> str:
@@ -145,22 +146,18 @@ def _is_cut(data: bytes, framing: Framing) -> bool:
     return not begins.rstrip().endswith(b"}") or next(_begun_event(data, framing), None) is not None
 
 
-# ---- capture ----
-# Turns captures into the bytes of a stream.
-#
-# Unpacks gzip, takes the heads of HTTP replies off, and splits JSON that does not hold one event in each line.
-#
-# Takes bytes that somebody else has read.
+# ---- The capture ----
 
 _GZIP: Final = b"\x1f\x8b"
 _GZIP_WINDOW: Final = zlib.MAX_WBITS | 16
 """zlib's way to say that the data has the head of gzip."""
-_BLANKS: Final = " \t\r\n"
+_BETWEEN: Final = frozenset(" \t\r\n,")
+"""Signs between the JSON values of a text."""
 _MARK: Final = b"\xef\xbb\xbf"
 _HTTP_HEADS: Final = re.compile(
     rb"(?:HTTP/[0-9.]{1,3} [0-9]{3}[^\r\n]*\r?\n(?:[!-9;-~]+:[^\r\n]*\r?\n)*\r?\n)+",
 )
-"""The heads of HTTP replies before a body, as `curl -i` prints them: that of a redirect or a proxy stands before the
+"""The heads of HTTP replies before a body, as `curl -i` prints them: that of a redirect or a proxy comes before the
 last one."""
 
 
@@ -215,28 +212,30 @@ def _lines(data: bytes) -> bytes | None:
     if begins.startswith(b"{") and first_line.rstrip().endswith(b"}"):
         return None  # one event a line
     try:
-        values, rest = _sequence(begins.decode(errors="ignore" if _is_cut_character(begins) else "strict"))
+        values, rest = _sequence(_text_of(begins))
     except (UnicodeDecodeError, RecursionError):
         return None
     objects = [one for one in values if isinstance(one, dict)]
     is_begun = rest.startswith("{") and begun_object(rest.encode()) is not None
     if (rest and not is_begun) or not (objects or (is_begun and begins.startswith(b"["))):
         return None
-    return b"".join(dumps(one) + b"\n" for one in objects) + _one_line(rest).encode()
+    # The beginning of an object in one line, like the events before it.
+    cut = rest[:1] + rest[1:].lstrip().replace("\n", " ").replace("\r", " ")
+    return b"".join(dumps(one) + b"\n" for one in objects) + cut.encode()
 
 
-def _one_line(text: str) -> str:
-    """The beginning of an object in one line, as events stand in a recording."""
-    return text[:1] + text[1:].lstrip().replace("\n", " ").replace("\r", " ")
+def _text_of(data: bytes) -> str:
+    """The text of data, which may end inside a character, as bytes do that break off.
 
-
-def _is_cut_character(data: bytes) -> bool:
-    """Whether the data ends inside a character, as bytes do that break off."""
+    Raises:
+        UnicodeDecodeError: It is no UTF-8 elsewhere.
+    """
     try:
-        data.decode()
+        return data.decode()
     except UnicodeDecodeError as error:
-        return error.end == len(data) and error.reason == "unexpected end of data"
-    return False
+        if error.end == len(data) and error.reason == "unexpected end of data":
+            return data.decode(errors="ignore")
+        raise
 
 
 def _sequence(text: str) -> tuple[list[Any], str]:
@@ -247,9 +246,11 @@ def _sequence(text: str) -> tuple[list[Any], str]:
     decoder = JSONDecoder()
     values: list[Any] = []
     depth = position = 0
-    while (position := _after_blanks(text, position)) < len(text):
+    while position < len(text):
         sign = text[position]
-        if sign == "[" and depth == 0:
+        if sign in _BETWEEN:
+            position += 1
+        elif sign == "[" and depth == 0:
             depth, position = 1, position + 1
         elif sign == "]" and depth:
             depth, position = 0, position + 1
@@ -262,13 +263,7 @@ def _sequence(text: str) -> tuple[list[Any], str]:
     return values, text[position:]
 
 
-def _after_blanks(text: str, position: int) -> int:
-    while position < len(text) and text[position] in f"{_BLANKS},":
-        position += 1
-    return position
-
-
-# ---- recording ----
+# ---- The recording ----
 
 _SHOWN_TYPES: Final = 3
 
@@ -319,18 +314,34 @@ def read_recording(
         raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
     row, framing = wire_of(data, name, protocol, path)
     reader = StreamReader(row, options, framing=framing)
-    yield from _understood(
-        _outputs(reader, data, chunk_size), RecordingStart(data, framing, _framing(data, name, None)), path, row
-    )
+
+    def outputs() -> Iterator[StreamOutput]:
+        size = chunk_size or len(data)
+        for place in range(0, len(data), size):
+            yield from reader.feed(data[place : place + size])
+        yield from reader.end()
+
+    start = RecordingStart(data, framing, _framing(data, name, None))
+    held: list[StreamOutput] = []
+    waiting = outputs()
+    for output in waiting:
+        held.append(output)
+        if not isinstance(output, Unmapped):
+            break
+    if not held or not _is_of(row, start, held[-1]):
+        raise RecordingError(path, f"it holds {_seen(row, start)}; nothing in it is an event of {row.name}")
+    yield from held
+    yield from waiting
 
 
 def wire_of(data: bytes, name: str, protocol: str | None = None, path: str = "") -> tuple[Protocol, Framing]:
     """What the bytes of a stream are: their protocol and their framing.
 
     Args:
-        data: The bytes, as they were on the wire or as :func:`partstream.devtools.recorded_stream.as_stream` gives
-        them. name: A name whose ending may tell the framing. protocol: The protocol's name, or None to tell it from the
-        events. path: Where they came from, for the error; the name where it is not given.
+        data: The bytes, as they were on the wire or as :func:`as_stream` gives them.
+        name: A name whose ending may tell the framing.
+        protocol: The protocol's name, or None to tell it from the events.
+        path: Where they came from, for the error; the name where it is not given.
 
     Raises:
         RecordingError: The protocol is unknown, or the events tell none.
@@ -340,33 +351,6 @@ def wire_of(data: bytes, name: str, protocol: str | None = None, path: str = "")
         framing = LENIENT_SSE
     row = _protocol(data, path or name, framing, protocol)
     return row, next((one for one in row.framings if one.name == framing.name), framing)
-
-
-def _outputs(reader: StreamReader, data: bytes, chunk_size: int | None) -> Iterator[StreamOutput]:
-    size = chunk_size or len(data) or 1
-    for start in range(0, len(data), size):
-        yield from reader.feed(data[start : start + size])
-    yield from reader.end()
-
-
-def _understood(
-    outputs: Iterable[StreamOutput], start: RecordingStart, path: str, row: Protocol
-) -> Iterator[StreamOutput]:
-    """The outputs, unless the recording is not of the protocol.
-
-    Raises:
-        RecordingError: It is not.
-    """
-    held: list[StreamOutput] = []
-    waiting = iter(outputs)
-    for output in waiting:
-        held.append(output)
-        if not isinstance(output, Unmapped):
-            break
-    if not held or not _is_of(row, start, held[-1]):
-        raise RecordingError(path, f"it holds {_seen(row, start)}; nothing in it is an event of {row.name}")
-    yield from held
-    yield from waiting
 
 
 def _is_of(row: Protocol, start: RecordingStart, first: StreamOutput) -> bool:
@@ -435,7 +419,7 @@ def _seen(row: Protocol | None, start: RecordingStart) -> str:
     other = None if row is None else start.stream_of_another(row)
     if other is not None:
         return f"a stream of {other}"
-    types = types_of(start.shown)
+    types = list(dict.fromkeys(kind for name, event in start.shown if (kind := _type_of(event) or name)))
     if types:
         return f"events of the types {', '.join(types[:_SHOWN_TYPES])}"
     return "JSON objects without a type" if start.shown else "nothing that is a JSON event"
