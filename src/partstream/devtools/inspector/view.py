@@ -1,4 +1,11 @@
-"""The view of recordings: what a page, a terminal and a script are shown of them, as JSON."""
+"""The view of recordings: what a page, a terminal and a script show of them, as JSON.
+
+A file gives a view of each of its exchanges that is an answer of a model, and of each answer of a host whose parts came
+from none or from several of them. Two answers are compared by the structure of their parts, not by time: deltas are
+joined first, because two answers hardly ever cut their texts alike; then the longest common subsequence of the runs is
+found, by kind and name of the tool, and the runs of each pair are compared. A regression is what became worse from an
+old answer to a new one, for a script.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +17,16 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 from partstream.devtools.bundles.exchange import answers_in
 from partstream.devtools.inspector.answer_view import view_of_answer, view_of_exchange
-from partstream.devtools.inspector.shapes import FORMAT, AnswerView, CommandView, RedactionView, SourceView, View
+from partstream.devtools.inspector.shapes import FORMAT, AnswerView, CommandView, RedactionView, View
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from partstream.devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
     from partstream.devtools.inspector.shapes import ComparedNumber, ComparisonRow, ComparisonView, RunView
 
 
-# ---- comparing ----
-# Two answers beside each other, aligned by the structure of their parts, and not by time.
-#
-# Deltas are joined first, because two answers hardly ever cut their texts alike. Then the longest common subsequence
-# of the runs is found, by kind and name of the tool; what stands for each other is compared.
+# ---- Comparing ----
 
 MOST_IN_PAIRS: Final = 4
 """Answers of which all pairs are compared; of more, each with the first."""
@@ -57,14 +60,9 @@ def compare(left: AnswerView, right: AnswerView) -> ComparisonView:
     }
 
 
-def _key(run: RunView) -> Hashable:
-    """What a run has to have in common with the one that stands for it."""
-    return run["label"] if run["kind"] == "call" else run["kind"]
-
-
 def _aligned(left: Sequence[RunView], right: Sequence[RunView]) -> list[tuple[int | None, int | None]]:
-    """The runs of both sides in order, those that stand for each other together."""
-    one, two = [_key(run) for run in left], [_key(run) for run in right]
+    """The runs of both sides in order, in pairs: of one kind, and calls of one label."""
+    one, two = ([run["label"] if run["kind"] == "call" else run["kind"] for run in side] for side in (left, right))
     start = _common(one, two)
     end = _common(one[start:][::-1], two[start:][::-1])
     inner = (one[start : len(one) - end], two[start : len(two) - end])
@@ -103,9 +101,6 @@ def _longest_common(one: Sequence[Hashable], two: Sequence[Hashable]) -> Iterato
             b += 1
 
 
-# ---- what stands for each other ----
-
-
 def _row(left: AnswerView, right: AnswerView, one: int | None, two: int | None) -> ComparisonRow:
     if one is None or two is None:
         run = right["runs"][two] if two is not None else left["runs"][one or 0]
@@ -120,7 +115,10 @@ def _row(left: AnswerView, right: AnswerView, one: int | None, two: int | None) 
 def _differences(left: AnswerView, right: AnswerView, one: RunView, two: RunView) -> Iterator[str]:
     texts = _text(left, one), _text(right, two)
     if texts[0] != texts[1]:
-        yield _first_difference(*texts, _DIFFERS.get(one["kind"], f"{one['kind']} differs"))
+        place = _common(*texts)
+        shown = " and ".join(repr(text[max(0, place - _AROUND) : place + _AROUND]) for text in texts)
+        what = _DIFFERS.get(one["kind"], f"{one['kind']} differs")
+        yield f"{what} at character {place + 1:,} ({len(texts[0]):,} and {len(texts[1]):,} in all): {shown}"
     ids = _class_of_id(left, one), _class_of_id(right, two)
     if ids[0] != ids[1]:
         yield f"ids of another kind: {ids[0] or 'none'}, {ids[1] or 'none'}"
@@ -135,13 +133,6 @@ def _class_of_id(view: AnswerView, run: RunView) -> str:
     part = view["parts"][run["from"]]
     found = _CLASS_OF_ID.match(part["callId"] or part["id"] or "")
     return "" if found is None else found[0]
-
-
-def _first_difference(left: str, right: str, what: str) -> str:
-    place = _common(left, right)
-    start = max(0, place - _AROUND)
-    shown = (repr(text[start : place + _AROUND]) for text in (left, right))
-    return f"{what} at character {place + 1:,} ({len(left):,} and {len(right):,} in all): {' and '.join(shown)}"
 
 
 def _differences_of_ends(left: AnswerView, right: AnswerView) -> Iterator[str]:
@@ -182,7 +173,7 @@ def _numbers(left: AnswerView, right: AnswerView) -> list[ComparedNumber]:
     ]
 
 
-# ---- view ----
+# ---- The view ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +201,21 @@ def view_of(files: Sequence[ViewedFile], *, is_live: bool = False) -> View:
         is_live: Whether more may come.
     """
     answers = [answer for number, file in enumerate(files) for answer in _answers(file, number, len(files))]
+    versions: dict[str, str] = {}
+    for file in files:
+        # Of several files, the first that says a version counts.
+        versions |= {"made by": file.bundle.made_by, **file.bundle.versions, **versions}
     return {
         "format": FORMAT,
         "title": ", ".join(file.name for file in files) or "no answer yet",
-        "source": _source(files, answers, is_live=is_live),
+        "source": {
+            "name": ", ".join(file.name for file in files),
+            "form": ", ".join(dict.fromkeys(file.form for file in files)),
+            "hasClock": any(number["value"] is not None for answer in answers for number in answer["numbers"]),
+            "live": is_live,
+        },
         "redaction": _redaction(files),
-        "versions": _versions(files),
+        "versions": versions,
         "answers": answers,
         "comparisons": comparisons(answers),
         "commands": list(_commands(files)),
@@ -237,7 +237,8 @@ def _answers(file: ViewedFile, number: int, files: int) -> Iterator[AnswerView]:
             for exchange in exchanges
         ]
         if answer is not None and owner is None:
-            seen.append(view_of_answer(answer, _title_of_answer(file, answer, files)))
+            title = f"Answer {answer.number}, as its host got it"
+            seen.append(view_of_answer(answer, f"{file.name}: {title}" if files > 1 else title))
     seen.sort(key=lambda one: one["offset"])
     if beside and seen:
         seen[0]["notes"].append(f"The file also holds what is no answer of a model: {', '.join(beside)}.")
@@ -273,10 +274,6 @@ def _as_seen_by(
     """The answer of the host, for the exchange that its parts came from; else only what all of its exchanges share."""
     if answer is None or exchange is owner:
         return answer
-    return _without_parts(answer)
-
-
-def _without_parts(answer: RecordedAnswer) -> RecordedAnswer:
     return type(answer)(answer.number, answer.host, answer.model, answer.started_at, answer.offset)
 
 
@@ -286,20 +283,6 @@ def _title(file: ViewedFile, exchange: RecordedExchange, exchanges: Sequence[Rec
     number = "" if alone else f"Answer {exchange.answer}"
     names = [file.name] if files > 1 or alone else []
     return ": ".join([*names, *([number] if number else [])]) + several
-
-
-def _title_of_answer(file: ViewedFile, answer: RecordedAnswer, files: int) -> str:
-    said = f"Answer {answer.number}, as its host got it"
-    return f"{file.name}: {said}" if files > 1 else said
-
-
-def _source(files: Sequence[ViewedFile], answers: Sequence[AnswerView], *, is_live: bool) -> SourceView:
-    return {
-        "name": ", ".join(file.name for file in files),
-        "form": ", ".join(dict.fromkeys(file.form for file in files)),
-        "hasClock": any(number["value"] is not None for answer in answers for number in answer["numbers"]),
-        "live": is_live,
-    }
 
 
 def _redaction(files: Sequence[ViewedFile]) -> RedactionView:
@@ -315,15 +298,6 @@ def _redaction(files: Sequence[ViewedFile]) -> RedactionView:
         "counts": dict(counts),
         "kept": sorted({name for one in known if one is not None for name in one.kept}),
     }
-
-
-def _versions(files: Sequence[ViewedFile]) -> dict[str, str]:
-    versions: dict[str, str] = {}
-    for file in files:
-        said: Mapping[str, str] = {"made by": file.bundle.made_by, **file.bundle.versions}
-        for name, version in said.items():
-            versions.setdefault(name, version)
-    return versions
 
 
 def _commands(files: Sequence[ViewedFile]) -> Iterator[CommandView]:
@@ -344,10 +318,8 @@ def _quoted(name: str) -> str:
     return name if plain and not name.startswith("-") else "'" + name.replace("'", "'\\''") + "'"
 
 
-# ---- regressions ----
-# What is worse of one answer than of another: for a script that compares a new recording with an old one.
+# ---- Regressions ----
 
-_FIRST_VISIBLE: Final = "time_to_first_chunk"
 _WHOLE: Final = frozenset({"completed", "incomplete"})
 
 
@@ -359,38 +331,21 @@ class Regression(TypedDict):
 
 
 def regressions(old: AnswerView, new: AnswerView, slower_than: float) -> list[Regression]:
-    """What is worse of the new answer.
-
-    Args:
-        old: The answer that is as it should be.
-        new: The answer that is judged.
-        slower_than: How many times as long the first visible part may take.
-    """
-    return [
-        *_slower(old, new, slower_than),
-        *_outcome(old, new),
-        *_more(old, new),
-        *_regressions_types(old, new),
-    ]
-
-
-def _slower(old: AnswerView, new: AnswerView, slower_than: float) -> Iterator[Regression]:
-    before, after = (_first_visible(one) for one in (old, new))
+    """What is worse of the new answer, whose first visible part may take `slower_than` times as long."""
+    found: list[Regression] = []
+    before, after = (
+        next(number["value"] for number in one["numbers"] if number["id"] == "time_to_first_chunk")
+        for one in (old, new)
+    )
     if before is not None and after is not None and after > before * slower_than:
         detail = f"the first visible part came after {after:,.0f} ms, before after {before:,.0f} ms"
-        yield {"kind": "slower", "detail": f"{detail}: more than {slower_than:g} times as long"}
-
-
-def _first_visible(answer: AnswerView) -> float | None:
-    return next(number["value"] for number in answer["numbers"] if number["id"] == _FIRST_VISIBLE)
-
-
-def _outcome(old: AnswerView, new: AnswerView) -> Iterator[Regression]:
+        found.append({"kind": "slower", "detail": f"{detail}: more than {slower_than:g} times as long"})
     if old["outcome"] in _WHOLE and new["outcome"] not in _WHOLE:
-        yield {"kind": "outcome", "detail": f"the answer is {new['outcome']}, before {old['outcome']}"}
+        found.append({"kind": "outcome", "detail": f"the answer is {new['outcome']}, before {old['outcome']}"})
+    return [*found, *_broken_or_unmapped(old, new), *_gone(old, new)]
 
 
-def _more(old: AnswerView, new: AnswerView) -> Iterator[Regression]:
+def _broken_or_unmapped(old: AnswerView, new: AnswerView) -> Iterator[Regression]:
     """What only the new answer breaks, and events that only there no part represents."""
     known = {one["rule"] for one in old["violations"]}
     for rule in dict.fromkeys(one["rule"] for one in new["violations"]):
@@ -402,7 +357,7 @@ def _more(old: AnswerView, new: AnswerView) -> Iterator[Regression]:
             yield {"kind": "unmapped", "detail": f"no part represents the new events of type {one['type']}"}
 
 
-def _regressions_types(old: AnswerView, new: AnswerView) -> Iterator[Regression]:
+def _gone(old: AnswerView, new: AnswerView) -> Iterator[Regression]:
     """Types of events that are gone. New ones that are understood make nothing worse, nor does another protocol."""
     protocols = [one["protocol"]["name"] for one in (old, new) if one["protocol"] is not None]
     if len(set(protocols)) > 1:
