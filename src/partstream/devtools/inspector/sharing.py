@@ -1,4 +1,15 @@
-"""The files in which a recording is given away, each in the form that the ending of its name says."""
+"""The files in which a recording is given away, each in the form that the ending of its name says.
+
+- `.md`: the view as Markdown for an issue: what was asked, how it ended, whose fault it is, numbers, and how to repeat
+  it. Every text of a stream is escaped or code, so that it acts on nothing.
+- `.otlp.json`: the view as spans in the JSON of OTLP, which OpenTelemetry's collectors and viewers of traces read. An
+  answer is a span; its runs of parts, its gaps and what it broke are events of the span. No text of a person or a model
+  is in it. Names are those of the semantic conventions for generative AI where these have one (server/telemetry.py has
+  the same), else they begin with `partstream.`. Source of the form: OTLP 1.5, "JSON Protobuf Encoding": ids in
+  hexadecimal digits, enumerations as numbers, 64-bit numbers as texts.
+- `.html`: the page to read; the archive of a bundle holds it too.
+- The forms of bundles: devtools/bundles/forms.py.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +35,7 @@ if TYPE_CHECKING:
     from partstream.devtools.inspector.shapes import AnswerView, View
 
 
-# ---- summary ----
-# A view as Markdown for an issue: what was asked, how it ended, whose fault it is, numbers, and how to repeat it.
+# ---- Markdown ----
 
 _MOST_ROWS: Final = 20
 """Violations, gaps and kinds of unmapped events that are listed."""
@@ -35,23 +45,19 @@ _LONGEST_TEXT: Final = 300
 
 
 def summary_markdown(view: View) -> bytes:
-    """The bytes of a `.md`; everything that a stream says stands in it as code, and acts on nothing."""
-    lines = [f"# {_text(view['title'])}", "", *_head(view)]
+    """The bytes of a `.md`."""
+    versions = ", ".join(f"{name} {version}" for name, version in view["versions"].items())
+    redaction = view["redaction"]
+    count = sum(redaction["counts"].values())
+    lines = [f"# {_text(view['title'])}", "", f"- Versions: {_text(versions) or 'unknown'}"]
+    lines.append(f"- Redaction: {redaction['level']}, {count:,} replacements")
+    if redaction["kept"]:
+        lines.append(f"- Kept at wish: {', '.join(redaction['kept'])}")
     for answer in view["answers"]:
         lines += ["", f"## {_text(answer['title'])}", "", *_answer(answer)]
     if view["commands"]:
         lines += ["", "## Repeat it", "", "```sh", *(_line(one["text"]) for one in view["commands"]), "```"]
     return ("\n".join(lines) + "\n").encode(errors="replace")
-
-
-def _head(view: View) -> Iterator[str]:
-    versions = ", ".join(f"{name} {version}" for name, version in view["versions"].items())
-    yield f"- Versions: {_text(versions) or 'unknown'}"
-    redaction = view["redaction"]
-    count = sum(redaction["counts"].values())
-    yield f"- Redaction: {redaction['level']}, {count:,} replacements"
-    if redaction["kept"]:
-        yield f"- Kept at wish: {', '.join(redaction['kept'])}"
 
 
 def _answer(answer: AnswerView) -> Iterator[str]:
@@ -78,12 +84,8 @@ def _answer(answer: AnswerView) -> Iterator[str]:
 
 
 def _facts(answer: AnswerView) -> Iterator[str]:
-    protocol, request, response, reason = (
-        answer["protocol"],
-        answer["request"],
-        answer["response"],
-        answer["finishReason"],
-    )
+    protocol, request, response = answer["protocol"], answer["request"], answer["response"]
+    reason, verdict = answer["finishReason"], answer["verdict"]
     if request is not None:
         yield f"- Request: {_code(request['method'] + ' ' + request['path'])}, {request['size']:,} bytes"
     if response is not None:
@@ -95,7 +97,6 @@ def _facts(answer: AnswerView) -> Iterator[str]:
     said = "" if reason is None else f", finish reason {_code(reason['raw'] or reason['unified'])}"
     yield f"- Outcome: **{answer['outcome']}**{said}"
     yield f"- Fault: {answer['blame']['who']}. {_text(answer['blame']['sentence'])}"
-    verdict = answer["verdict"]
     yield f"- Contract: {verdict['kept']} rules kept, {verdict['broken']} broken, {verdict['warnings']} warned of"
     if answer["usage"] is not None:
         yield f"- Tokens: {', '.join(f'{count:,} {label}' for label, count in answer['usage']['rows'])}"
@@ -149,13 +150,7 @@ def _code(text: str) -> str:
     return inline_code(_line(text)[:_LONGEST_TEXT] or "(empty)").replace("|", "\\|")
 
 
-# ---- otlp ----
-# A view as spans in the JSON of OTLP, which OpenTelemetry's collectors and viewers of traces read.
-#
-# An answer is a span; its runs of parts, its gaps and what it broke are events of the span. No text of a person or a
-# model is in it. Names are those of the semantic conventions for generative AI where these have one
-# (server/telemetry.py has the same), else they begin with `partstream.`. Source of the form: OTLP 1.5, "JSON Protobuf
-# Encoding": ids in hexadecimal digits, enumerations as numbers, 64-bit numbers as texts.
+# ---- OTLP ----
 
 _Value: TypeAlias = "str | bool | int | float | list[str]"
 _CLIENT: Final = 3
@@ -173,6 +168,8 @@ _TOKENS: Final = {
     "reasoning": "gen_ai.usage.reasoning.output_tokens",
 }
 """The attribute of each row of the usage."""
+_UNITS: Final = {"ms": "_ms", "%": "_percent"}
+"""The ending of the name of a number with a unit."""
 
 
 def otlp_json(view: View) -> bytes:
@@ -236,10 +233,6 @@ def _otlp_facts(answer: AnswerView) -> dict[str, _Value]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-_UNITS: Final = {"ms": "_ms", "%": "_percent"}
-"""What stands behind the name of a number with a unit."""
-
-
 def _events(answer: AnswerView) -> Iterator[tuple[float, str, Mapping[str, _Value]]]:
     """Moments of an answer in milliseconds, each with its name and its facts; what has no time is at the beginning."""
     if answer["response"] is not None:
@@ -296,14 +289,10 @@ def _value(value: _Value) -> dict[str, Any]:
     return {"stringValue": value}
 
 
-# ---- exports ----
-# Files that are made of a view, by the endings of their names; those of a bundle are in devtools/bundles/forms.py.
+# ---- The forms ----
 
 VIEW_EXPORTS: Final[Mapping[str, Callable[[View], bytes]]] = {".otlp.json": otlp_json, ".md": summary_markdown}
-
-
-# ---- sharing ----
-
+"""Files that are made of a view, by the endings of their names."""
 _PAGE: Final = ".html"
 _ZIPS: Final = next(form.endings for form in FORMS if BUNDLE_ENDING in form.endings)
 _NAMES: Final = {".otlp.json": "OpenTelemetry traces", ".md": "summary for an issue"}
@@ -317,28 +306,17 @@ SHARED_FORMS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def shared_bytes(bundle: Bundle, name: str) -> bytes:
-    """A bundle in the form that the name says; the archive holds the page to read, too.
-
-    Args:
-        bundle: What is given away, redacted already.
-        name: The name of the file, with or without folders.
+    """A bundle, redacted already, in the form that the name of the file says, with or without folders.
 
     Raises:
         BundleError: The ending says no form, or the form cannot hold the bundle.
     """
-    lower = name.lower()
-    if lower.endswith(_PAGE):
-        return _page(bundle, name).encode()
-    if lower.endswith(_ZIPS):
-        return write_bundle(bundle, _page(bundle, name))
+    lower, shown = name.lower(), PurePath(name).name
     export = next((made for ending, made in VIEW_EXPORTS.items() if lower.endswith(ending)), None)
-    return write_as(bundle, name) if export is None else export(_view(bundle, name))
-
-
-def _page(bundle: Bundle, name: str) -> str:
-    return page_html(_view(bundle, name), Hashes())
-
-
-def _view(bundle: Bundle, name: str) -> View:
-    shown = PurePath(name).name
-    return view_of([ViewedFile(shown, "bundle", bundle, shown)])
+    if export is None and not lower.endswith((_PAGE, *_ZIPS)):
+        return write_as(bundle, name)
+    view = view_of([ViewedFile(shown, "bundle", bundle, shown)])
+    if export is not None:
+        return export(view)
+    page = page_html(view, Hashes())
+    return page.encode() if lower.endswith(_PAGE) else write_bundle(bundle, page)

@@ -1,4 +1,10 @@
-"""The page of the inspector: its assembly, what it says without a script, its script in parts and its style."""
+"""The page of the inspector: one document, which needs no other file and asks for none.
+
+The same document is a file, a page of the server and a webview; only the policy that goes with it differs. Its script
+comes in parts, which are put together in the order of a table and share one object (`state.js`). Head, numbers,
+violations, result and the first events are plain HTML in it: the script takes all of that away and shows the same with
+more; where scripts are switched off, it is the page.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +20,7 @@ if TYPE_CHECKING:
     from partstream.server.pages.document import ContentPolicy
 
 
-# ---- skeleton ----
-# What the page says without its script: head, numbers, violations, result and the first events, as plain HTML.
-#
-# The script takes all of it away and shows the same with more; where scripts are switched off, this is the page.
+# ---- The page without its script ----
 
 _MOST_EVENTS: Final = 200
 _MOST_TEXT: Final = 20_000
@@ -25,11 +28,7 @@ _MOST_TEXT: Final = 20_000
 
 
 def skeleton_html(view: Mapping[str, Any]) -> str:
-    """The body of the page as it is without its script.
-
-    Args:
-        view: A view, as `view_shapes.View` says.
-    """
+    """The body of the page as it is without its script, of a view (`shapes.View`)."""
     return '<main id="plain">\n' + "\n".join(_lines(view)) + "\n</main>\n"
 
 
@@ -43,8 +42,12 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
         yield f'<article aria-labelledby="{name}"><h2 id="{name}">{text(answer["title"])}</h2>'
         yield f"<p><strong>{text(verdict_words(answer['verdict']))}</strong>, {text(answer['outcome'])}.</p>"
         yield f"<p>{text(answer['blame']['sentence'])}</p>"
-        yield from _error(answer["error"])
-        yield _facts(answer)
+        if (error := answer["error"]) is not None:
+            yield f"<p><code>{text(error['type'])}</code>: {text(error['message'])}</p>"
+            if error["fields"]:
+                yield _table(("Field", "Value"), error["fields"])
+        facts = (f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in facts_of(answer))
+        yield f'<dl class="facts">{"".join(facts)}</dl>'
         yield from _numbers(answer["numbers"])
         yield from _violations(answer)
         yield from _result(answer)
@@ -77,6 +80,7 @@ def facts_of(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The facts of the head: a name and a text each."""
     request, response, protocol = answer["request"], answer["response"], answer["protocol"]
     finish, usage = answer["finishReason"], answer["usage"]
+    counts = ", ".join(f"{label} {number:,}" for label, number in usage["rows"]) if usage else ""
     facts = (
         ("Request", request and f"{request['method']} {request['path']}"),
         ("Response", response and f"{response['status']} {response['reason']}".strip()),
@@ -86,27 +90,9 @@ def facts_of(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Started", answer["startedAt"]),
         ("Finish reason", finish and finish["unified"] + (f" ({finish['raw']})" if finish["raw"] else "")),
         ("Bytes ended", answer["ending"] or (answer["events"] and "-")),
-        ("Usage", usage and _usage(usage)),
+        ("Usage", usage and f"{counts} ({usage['source']})"),
     )
     return [(name, str(value)) for name, value in facts if value]
-
-
-def _usage(usage: Mapping[str, Any]) -> str:
-    rows = ", ".join(f"{label} {number:,}" for label, number in usage["rows"])
-    return f"{rows} ({usage['source']})"
-
-
-def _error(error: Mapping[str, Any] | None) -> Iterator[str]:
-    if error is None:
-        return
-    yield f"<p><code>{text(error['type'])}</code>: {text(error['message'])}</p>"
-    if error["fields"]:
-        yield _table(("Field", "Value"), error["fields"])
-
-
-def _facts(answer: Mapping[str, Any]) -> str:
-    rows = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in facts_of(answer))
-    return f'<dl class="facts">{rows}</dl>'
 
 
 def _numbers(numbers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -136,7 +122,9 @@ def _result(answer: Mapping[str, Any]) -> Iterator[str]:
     yield "<h3>Result</h3>"
     for one in answer["result"]:
         name = one["kind"] + (f" {one['name']}" if one["name"] else "")
-        yield f"<h4>{text(name)}</h4><pre>{text(_cut(one['text']))}</pre>"
+        value, left_out = one["text"], len(one["text"]) - _MOST_TEXT
+        shown = value if left_out <= 0 else f"{value[:_MOST_TEXT]}… {left_out:,} more characters"
+        yield f"<h4>{text(name)}</h4><pre>{text(shown)}</pre>"
     if not answer["result"]:
         yield "<p>No part.</p>"
     if answer["unmapped"]:
@@ -145,23 +133,15 @@ def _result(answer: Mapping[str, Any]) -> Iterator[str]:
     yield "".join(f"<p>{text(note)}</p>" for note in answer["notes"])
 
 
-def _cut(value: str) -> str:
-    left_out = len(value) - _MOST_TEXT
-    return value if left_out <= 0 else f"{value[:_MOST_TEXT]}… {left_out:,} more characters"
-
-
 def _events(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not events:
         return
     yield "<h3>Events</h3>"
-    rows = ((one["n"], _time(one["at"]), one["type"], one["text"]) for one in events[:_MOST_EVENTS])
+    times = ("-" if one["at"] is None else f"{one['at']:,.0f} ms" for one in events)
+    rows = ((one["n"], at, one["type"], one["text"]) for one, at in zip(events[:_MOST_EVENTS], times, strict=False))
     yield _table(("Event", "After", "Type", "Text"), rows)
     if len(events) > _MOST_EVENTS:
         yield f"<p>The first {_MOST_EVENTS} of {len(events):,}: the script of this page shows all.</p>"
-
-
-def _time(milliseconds: float | None) -> str:
-    return "-" if milliseconds is None else f"{milliseconds:,.0f} ms"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -175,11 +155,7 @@ def _row(name: object, *cells: object) -> str:
     return f'<tr><th scope="row">{text(name)}</th>{"".join(f"<td>{text(cell)}</td>" for cell in cells)}</tr>'
 
 
-# ---- assembly ----
-# The page of the inspector: one document, whose head, numbers, violations and result are readable without its script.
-#
-# The same document is a file, a page of the server and a webview; the policy that goes with it differs. Its script
-# comes in parts, which are put together in the order of a table and share one object (`state.js`).
+# ---- The whole page ----
 
 SCRIPTS: Final = (
     "state.js",
@@ -202,7 +178,7 @@ SCRIPTS: Final = (
 """The parts of the script, in the order in which they run. The first makes what the others share."""
 
 STYLES: Final = ("page.css", "timeline.css")
-"""The parts of the page's style, behind the colours of every page."""
+"""The parts of the page's style, after the colours of every page."""
 
 _COMMENTS: Final = re.compile(r"/\*\*.*?\*/|^[ \t]*//[^\n]*", re.DOTALL | re.MULTILINE)
 """Comments that say types and reasons; no text of the scripts holds these signs, and no template a line of its own."""
@@ -212,27 +188,20 @@ _MOST_PLAIN_DATA: Final = 5 * 1024 * 1024
 
 
 def page_html(view: Mapping[str, Any] | None, policy: ContentPolicy) -> str:
-    """The page for a view, which needs no other file and asks for none.
-
-    Args:
-        view: What to show; None for a page that is given its view by a server or an editor.
-        policy: How the page names what it allows.
-    """
+    """The page for a view; None for a page that gets its view from a server or an editor."""
     title = "Partstream" if view is None else f"{view['title']} - Partstream"
     styles = [
         resource("partstream.server.pages", "theme.css"),
         *(resource("partstream.devtools.inspector.page", name) for name in STYLES),
     ]
-    body = "" if view is None else skeleton_html(view) + _data(view)
+    body = ""
+    if view is not None:
+        is_large = len(dumps(view)) > _MOST_PLAIN_DATA
+        body = skeleton_html(view) + (packed_data_script if is_large else data_script)("view", view)
     return document(title, body, policy, styles=styles, scripts=[page_script()])
 
 
 def page_script() -> str:
-    """The whole script of the page, without comments and indentation, which a reader of the file has no use for."""
+    """The whole script of the page, without comments and indentation, which a reader of the file does not need."""
     script = _COMMENTS.sub("", "\n".join(resource("partstream.devtools.inspector.page", name) for name in SCRIPTS))
     return "\n".join(line for line in map(str.strip, script.splitlines()) if line)
-
-
-def _data(view: Mapping[str, Any]) -> str:
-    is_large = len(dumps(view)) > _MOST_PLAIN_DATA
-    return (packed_data_script if is_large else data_script)("view", view)
