@@ -1,4 +1,9 @@
-"""Opens recordings in every form for the commands that read them: a stream alone, or the exchanges of a bundle."""
+"""Opens recordings for the commands that read them: their argument, their options, their words for a bad file.
+
+A file in a known form is a bundle: its answers are the exchanges of a model, or, where it has none, the parts that a
+host got. Any other file is one stream. `FILE#2` chooses an exchange by its number, and `-` is standard input. What a
+file holds beside the answers is left out with a notice.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +34,6 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Finish, StreamOptions, StreamOutput
 
 
-# ---- recordings ----
-# What commands that read recorded streams have in common: their argument, their option, their words for a bad file.
-
 _PIECE: Final = 65536  # bytes
 
 
@@ -57,10 +59,6 @@ def exit_code_of(finish: Finish) -> ExitCode:
     return ExitCode.TRUNCATED if finish.outcome is Outcome.TRUNCATED else ExitCode.FAILED
 
 
-def _next_piece() -> bytes:
-    return sys.stdin.buffer.read(_PIECE)
-
-
 def read_file(file: str) -> bytes:
     """The bytes of a file, or of standard input for `-`.
 
@@ -69,23 +67,23 @@ def read_file(file: str) -> bytes:
     """
     try:
         # Piece by piece: in one call that reads to the end, Ctrl-C would wait for the end.
-        return b"".join(iter(_next_piece, b"")) if file == "-" else Path(file).read_bytes()
+        return b"".join(iter(lambda: sys.stdin.buffer.read(_PIECE), b"")) if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise RecordingError(file, error.strerror or str(error)) from error
 
 
-# ---- opened recordings ----
+# ---- Opened recordings ----
 
 _CHOSEN: Final = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One answer that was recorded.
+    """One answer that was recorded: a stream alone, an exchange, or an answer of a host.
 
     Attributes:
         label: What it is called in messages: the file, with its number where the file holds several.
-        data: The bytes of a stream that stands alone; empty where there is an exchange.
+        data: The bytes of a stream alone; else empty.
         exchange: The exchange, or None.
         answer: An answer of which no bytes are known, such as that of an agent; or None.
     """
@@ -178,7 +176,7 @@ class OpenedRecordings:
 
     @property
     def last(self) -> Recording:
-        """The last answer: attempts that failed stand before it."""
+        """The last answer: attempts that failed come before it."""
         return self.recordings[-1]
 
 
@@ -198,11 +196,21 @@ def open_recordings(file: str) -> OpenedRecordings:
         bundle = read_any(data, path)
     except BundleError as error:
         raise RecordingError(path, str(error)) from error
-    return _opened(path, bundle) if number is None else _one(path, bundle, number)
+    if number is None:
+        return OpenedRecordings(path, *_recordings_of(path, bundle))
+    label = f"{path}#{number}"
+    chosen = [
+        *(Recording(label, b"", one) for one in bundle.exchanges if one.number == number),
+        *(Recording(label, b"", answer=one) for one in bundle.answers if one.number == number and not bundle.exchanges),
+    ]
+    if not chosen:
+        known = ", ".join(str(one.number) for one in bundle.exchanges or bundle.answers) or "none"
+        raise RecordingError(path, f"it has no exchange {number}; it has {known}")
+    return OpenedRecordings(path, (chosen[0],), is_chosen=True)
 
 
 def chosen_exchange(file: str) -> tuple[str, int | None]:
-    """The file and the number behind it, as in `FILE#2`; a file that is called so counts first."""
+    """The file and the number after it, as in `FILE#2`; a file of that very name counts first."""
     match = _CHOSEN.fullmatch(file)
     if match is None or Path(file).exists():
         return file, None
@@ -228,36 +236,17 @@ def spare_recordings(files: Iterable[str], out: str) -> None:
             raise click.UsageError(f"{visible(out)} is the recording itself, which would be lost; name another file")
 
 
-def _one(path: str, bundle: Bundle, number: int) -> OpenedRecordings:
-    if not bundle.exchanges:
-        for answer in bundle.answers:
-            if answer.number == number:
-                return OpenedRecordings(path, (Recording(f"{path}#{number}", b"", answer=answer),), is_chosen=True)
-    for exchange in bundle.exchanges:
-        if exchange.number == number:
-            return OpenedRecordings(path, (Recording(f"{path}#{number}", b"", exchange),), is_chosen=True)
-    known = ", ".join(str(one.number) for one in bundle.exchanges or bundle.answers) or "none"
-    raise RecordingError(path, f"it has no exchange {number}; it has {known}")
-
-
-def _opened(path: str, bundle: Bundle) -> OpenedRecordings:
-    if not bundle.exchanges:
-        return _reported(path, bundle)
-    answers = answers_in(bundle)
-    others = [exchange for exchange in bundle.exchanges if exchange not in answers]
-    is_alone = len(bundle.exchanges) == 1
-    recordings = tuple(Recording(path if is_alone else f"{path}#{one.number}", b"", one) for one in answers)
-    return OpenedRecordings(path, recordings, tuple(map(_shown, others)))
-
-
-def _reported(path: str, bundle: Bundle) -> OpenedRecordings:
-    """The answers of a host whose exchanges nobody has seen."""
-    if not bundle.answers:
+def _recordings_of(path: str, bundle: Bundle) -> tuple[tuple[Recording, ...], tuple[str, ...]]:
+    """The answers of a bundle; without any exchange, those of a host. And what is left out."""
+    if not (bundle.exchanges or bundle.answers):
         raise RecordingError(path, "it holds no exchange with a server and no answer; expected one at least")
-    is_alone = len(bundle.answers) == 1
-    labels = (path if is_alone else f"{path}#{answer.number}" for answer in bundle.answers)
-    recordings = (Recording(label, b"", answer=one) for label, one in zip(labels, bundle.answers, strict=True))
-    return OpenedRecordings(path, tuple(recordings))
+    is_alone = len(bundle.exchanges or bundle.answers) == 1
+    if not bundle.exchanges:
+        reported = (Recording(path if is_alone else f"{path}#{one.number}", b"", answer=one) for one in bundle.answers)
+        return tuple(reported), ()
+    answers = answers_in(bundle)
+    recordings = tuple(Recording(path if is_alone else f"{path}#{one.number}", b"", one) for one in answers)
+    return recordings, tuple(_shown(one) for one in bundle.exchanges if one not in answers)
 
 
 def _shown(exchange: RecordedExchange) -> str:

@@ -1,4 +1,10 @@
-"""The last answers of the sidecar in memory, and those that somebody wants recorded as files."""
+"""The recordings of the sidecar: the last answers in memory, those recorded as files, and what the extension shows.
+
+:class:`HostRecordings` captures the answers of one connection, opens the door through which other programs of the user
+read them, and writes the next answer into a file when a person asks for that. :class:`ShownRecordings` makes of a
+recording a page for a webview, a preview of what a file to share will hold, and that file, without keys and texts. The
+work is done in a thread, and its modules are imported at the first wish: the sidecar starts without them.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +33,9 @@ if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
 
 
-# ---- recordings ----
-
 _logger = logging.getLogger("partstream.hosts.vscode")
 
+_THREAD: Final = "partstream-recording"
 _SOURCE = "vscode"
 _BY_ITSELF = "vscode by itself"
 
@@ -40,12 +45,12 @@ class HostRecordings:
 
     Args:
         redact: Removes the secrets of all groups from a text.
-        on_recorded: Told of each recording that was asked for.
+        on_recorded: Called with each recording that was asked for.
     """
 
     def __init__(self, redact: Callable[[str], str], on_recorded: Callable[[wire.DidRecordParams], object]) -> None:
         self._answers = LastAnswers(redact=redact)
-        self._next = NextAnswers(self._answers, self._recorded)
+        self._next = NextAnswers(self._answers, lambda answers: self._start(self._tell(answers)))
         self._on_recorded = on_recorded
         self._versions: dict[str, str] = {}
         self._door: CaptureSocket | None = None
@@ -87,7 +92,9 @@ class HostRecordings:
 
     async def last_bundle(self) -> Bundle | None:
         """The last answer without keys, as it is now; None where there is none."""
-        answer = self._newest()
+        # A person means the last answer of a conversation, if there is any.
+        of_chats = (answer for answer in reversed(self._answers.answers) if answer.host == _SOURCE)
+        answer = next(of_chats, self._answers.newest)
         return None if answer is None else await self._bundle([answer])
 
     async def aclose(self) -> None:
@@ -96,19 +103,11 @@ class HostRecordings:
             await self._door.aclose()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _newest(self) -> AnswerCapture | None:
-        """The answer that a person means by the last one: of a conversation, if there is any."""
-        of_chats = (answer for answer in reversed(self._answers.answers) if answer.host == _SOURCE)
-        return next(of_chats, self._answers.newest)
-
     async def _open_door(self) -> None:
         from partstream.devtools.capturing.door import CaptureSocket  # noqa: PLC0415 - not before the connection is open
 
         self._door = CaptureSocket(self._answers, _SOURCE, self._versions)
         await self._door.open()
-
-    def _recorded(self, answers: Sequence[AnswerCapture]) -> None:
-        self._start(self._tell(answers))
 
     async def _tell(self, answers: Sequence[AnswerCapture]) -> None:
         try:
@@ -121,15 +120,15 @@ class HostRecordings:
             self._on_recorded({"recording": None, "problem": f"the recording failed with {type(error).__name__}"})
 
     async def _bundle(self, answers: Sequence[AnswerCapture]) -> Bundle:
-        from partstream.devtools.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at somebody's wish
+        from partstream.devtools.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at a person's wish
 
         snapshot, versions = snapshot_of(answers), self._versions
-        return await run_in_thread(lambda: redacted_bundle(snapshot, _SOURCE, versions), "partstream-recording")
+        return await run_in_thread(lambda: redacted_bundle(snapshot, _SOURCE, versions), _THREAD)
 
     async def _write(self, answers: Sequence[AnswerCapture]) -> wire.RecordedFile:
         last = answers[-1]
         bundle = await self._bundle(answers)
-        path = await run_in_thread(lambda: _written(bundle, last.model), "partstream-recording")
+        path = await run_in_thread(lambda: _written(bundle, last.model), _THREAD)
         outcome = cast("wire.AnswerOutcome | None", last.outcome)
         return {"path": path, "model": last.model, "outcome": outcome, "answers": len(answers)}
 
@@ -140,27 +139,21 @@ class HostRecordings:
 
 
 def _written(bundle: Bundle, model: str | None) -> str:
-    from partstream.devtools.bundles.archive import write_bundle  # noqa: PLC0415 - at somebody's wish
+    from partstream.devtools.bundles.archive import write_bundle  # noqa: PLC0415 - at a person's wish
     from partstream.devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415 - the same
 
     return str(KeptRecordings().write(write_bundle(bundle), model or ""))
 
 
-# ---- shown recordings ----
-# Recorded answers as the extension shows and shares them: a page for a webview, a file without keys and texts.
+# ---- What the extension shows and shares ----
 
-_THREAD: Final = "partstream-recording"
 _LAST: Final = "last answer"
 _LONGEST_SAMPLE: Final = 60
 _MOST_RULES: Final = 12
 
 
 class ShownRecordings:
-    """The recordings of one connection, for people.
-
-    Args:
-        recordings: Has the last answers.
-    """
+    """The recordings of one connection, for people."""
 
     def __init__(self, recordings: HostRecordings) -> None:
         self._recordings = recordings
@@ -226,7 +219,7 @@ class ShownRecordings:
 
 
 def _read(path: str) -> Bundle:
-    from partstream.devtools.bundles.forms import read_any  # noqa: PLC0415 - at somebody's wish
+    from partstream.devtools.bundles.forms import read_any  # noqa: PLC0415 - at a person's wish
 
     try:
         return read_any(Path(path).read_bytes(), path)
@@ -237,7 +230,7 @@ def _read(path: str) -> Bundle:
 
 
 def _page(bundle: Bundle, name: str, policy: ContentPolicy) -> str:
-    from partstream.devtools.inspector.page.assembly import page_html  # noqa: PLC0415 - at somebody's wish
+    from partstream.devtools.inspector.page.assembly import page_html  # noqa: PLC0415 - at a person's wish
     from partstream.devtools.inspector.view import ViewedFile, view_of  # noqa: PLC0415 - the same
 
     return page_html(view_of([ViewedFile(name, "bundle", bundle)]), policy)
@@ -245,7 +238,7 @@ def _page(bundle: Bundle, name: str, policy: ContentPolicy) -> str:
 
 def _shared(bundle: Bundle, name: str) -> bytes:
     from partstream.devtools.inspector.sharing import shared_bytes  # noqa: PLC0415 - the same
-    from partstream.devtools.redaction.redacting import redact  # noqa: PLC0415 - at somebody's wish
+    from partstream.devtools.redaction.redacting import redact  # noqa: PLC0415 - at a person's wish
 
     try:
         return shared_bytes(redact(bundle)[0], name)
@@ -255,7 +248,7 @@ def _shared(bundle: Bundle, name: str) -> bytes:
 
 def _preview(bundle: Bundle) -> wire.SharePreviewResult:
     from partstream.devtools.inspector.sharing import SHARED_FORMS  # noqa: PLC0415 - the same
-    from partstream.devtools.redaction.redacting import redact  # noqa: PLC0415 - at somebody's wish
+    from partstream.devtools.redaction.redacting import redact  # noqa: PLC0415 - at a person's wish
 
     _, report = redact(bundle)
     forms: list[wire.ShareForm] = [
@@ -291,15 +284,11 @@ def _counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
-# ---- webviews ----
-# The pages that the extension shows in webviews: what their policy allows.
-
-
 def policy_of(params: wire.PageParams | wire.InspectParams | wire.FindingsPageParams) -> Nonces:
     """The policy of a page for the webview that asks for it.
 
     Raises:
-        InvalidParamsError: The nonce or the source cannot stand in a policy.
+        InvalidParamsError: The nonce or the source does not fit into a policy.
     """
     try:
         return Nonces(params["nonce"], params["source"])
