@@ -1,4 +1,9 @@
-"""The answers of a chat as they went by: in memory for `/inspect` and other programs, in a file for `--record`."""
+"""The answers of a chat and of `partstream serve`, captured as they come.
+
+The last answers of a chat are in memory, for `/inspect` and, through a door, for other programs of the user; with
+`--record` all of them go into a file at the end. `partstream serve` has the last answers and the door alone. A setting
+can say that no answer is kept.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +28,8 @@ if TYPE_CHECKING:
     from partstream.server.application import ServingApp
 
 
-# ---- chat captures ----
-
 Say: TypeAlias = "Callable[[str, str], object]"
+"""Says something beside the answers, in a style."""
 
 KEPT: Final = ""
 """Instead of a file: the recording goes to the folder of recordings."""
@@ -38,10 +42,7 @@ _MOST_RECORDED_OF_ONE: Final = 64 * 1024 * 1024
 
 
 def checked_file(name: str | None) -> str | None:
-    """The file of a recording, before there is anything to write.
-
-    Args:
-        name: The file; :data:`KEPT` for one in the folder of recordings, None for no recording.
+    """The file of a recording, as :class:`ChatCaptures` takes it, before there is anything to write.
 
     Raises:
         UsageError: It is there already, or its name has the ending of no form that can be written.
@@ -78,11 +79,7 @@ class ChatCaptures:
 
     @contextmanager
     def capture(self, model: str) -> Iterator[AnswerCapture]:
-        """Captures what runs inside as an answer, whose end the caller says.
-
-        Args:
-            model: The model that answers.
-        """
+        """Captures what runs inside as an answer of that model, whose end the caller says."""
         with self._answers.capture(_SOURCE, model) as answer:
             answer.is_wanted = self._file is not None
             if not self._is_kept:
@@ -95,25 +92,18 @@ class ChatCaptures:
         """Lets other programs of the user ask for the answers while the block runs."""
         with ExitStack() as stack:
             if self._is_kept:
-                from partstream.devtools.capturing.door import (  # noqa: PLC0415 - a server, where answers are kept
-                    CaptureSocket,
-                    CaptureSocketThread,
-                )
+                from partstream.devtools.capturing.door import CaptureSocketThread  # noqa: PLC0415 - a server, if kept
 
                 stack.enter_context(CaptureSocketThread(CaptureSocket(self._answers, _SOURCE)))
             yield
 
     def inspect(self, say: Say) -> None:
-        """Shows the last answer: as a page in the browser where there is one, else as a summary.
-
-        Args:
-            say: Says something beside the answers, in a style.
-        """
+        """Shows the last answer: as a page in the browser where there is one, else as a summary."""
         bundle = self._bundle(all_answers=False)
         if bundle is None:
             say("No answer is kept yet." if self._is_kept else "A setting says that no answer is kept.", "yellow")
             return
-        from partstream.devtools.commands_inspect import (  # noqa: PLC0415 - at somebody's wish
+        from partstream.devtools.commands_inspect import (  # noqa: PLC0415 - at a person's wish
             can_open_browser,
             page_beside,
             print_text,
@@ -129,14 +119,10 @@ class ChatCaptures:
         ).start()
 
     def write(self, say: Say) -> None:
-        """Writes the recording, if one is wanted, and says where it is.
-
-        Args:
-            say: Says something beside the answers, in a style.
-        """
-        bundle = None if self._file is None else self._bundle(all_answers=True)
+        """Writes the recording, if one is wanted, and says where it is."""
         if self._file is None:
             return
+        bundle = self._bundle(all_answers=True)
         if bundle is None:
             say("Nothing was recorded: there was no answer.", "yellow")
             return
@@ -156,32 +142,21 @@ class ChatCaptures:
         if not self._file:
             return KeptRecordings().write(write_bundle(bundle), bundle.answers[-1].model or "")
         path = Path(self._file)
-        with open(path, "xb", opener=_for_the_user_alone) as file:
+        # For the user alone.
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(write_as(bundle, path.name))
         return path
 
     def _bundle(self, *, all_answers: bool) -> Bundle | None:
-        from partstream.devtools.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at somebody's wish
+        from partstream.devtools.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at a person's wish
 
         answers = self._answers.answers
         return redacted_bundle(snapshot_of(answers if all_answers else answers[-1:]), _SOURCE) if answers else None
 
 
-def _for_the_user_alone(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-# ---- serve captures ----
-# The last answers of `partstream serve` in memory, and the door to them.
-
-
 @asynccontextmanager
 async def captured_answers(application: ServingApp) -> AsyncIterator[None]:
-    """Keeps the last answers of an application, and lets other programs of the user ask for them.
-
-    Args:
-        application: Whose answers.
-    """
+    """Keeps the last answers of an application, and lets other programs of the user ask for them."""
     if is_off_here():
         yield
         return

@@ -1,4 +1,9 @@
-"""`partstream record`: stands between a client and a model server and keeps what goes by in a file."""
+"""`partstream record`: forwards between a client and a model server, and keeps in a file what goes through.
+
+The options are checked first, then the recorder listens until Ctrl-C, and then the file is written. A screen says, as
+text or JSON, where it listens, each exchange that is over, and the file. The page of `--inspect` runs in a process of
+its own, so that it holds nothing up.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +32,7 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
 
 
-# ---- record screen ----
-# What `partstream record` says, as text or JSON: where it listens, each exchange that is over, and the file.
+# ---- Screens ----
 
 _KILO: Final = 1000
 _ENDINGS: Final = {
@@ -42,7 +46,7 @@ class RecordScreen(Protocol):
     """Where the command says what happens."""
 
     def started(self, base_url: str, server: str, part: Path) -> None:
-        """It listens; `server` is the base URL that it stands for, without secrets."""
+        """It listens; `server` is the base URL that it forwards to, without secrets."""
         ...
 
     def answered(self, facts: AnswerFacts) -> None:
@@ -143,13 +147,14 @@ def line_of(facts: AnswerFacts) -> str:
     words = [f"#{facts.number}", facts.method, facts.path, str(facts.status or "-")]
     if facts.outcome is not None:
         words.append(facts.outcome)
-    said = [_seconds(facts.seconds)]
+    seconds, size = facts.seconds, facts.bytes
+    said = [f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"]
     if facts.ending in _ENDINGS:
         said.append(_ENDINGS[facts.ending])
-    if facts.outcome is None:
-        said += [_size(facts.bytes)] if facts.bytes else []
-    else:
+    if facts.outcome is not None:
         said.append(_counted(facts.events, "event"))
+    elif size:
+        said.append(f"{size} bytes" if size < _KILO else f"{size / _KILO:.1f} kB")
     if facts.broken is not None:
         said.append("contract kept" if not facts.broken else f"{_counted(facts.broken, 'rule')} broken")
     if facts.error:
@@ -161,14 +166,6 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
-
-
-def _size(count: int) -> str:
-    return f"{count} bytes" if count < _KILO else f"{count / _KILO:.1f} kB"
-
-
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
@@ -177,10 +174,10 @@ def _write(**fields: Any) -> None:
     echo_while_read(json.dumps(fields, ensure_ascii=False))
 
 
-# ---- record ----
+# ---- The command ----
 
 _PORT: Final = 8643
-"""Beside that of `partstream serve`."""
+"""Next to that of `partstream serve`."""
 _FOLDER: Final = "recordings"
 _WRITTEN: Final = tuple(ending for form in FORMS if form.write is not None for ending in form.endings)
 _SWITCH_SECONDS: Final = 0.0001

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from partstream.lm.outputs import StreamOutput
-    from partstream.lm.parts import Usage
 
 
+_COUNTS: Final = ("input_tokens", "output_tokens", "total_tokens", "cached_tokens", "reasoning_tokens")
 _MERGED: Final = 65536
 """Characters of text that are shown at once: a terminal takes as long for one letter as for a page."""
 
@@ -136,7 +136,7 @@ def _print_text(outputs: Iterable[StreamOutput], *, is_paced: bool) -> Finish:
 
 
 def _merged(outputs: Iterable[StreamOutput]) -> Iterator[StreamOutput]:
-    """The outputs, with pieces of text that follow each other as one: nobody waits for a recording to go on."""
+    """The outputs, with pieces of text that follow each other as one: a recording has no pace to show."""
     pieces: list[str] = []
     kind: type[TextPart] | type[ThinkingPart] | None = None
     size = 0
@@ -202,28 +202,16 @@ def _print_line(row: dict[str, Any]) -> None:
 
 
 def _end(finish: Finish, unmapped: Counter[str]) -> dict[str, Any]:
-    reason = finish.reason
+    reason, usage = finish.reason, finish.usage
     return {
         "type": "end",
         "outcome": finish.outcome.value,
         "finish_reason": None if reason is None else {"unified": reason.unified.value, "raw": reason.raw},
-        "usage": _usage(finish.usage),
+        "usage": None if usage is None else {name: getattr(usage, name) for name in _COUNTS},
         "error": _error(finish.error),
         "unmapped": dict(unmapped),
         **({"explanation": finish.explanation} if finish.explanation else {}),
         **({"edits": list(finish.edits)} if finish.edits else {}),
-    }
-
-
-def _usage(usage: Usage | None) -> dict[str, int | None] | None:
-    if usage is None:
-        return None
-    return {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "total_tokens": usage.total_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "reasoning_tokens": usage.reasoning_tokens,
     }
 
 
@@ -247,4 +235,4 @@ _OWN_CODES: Final = {
     UpstreamTimeoutError: "timeout",
     LanguageModelError: None,
 }
-"""The `code` of the end row for errors that Partstream found itself; a subclass stands before its base."""
+"""The `code` of the end row for errors that Partstream found itself; a subclass comes before its base."""

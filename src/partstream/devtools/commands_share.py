@@ -1,4 +1,9 @@
-"""`partstream share`: makes of a recording what can be given away."""
+"""`partstream share`: makes of a recording what can be given away.
+
+The names of the files are checked before anything is read. Then keys, ids and texts are replaced, the keys that this
+machine knows (in the user's file and in the environment) among them, and each file is written in the form that its name
+says. `--preview` says what would be replaced and what would stay, and writes nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +30,13 @@ from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SHORTEST_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from rich.console import Console
 
     from partstream.devtools.bundles.exchange import Bundle
     from partstream.devtools.redaction.redacting import RedactionReport
 
-
-# ---- shared files ----
-# The files that `partstream share` writes, each in the form that its name says.
 
 ENDINGS: Final = tuple(endings[0] for endings in SHARED_FORMS.values())
 """The endings of names, one for each form that is written."""
@@ -73,36 +75,22 @@ def write_shared(bundle: Bundle, out: str) -> int:
     return len(data)
 
 
-# ---- known secrets ----
-# The keys that this machine knows: those in the user's file and in the environment, for what must not hold them.
-
-
 def known_secrets(environment: Mapping[str, str] = os.environ) -> set[str]:
     """Every text of the file and of the environment that may be a key; no key is fetched for it.
 
     A file that cannot be read holds no key that an answer could have had.
-
-    Args:
-        environment: The variables.
     """
     found = {value for name, value in environment.items() if names_a_secret(name)}
     try:
         document = read_document(configuration_file(environment), must_exist=False)
     except ConfigurationError:
         document = {}
-    for settings in _tables(document):
-        found |= secrets_of_settings(settings)
+    profiles = document.get("profiles")
+    for settings in (document, *(profiles.values() if isinstance(profiles, dict) else ())):
+        if isinstance(settings, dict):
+            found |= secrets_of_settings(settings)
     return {one for one in found if len(one) >= SHORTEST_KEY}
 
-
-def _tables(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield document
-    profiles = document.get("profiles")
-    if isinstance(profiles, dict):
-        yield from (settings for settings in profiles.values() if isinstance(settings, dict))
-
-
-# ---- share ----
 
 _SAYS: Final = {
     RedactionLevel.STRUCTURE: "keys, ids of people and all texts are replaced; lengths and structure stay",
@@ -162,21 +150,15 @@ def command(
     console.print(Text(f"{_what(chosen, keep)}.", "bold red" if chosen is RedactionLevel.NONE else ""))
     if chosen is not RedactionLevel.NONE:
         read_again = next((out for out in outs if out.lower().endswith(READ_AGAIN)), None)
-        look = (
-            "" if read_again is None else f" See what is left: partstream inspect {visible(read_again)} --what-is-in-it"
-        )
-        console.print(Text(f"{_total(report)}.{look}"))
+        way = "" if read_again is None else f"partstream inspect {visible(read_again)} --what-is-in-it"
+        total = f"{sum(report.counts.values()):,} replacements by {len(report.counts)} rules."
+        console.print(Text(f"{total} See what is left: {way}" if way else total))
 
 
 def _what(level: RedactionLevel, keep: tuple[str, ...]) -> str:
     kept = level is RedactionLevel.STRUCTURE and "text" in keep
     said = "keys, ids and state are replaced; TEXTS STAY" if kept else _SAYS[level]
     return f"Redaction {level.value}: {said}"
-
-
-def _total(report: RedactionReport) -> str:
-    total = sum(report.counts.values())
-    return f"{total:,} replacements by {len(report.counts)} rules"
 
 
 def _print_preview(console: Console, report: RedactionReport, keep: tuple[str, ...]) -> None:

@@ -1,4 +1,8 @@
-"""`partstream upstream`: runs the replay upstream until a signal stops it, and prints one line for each request."""
+"""`partstream upstream`: runs the replay upstream until a signal stops it, and prints one line for each request.
+
+With `--replay` it serves recorded exchanges, or one recorded stream, and only in the protocols that understand it, so
+that no client asks for it in another.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,6 @@ from partstream.server.listening import stopped_by_signals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.devtools.recordings import Recording
     from partstream.devtools.testing.replaying import ServedExchange
 
@@ -121,13 +124,14 @@ def command(
     recordings = _recordings_of(replay)
     if context.get_parameter_source("pace") is ParameterSource.COMMANDLINE:
         _check_pace(recordings, pace)
+    exchanges = tuple(one.exchange for one in recordings if one.exchange is not None)
     understood, failure = _protocols_of(recordings)
     spoken = spoken or understood
     try:
         upstream = ReplayUpstream(
             port=port,
             scenario=scenario,
-            replay=_replayed(recordings),
+            replay=exchanges or (Path(recordings[0].label) if recordings else None),
             replay_pace=pace,
             pace=pace_ms / 1000,
             fault=fault,
@@ -172,16 +176,10 @@ def _check_pace(recordings: tuple[Recording, ...], pace: float) -> None:
         )
 
 
-def _replayed(recordings: tuple[Recording, ...]) -> Path | tuple[RecordedExchange, ...] | None:
-    """What the upstream takes: the exchanges, or the file of a stream alone."""
-    exchanges = tuple(one.exchange for one in recordings if one.exchange is not None)
-    return exchanges or (Path(recordings[0].label) if recordings else None)
-
-
 def _protocols_of(recordings: tuple[Recording, ...]) -> tuple[tuple[str, ...], RecordingError | None]:
     """The protocols that understand a recording, so that no client asks for it in another; all without a recording.
 
-    The error is there where no protocol that is served understands anything of it.
+    The error is set where no protocol that is served understands any of it.
     """
     if not recordings:
         return tuple(BASE_PATHS), None
@@ -189,16 +187,11 @@ def _protocols_of(recordings: tuple[Recording, ...]) -> tuple[tuple[str, ...], R
     if known:
         named = dict.fromkeys(name for name in known if name in BASE_PATHS)
         return tuple(name for name in named if name is not None) or tuple(BASE_PATHS), None
-    return _understanding(recordings[0])
-
-
-def _understanding(recording: Recording) -> tuple[tuple[str, ...], RecordingError | None]:
-    """The same for a stream alone."""
     understood: list[str] = []
     failures: list[RecordingError] = []
     for protocol in BASE_PATHS:
         try:
-            next(recording.outputs(protocol, StreamOptions()), None)
+            next(recordings[0].outputs(protocol, StreamOptions()), None)
         except RecordingError as error:
             failures.append(error)
         else:
