@@ -216,7 +216,7 @@ def command(
         if detail is not _Detail.PROBLEMS and not is_alone and not as_json:
             make_console().print(Text(_summary(codes, "files" if codes.total() == len(files) else "answers"), "bold"))
     except BrokenPipeError:
-        drop_output()  # the verdict is the exit code, whoever reads the rest
+        drop_output()  # the verdict is the exit code, even if no one reads the rest
     context.exit(min((code for code in codes if code), default=ExitCode.FINE))
 
 

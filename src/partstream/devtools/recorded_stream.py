@@ -166,7 +166,7 @@ class CaptureError(ValueError):
 
 
 def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
-    """The bytes of a stream, and the name by whose ending its framing is told.
+    """The bytes of a stream, and the name whose ending tells its framing.
 
     An array of events, or events on several lines each, become one event a line; the last may be cut. The heads of HTTP
     replies before them are left out.

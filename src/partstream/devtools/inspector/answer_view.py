@@ -413,7 +413,7 @@ def blame(facts: EndFacts) -> BlameView:
 _LOCAL: Final = ("localhost", "127.", "[::1]")
 """What the name of this machine begins with."""
 UNKNOWN: Final = "unknown"
-"""The outcome of an answer of which no protocol is known, and the ending of bytes of which nobody knows the rest."""
+"""The outcome of an answer of which no protocol is known, and the ending of bytes whose rest is not known."""
 _CANCELLED: Final = "cancelled"
 _SUCCESS: Final = range(200, 300)
 _NOT_WRONG: Final = frozenset({Outcome.COMPLETED.value, Outcome.INCOMPLETE.value, UNKNOWN})
@@ -532,7 +532,7 @@ class _Subject:
         return next((at for at in said if at is not None), None)
 
     def _outcome(self) -> str:
-        """How the answer ended; what its host says of it comes first."""
+        """How the answer ended; the word of its host comes first."""
         if self.answer is not None and self.answer.outcome is not None:
             return self.answer.outcome
         finish, exchange = self.read.finish, self.exchange

@@ -368,7 +368,7 @@ def numbers_of(measured: Measured) -> list[NumberView]:
 
 _DIGITS: Final[Mapping[str, int]] = {"ms": 1, "%": 0, "tokens/s": 1, "": 0}
 _WHOLE_FROM: Final = 100
-"""Numbers from here on are shown without digits behind the point."""
+"""Numbers from here on are shown without decimals."""
 
 
 def shown_number(value: float, unit: str) -> str:
@@ -386,7 +386,7 @@ MOST_QUEUED: Final = 30
 REPORT_INTERVAL: Final = 35.0
 """Milliseconds between two reports of the extension: `REPORT_INTERVAL` in `pacing.ts`."""
 PADDING: Final = 30
-"""Empty parts behind the first text, which make the host flush: `FLUSH_PADDING` in `pacing.ts`."""
+"""Empty parts after the first text, which make the host flush: `FLUSH_PADDING` in `pacing.ts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,7 +406,7 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """A part as the extension reports it: parts `first` to `last` of the answer, and empty parts behind it."""
+    """A part as the extension reports it: parts `first` to `last` of the answer, and empty parts after it."""
 
     at: float
     first: int
@@ -628,7 +628,7 @@ def parts_shown(parts: Sequence[CompletedPart]) -> list[PartView]:
 
 
 def milliseconds(nanoseconds: int | None) -> float | None:
-    """A time as views have it, with microseconds behind the point."""
+    """A time as views have it, in milliseconds to three decimals."""
     return None if nanoseconds is None else round(nanoseconds / NANOSECONDS, 3)
 
 

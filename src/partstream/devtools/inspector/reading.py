@@ -63,7 +63,7 @@ class Frame:
 
     Attributes:
         event: Its name and its data; None for what is no event: comments and fields without data, which keep a
-            connection alive, or bytes behind which nothing is read.
+            connection alive, or bytes after which nothing is read.
         is_open: Whether the bytes ended before the event did.
         error: What the decoder gave up with here, or None.
     """
@@ -161,14 +161,14 @@ class ReadEvent:
     Attributes:
         number: Its number, from 1.
         start: The offset of its first byte in the body.
-        end: The offset behind its last byte.
+        end: The offset after its last byte.
         at: When its last byte was read, in nanoseconds, or None.
         read: The index of that read.
         name: Its type in the server's own words; `(comment)` for what holds no data.
         data: Its data.
         event: The JSON object; empty where there is none.
         outputs: What came of it.
-        is_late: Whether it came behind the end of the answer, so that nothing was read of it.
+        is_late: Whether it came after the end of the answer, so that nothing of it was read.
     """
 
     number: int
@@ -408,7 +408,7 @@ class _StreamEvents:
         self._add(frame, outputs, is_late=is_late)
 
     def _end(self, rest: list[Frame]) -> None:
-        """What came behind the last whole event, and what the end of the bytes made of it."""
+        """What came after the last whole event, and what the end of the bytes made of it."""
         if self._exchange.end.how is HowEnded.CANCELLED and not self._reader.finished:
             for frame in rest:
                 self._add(frame, (), is_late=False)

@@ -1,4 +1,4 @@
-"""The inspector: what a recording holds as a view, the numbers of it, and what shows it; opens no socket by itself."""
+"""The shapes of a view: the JSON that the inspector makes of recordings, and that its page, terminal and files show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EventKind = Literal[
 ]
 EventMark = Literal["gap", "stall", "unmapped", "broken", "lump", "late"]
 """`gap`: a long time before it; `stall`: one in which nothing moved; `lump`: it came in the same read as the event that
-changed the answer before it; `late`: it came behind the end of the answer."""
+changed the answer before it; `late`: it came after the end of the answer."""
 PartKind = Literal["text", "thinking", "call", "data", "usage", "other"]
 Who = Literal["server", "network", "provider", "client", "nobody"]
 
@@ -241,7 +241,7 @@ class AnswerView(TypedDict):
 
 
 class ComparisonRow(TypedDict):
-    """One place of two answers: the runs that stand for each other, None on the side that has none."""
+    """One place of two answers: the two runs of a pair, None on the side that has none."""
 
     left: int | None
     right: int | None
