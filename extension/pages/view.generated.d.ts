@@ -214,7 +214,7 @@ interface AnswerView {
   result: ResultView[];
 }
 
-/** One place of two answers: the runs that stand for each other, None on the side that has none. */
+/** One place of two answers: the two runs of a pair, None on the side that has none. */
 interface ComparisonRow {
   left: number | null;
   right: number | null;

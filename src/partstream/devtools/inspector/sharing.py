@@ -176,7 +176,7 @@ def otlp_json(view: View) -> bytes:
     """The bytes of an `.otlp.json`, with a trace for each answer."""
     resource: dict[str, _Value] = {"service.name": "partstream", "service.version": __version__}
     resource |= {f"partstream.version.{name}": version for name, version in view["versions"].items()}
-    resource["partstream.codec.redaction"] = view["redaction"]["level"]
+    resource["partstream.redaction"] = view["redaction"]["level"]
     spans = [_span(answer, view["title"]) for answer in view["answers"]]
     scope = {"scope": {"name": "partstream", "version": __version__}, "spans": spans}
     return (
@@ -223,11 +223,11 @@ def _otlp_facts(answer: AnswerView) -> dict[str, _Value]:
         "partstream.outcome": answer["outcome"],
         "partstream.ending": answer["ending"],
         "partstream.blame": answer["blame"]["who"],
-        "partstream.lm.cancellation": sum(event["count"] for event in answer["events"]),
+        "partstream.events": sum(event["count"] for event in answer["events"]),
         "partstream.rules_broken": answer["verdict"]["broken"],
     }
     for label, count in () if answer["usage"] is None else answer["usage"]["rows"]:
-        facts[_TOKENS.get(label, f"partstream.lm.parts.{label}")] = count
+        facts[_TOKENS.get(label, f"partstream.usage.{label}")] = count
     for number in answer["numbers"]:
         facts[f"partstream.{number['id']}{_UNITS.get(number['unit'], '')}"] = number["value"]
     return {name: value for name, value in facts.items() if value is not None}
