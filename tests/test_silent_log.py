@@ -10,7 +10,7 @@ import pytest
 import partstream
 
 PACKAGE = Path(partstream.__file__).parent
-PROGRAMS = ("cli", "hosts", "hub", "conformance", "recorder")
+PROGRAMS = ("cli", "vscode", "hub", "devtools")
 """What only runs as a program, which decides what becomes of the log."""
 
 FAILURES = {
