@@ -218,7 +218,8 @@ export class ChatPanel {
   /** What the last answer shows at this moment. */
   async text() {
     const answers = await this.#page.locator(ANSWER).all();
-    return answers.length ? answers.at(-1).innerText() : "";
+    // While a paragraph is being rendered, VS Code holds its words together with spaces that do not break.
+    return answers.length ? (await answers.at(-1).innerText()).replaceAll("\u00a0", " ") : "";
   }
 
   /** Waits until the last answer shows `expected`, a text or a regular expression. */
