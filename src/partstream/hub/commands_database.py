@@ -22,9 +22,10 @@ from partstream.hub.administration import Administration
 from partstream.hub.store.opening import database_address, opened_store, shown_address, tables_version
 from partstream.hub.store.store import VERSIONS
 from partstream.hub.store.values import StoreError, StoreUnreachableError
+from partstream.settings.kinds import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from partstream.hub.store.store import HubStore
 
@@ -83,20 +84,38 @@ def hub_database() -> Iterator[Administration]:
                 f"{where}: got tables of version {version}, expected {len(VERSIONS)}: "
                 "`partstream hub init` brings them up to date"
             )
-        yield Administration(store, f"{_user()} on the command line")
+        try:
+            user = getpass.getuser()
+        except (OSError, KeyError):  # a container may have a user without a name
+            user = "somebody"
+        yield Administration(store, f"{user} on the command line")
+
+
+def hub_url(url: str) -> str:
+    """The address of a hub, as an option `--url` gives it.
+
+    Raises:
+        UsageError: It is none.
+    """
+    from partstream.hub.client import hub_address  # noqa: PLC0415 - with httpx2, which takes 0.1 s
+
+    try:
+        return hub_address(url, "--url", allow_insecure_http=True)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error).removeprefix("setting ")) from None
+
+
+def url_option(says: str) -> Callable[[Any], Any]:
+    """The option `--url` for the address of a hub; its default is where `partstream serve` listens."""
+    from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT  # noqa: PLC0415 - most commands have no address
+
+    default = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
+    return click.option("--url", default=default, show_default=True, metavar="URL", help=says)
 
 
 def shown_argument(text: str) -> str:
     """A name that was typed and is unknown, for an error: people also type whole keys and codes in its place."""
     return repr(_KEY.sub("***", text)[:_LONGEST])
-
-
-def _user() -> str:
-    """The name of the user, for the record of changes."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # a container may have a user without a name
-        return "somebody"
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:

@@ -16,7 +16,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,7 +33,7 @@ from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import DEFAULT_PORT, stopped_by_signals
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Iterator
 
     from partstream.cli.serve_plan import Screen
     from partstream.lm.provider import LanguageModelChatProvider
@@ -85,9 +84,6 @@ _NAME: Final = "partstream"
 _ALL_ADDRESSES: Final = "0.0.0.0"  # noqa: S104 - what Ray does by itself
 _STORE_BYTES: Final = 256 * 1024 * 1024
 """Ray would set aside a third of the memory for objects that programs share; what passes here are small values."""
-_USAGE: Final = "RAY_USAGE_STATS_ENABLED"
-_COLOURS: Final = "RAY_COLOR_PREFIX"
-_HAPROXY: Final = "RAY_SERVE_ENABLE_HA_PROXY"
 
 
 def serve_on_ray(plan: ServePlan, workers: int, screen: Screen) -> int:
@@ -99,8 +95,8 @@ def serve_on_ray(plan: ServePlan, workers: int, screen: Screen) -> int:
     Raises:
         UsageError: The extra is missing, or an option cannot be used.
     """
-    os.environ.setdefault(_USAGE, "0")
-    os.environ.setdefault(_COLOURS, "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_COLOR_PREFIX", "0")
     try:
         from partstream.hub import ray as host  # noqa: PLC0415 - of an extra, and takes a second
     except ModuleNotFoundError as error:
@@ -108,7 +104,7 @@ def serve_on_ray(plan: ServePlan, workers: int, screen: Screen) -> int:
             raise
         said = f"ray is missing, which `partstream serve --on ray` needs: {to_install('serve', 'ray')}"
         raise click.UsageError(said) from error
-    if os.environ.get(_HAPROXY) == "1":
+    if os.environ.get("RAY_SERVE_ENABLE_HA_PROXY") == "1":
         plan = replace(plan, host=_ALL_ADDRESSES)  # its HAProxy listens on all of them, whichever host it gets
     if plan.port == 0:
         raise click.UsageError("--port: got 0, expected a port of your choice: Ray takes no free one by itself")
@@ -116,22 +112,22 @@ def serve_on_ray(plan: ServePlan, workers: int, screen: Screen) -> int:
     drain_seconds = plan.settings_number("drain_seconds")
     own_ray = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False, "object_store_memory": _STORE_BYTES}
     http = {"host": plan.host, "port": plan.port}
+
+    async def until_stopped() -> None:
+        stopped = asyncio.Event()
+        with stopped_by_signals(stopped.set):
+            await stopped.wait()
+        await drain(drain_seconds)
+
     try:
         # Ray's end may still need the loop in which it was asked.
         with asyncio.Runner() as runner, host.running(_made(plan, workers), _NAME, http, **own_ray) as drain:
             base_paths = app(DemoProvider()).base_paths
             screen.started(Start(plan.host, plan.port, token, plan.is_public, plan.hub_place), base_paths)
-            runner.run(_until_stopped(partial(drain, drain_seconds)))
+            runner.run(until_stopped())
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     return ExitCode.FINE
-
-
-async def _until_stopped(drain: Callable[[], Awaitable[object]]) -> None:
-    stopped = asyncio.Event()
-    with stopped_by_signals(stopped.set):
-        await stopped.wait()
-    await drain()
 
 
 def serve_config(plan: ServePlan) -> str:
@@ -151,19 +147,15 @@ def ray_application(values: Mapping[str, Any]) -> Any:
 
 
 def _made(plan: ServePlan, workers: int) -> Any:
-    from partstream.hub.ray import (  # noqa: PLC0415 - needs Ray
-        LONGEST_ANSWER_SECONDS,
-        deployment,
-        provider_deployment,
-    )
+    from partstream.hub import ray as host  # noqa: PLC0415 - needs Ray
 
     sources = [_absolute(source) for source in plan.sources]
-    apart = {default_name(one): provider_deployment(one) for one in sources if load(one).resources}
+    apart = {default_name(one): host.provider_deployment(one) for one in sources if load(one).resources}
     near = tuple(one for one in sources if default_name(one) not in apart)
-    seconds = plan.options.get("answer_seconds") or LONGEST_ANSWER_SECONDS
+    seconds = plan.options.get("answer_seconds") or host.LONGEST_ANSWER_SECONDS
     placed = replace(plan, sources=near, options={**plan.options, "answer_seconds": seconds})
     options = {"graceful_shutdown_timeout_s": seconds + 10, **({"num_replicas": workers} if workers > 1 else {})}
-    return deployment(apart, f"{__name__}:{replica_application.__name__}", (placed,), **options)
+    return host.deployment(apart, f"{__name__}:{replica_application.__name__}", (placed,), **options)
 
 
 def _absolute(source: str) -> str:
@@ -196,15 +188,12 @@ class RayApplication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one connection of ASGI."""
-        if scope["type"] == "lifespan":
-            await self._live(scope, receive, send)
-        elif self._application is None:
-            raise RuntimeError("a request came before the life of the application began")
-        else:
+        if scope["type"] != "lifespan":
+            if self._application is None:
+                raise RuntimeError("a request came before the life of the application began")
             await self._application(scope, receive, send)
-
-    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Ray ends the process as soon as the end is said: everything is closed before."""
+            return
+        # Ray ends the process as soon as the end is sent: everything is closed before.
         ends: list[Mapping[str, Any]] = []
 
         async def held(message: Any) -> None:
@@ -233,7 +222,6 @@ ADDED_SECONDS: Final = 15
 _STATE: Final = PurePosixPath("/var/lib/partstream")
 _CODE: Final = PurePosixPath("/app")
 _SECRET: Final = "partstream"  # noqa: S105 - the name of an object that holds keys
-_DATABASE_VARIABLE: Final = "PARTSTREAM_HUB_DATABASE"
 _DATABASE_KEY: Final = "hub-database"
 _TOKEN_KEY: Final = "token"  # noqa: S105 - the name of an entry
 _SIGNING_KEY: Final = "signing-key"
@@ -255,7 +243,13 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
     Raises:
         UsageError: The options need what a pod has not.
     """
-    _check(plan)
+    if plan.no_token:
+        raise click.UsageError("--no-token: got it with --print-kubernetes, where other machines reach the server")
+    if plan.options.get("store_file"):
+        raise click.UsageError("--store-file: got a file, which is of one pod: another one would not find its answers")
+    if _is_hub(plan) and (shown := plan.options.get("policy")):
+        said = f"got {shown} with --print-kubernetes; build it into the image and add it there"
+        raise click.UsageError(f"--policy: {said}")
     pods = replicas if replicas > 1 else 2
     documents = (
         _deployment(plan, pods),
@@ -273,17 +267,6 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
         },
     )
     return _comment(plan) + "---\n".join(yaml_text(one) for one in documents)
-
-
-def _check(plan: ServePlan) -> None:
-    if plan.no_token:
-        raise click.UsageError("--no-token: got it with --print-kubernetes, where other machines reach the server")
-    if plan.options.get("store_file"):
-        raise click.UsageError("--store-file: got a file, which is of one pod: another one would not find its answers")
-    if _is_hub(plan) and (shown := plan.options.get("policy")):
-        raise click.UsageError(
-            f"--policy: got {shown} with --print-kubernetes; build it into the image and add it there"
-        )
 
 
 def _is_hub(plan: ServePlan) -> bool:
@@ -350,12 +333,8 @@ def _deployment(plan: ServePlan, replicas: int) -> Mapping[str, Any]:
 
 def _container(plan: ServePlan) -> Mapping[str, Any]:
     def probe(path: str, period: int, failures: int) -> Mapping[str, Any]:
-        return {
-            "httpGet": {"path": path, "port": _PORT_NAME},
-            "periodSeconds": period,
-            "timeoutSeconds": 2,
-            "failureThreshold": failures,
-        }
+        get = {"path": path, "port": _PORT_NAME}
+        return {"httpGet": get, "periodSeconds": period, "timeoutSeconds": 2, "failureThreshold": failures}
 
     mounts: list[Mapping[str, Any]] = [
         {"name": "state", "mountPath": str(_STATE)},
@@ -368,7 +347,7 @@ def _container(plan: ServePlan) -> Mapping[str, Any]:
     ]
     if _is_hub(plan):
         reference = {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
-        environment.append({"name": _DATABASE_VARIABLE, "valueFrom": reference})
+        environment.append({"name": "PARTSTREAM_HUB_DATABASE", "valueFrom": reference})
     else:
         mounts.append({"name": "keys", "mountPath": str(_KEYS), "readOnly": True})
     return {
@@ -416,8 +395,4 @@ def _arguments(plan: ServePlan) -> Iterator[str]:
     yield from ("--hub",) if _is_hub(plan) else ("--token-file", str(_KEYS / _TOKEN_KEY))
     for name, value in plan.options.items():
         if name not in _OF_ONE_MACHINE and is_given(value):
-            yield from (option_of(name), _shown(value))
-
-
-def _shown(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+            yield from (option_of(name), f"{value:g}" if isinstance(value, float) else str(value))

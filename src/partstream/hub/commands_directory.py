@@ -20,7 +20,7 @@ from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.hub.administration import findings_of
-from partstream.hub.commands_database import hub_database, opened_database, shown_argument
+from partstream.hub.commands_database import UnusableHubError, hub_database, opened_database, shown_argument
 from partstream.hub.configuration import (
     FIELDS,
     Entry,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.hub.administration import Administration, PreparedPlan
-    from partstream.hub.configuration import ConfigurationFault, Field, HubDocument
+    from partstream.hub.configuration import Field
     from partstream.hub.directory import Directory
 
 
@@ -140,31 +140,25 @@ def read_fields(identity: EntryId, given: Mapping[str, Any], before: Entry | Non
     """
     fields = {} if before is None else dict(before.fields)
     entry, faults = read_entry(identity, {**fields, **given}, "")
-    if faults:
-        raise click.UsageError("\n".join(_said(identity.section, fault) for fault in faults))
+    said = []
+    for fault in faults:
+        name, bracket, rest = fault.where.removeprefix(".").partition("[")
+        name, _, inner = name.partition(".")
+        option = FIELDS[identity.section][name].option
+        deeper = (rest.partition("]")[2] if bracket else f".{inner}" if inner else "").removeprefix(".")
+        said.append(f"{option}{f' ({deeper})' if deeper else ''}: got {fault.got}, expected {fault.expected}")
+    if said:
+        raise click.UsageError("\n".join(said))
     return entry
-
-
-def _said(section: Section, fault: ConfigurationFault) -> str:
-    name, bracket, rest = fault.where.removeprefix(".").partition("[")
-    name, _, inner = name.partition(".")
-    option = FIELDS[section][name].option
-    deeper = (rest.partition("]")[2] if bracket else f".{inner}" if inner else "").removeprefix(".")
-    return f"{option}{f' ({deeper})' if deeper else ''}: got {fault.got}, expected {fault.expected}"
 
 
 def _option(field: Field) -> Callable[[Any], Any]:
     name = _PREFIX + field.name
     if field.form is Form.FLAG:
         return click.option(f"{field.option}/--no-{field.option[2:]}", name, default=None, help=f"{field.says}.")
-    more = "; repeat for more" if field.form is Form.MANY else ""
-    return click.option(
-        field.option,
-        name,
-        metavar=field.metavar,
-        multiple=field.form is Form.MANY,
-        help=f"{field.says}{more}.",
-    )
+    is_many = field.form is Form.MANY
+    says = f"{field.says}{'; repeat for more' if is_many else ''}."
+    return click.option(field.option, name, metavar=field.metavar, multiple=is_many, help=says)
 
 
 # ---- Plans before a person ----
@@ -197,21 +191,17 @@ def carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool =
         return
     show_plan(prepared)
     if prepared.plan.removed and not may_remove:
-        _ask(prepared, option)
+        lost = [
+            f"person {name}" + (f" with {keys} {'key' if keys == 1 else 'keys'}" if keys else "")
+            for name, keys in prepared.lost_keys.items()
+        ]
+        others = [str(one) for one in prepared.plan.removed if one.name not in prepared.lost_keys]
+        what = ", ".join([*others, *lost])
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise click.UsageError(f"this removes {what}; {option} lets it. Nothing was changed")
+        click.confirm(f"Remove {what}?", abort=True)
     hub.carry_out(prepared)
     click.echo(f"Done: {prepared.plan.summary()}.")
-
-
-def _ask(prepared: PreparedPlan, option: str) -> None:
-    lost = [
-        f"person {name}" + (f" with {keys} {'key' if keys == 1 else 'keys'}" if keys else "")
-        for name, keys in prepared.lost_keys.items()
-    ]
-    others = [str(one) for one in prepared.plan.removed if one.name not in prepared.lost_keys]
-    what = ", ".join([*others, *lost])
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError(f"this removes {what}; {option} lets it. Nothing was changed")
-    click.confirm(f"Remove {what}?", abort=True)
 
 
 # ---- hub add, set and remove ----
@@ -253,7 +243,9 @@ def remove() -> None:
     """
 
 
-def _add_command(kind: str, section: Section) -> None:
+def _add_commands(kind: str, section: Section) -> None:
+    """Adds to each group its command for a table of entries."""
+
     @add.command(kind, help=_ADD_HELP[kind])
     @click.argument("name")
     @field_options(section)
@@ -267,8 +259,6 @@ def _add_command(kind: str, section: Section) -> None:
         if section is Section.PEOPLE:
             click.echo(f"Next: `partstream hub key add {name}`, or `partstream hub invite {name}`.", err=True)
 
-
-def _set_command(kind: str, section: Section) -> None:
     @change.command(kind, help=_SET_HELP[kind])
     @click.argument("name")
     @field_options(section)
@@ -278,24 +268,20 @@ def _set_command(kind: str, section: Section) -> None:
         with hub_database() as hub:
             entries = document_of(hub.directory()).entries
             # What the workers' providers list is there without an entry.
-            if identity not in entries and section is not Section.MODELS:
-                raise click.UsageError(_missing(identity, (one.name for one in entries if one.section is section)))
+            if section is not Section.MODELS:
+                _check_entry(identity, entries)
             _check_team(options, hub.directory())
             before = entries.get(identity, Entry(identity, {})).fields
             kept = {one: value for one, value in before.items() if one not in unset}
             carry_out(hub, hub.prepared_entry(read_fields(identity, given, Entry(identity, kept))))
 
-
-def _remove_command(kind: str, section: Section) -> None:
     @remove.command(kind, help=f"Remove a {kind}.")
     @click.argument("name")
     @click.option("--yes", is_flag=True, help="Do not ask.")
     def remove_one(name: str, *, yes: bool) -> None:
         identity = _identity(section, name)
         with hub_database() as hub:
-            entries = document_of(hub.directory()).entries
-            if identity not in entries:
-                raise click.UsageError(_missing(identity, (one.name for one in entries if one.section is section)))
+            _check_entry(identity, document_of(hub.directory()).entries)
             carry_out(hub, hub.prepared_removal(identity), may_remove=yes)
 
 
@@ -350,25 +336,23 @@ def _given(options: Mapping[str, Any], unset: tuple[str, ...]) -> dict[str, Any]
 
 
 def _identity(section: Section, name: str) -> EntryId:
-    """Which entry is meant.
-
-    Raises:
-        UsageError: Nothing can have this name.
-    """
+    """Which entry is meant; a UsageError if nothing can have this name."""
     if (fault := fault_of_name(section, name)) is not None:
         raise click.UsageError(f"NAME: got {fault.got}, expected {fault.expected}")
     return EntryId(section, name)
 
 
 def _check_team(options: Mapping[str, Any], directory: Directory) -> None:
-    """Looks for the team of a person before a plan is shown that cannot be carried out.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Looks for the team of a person before a plan is shown that cannot be carried out; a UsageError for none."""
     name = given_fields(options).get("team")
     if name and name not in directory.teams:
         raise click.UsageError("--team: " + _missing(EntryId(Section.TEAMS, name), directory.teams))
+
+
+def _check_entry(identity: EntryId, entries: Mapping[EntryId, Entry]) -> None:
+    if identity not in entries:
+        known = (one.name for one in entries if one.section is identity.section)
+        raise click.UsageError(_missing(identity, known))
 
 
 def _missing(identity: EntryId, known: Iterable[str]) -> str:
@@ -378,20 +362,12 @@ def _missing(identity: EntryId, known: Iterable[str]) -> str:
 
 
 for _kind, _section in _SECTIONS.items():
-    _add_command(_kind, _section)
-    _set_command(_kind, _section)
-    _remove_command(_kind, _section)
+    _add_commands(_kind, _section)
 
 
 # ---- hub apply and export ----
 
 _INPUT: Final = "-"
-
-
-class UnusableFileError(click.ClickException):
-    """A file cannot be used; the exit code is 2, as for wrong options."""
-
-    exit_code = ExitCode.UNUSABLE
 
 
 @click.command("apply", short_help="Make the hub what a file says; shows the plan before.")
@@ -406,13 +382,30 @@ def apply(file: str, *, dry_run: bool, may_remove: bool, as_json: bool) -> None:
     is removed, if you say so; a table that the file leaves out is left alone. Keys stand in no file and stay as they
     are. The plan is shown before anything changes.
     """
-    wanted = _read(file)
+    try:
+        text = sys.stdin.read() if file == _INPUT else Path(file).read_text(encoding="utf-8")
+        wanted = read_hub_file(text, "standard input" if file == _INPUT else file)
+    except OSError as error:
+        raise UnusableHubError(f"{file}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UnusableHubError(f"{file}: got byte {error.start} that is no UTF-8, expected TOML in UTF-8") from error
+    except UnusableHubFileError as error:
+        raise UnusableHubError(str(error)) from error
     with hub_database() as hub:
         prepared = hub.prepared(wanted)
         if as_json and (dry_run or not prepared.plan.removed or may_remove):
             if not dry_run:
                 hub.carry_out(prepared)
-            click.echo(dumps(_as_json(prepared, is_done=not dry_run)))
+            steps = [
+                {
+                    "kind": step.kind.name.lower(),
+                    "entry": step.id.section.one,
+                    "name": step.id.name,
+                    "fields": {one: {"before": old, "after": new} for one, old, new in step.changed_fields()},
+                }
+                for step in prepared.plan.steps
+            ]
+            click.echo(dumps({"applied": not dry_run, "steps": steps}))
         elif dry_run:
             show_plan(prepared)
             click.echo(f"Plan: {prepared.plan.summary()}.")
@@ -436,32 +429,6 @@ def export(file: str) -> None:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror or error}") from error
-
-
-def _read(file: str) -> HubDocument:
-    try:
-        if file == _INPUT:
-            return read_hub_file(sys.stdin.read(), "standard input")
-        return read_hub_file(Path(file).read_text(encoding="utf-8"), file)
-    except OSError as error:
-        raise UnusableFileError(f"{file}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise UnusableFileError(f"{file}: got byte {error.start} that is no UTF-8, expected TOML in UTF-8") from error
-    except UnusableHubFileError as error:
-        raise UnusableFileError(str(error)) from error
-
-
-def _as_json(prepared: PreparedPlan, *, is_done: bool) -> dict[str, object]:
-    steps = [
-        {
-            "kind": step.kind.name.lower(),
-            "entry": step.id.section.one,
-            "name": step.id.name,
-            "fields": {name: {"before": old, "after": new} for name, old, new in step.changed_fields()},
-        }
-        for step in prepared.plan.steps
-    ]
-    return {"applied": is_done, "steps": steps}
 
 
 COMMANDS: Final[Mapping[str, click.Command]] = {

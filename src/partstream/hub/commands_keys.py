@@ -14,19 +14,26 @@ from urllib.parse import urlsplit
 import click
 
 from partstream.codec.json_codec import dumps
-from partstream.hub.client import editor_link, hub_address, page_link
-from partstream.hub.commands_database import END, hub_database, show_table, shown_argument, time_text
+from partstream.hub.client import editor_link, page_link
+from partstream.hub.commands_database import (
+    END,
+    hub_database,
+    hub_url,
+    show_table,
+    shown_argument,
+    time_text,
+    url_option,
+)
 from partstream.hub.commands_directory import KEY_FIELDS, field_options, given_fields, read_fields
 from partstream.hub.configuration import EntryId, Section
 from partstream.hub.directory import RATE_NAMES, RateLimits
-from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
-from partstream.settings.kinds import ConfigurationError, closest_name
+from partstream.settings.kinds import closest_name
 from partstream.upstream.endpoint import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.hub.directory import Directory, Key, Person
+    from partstream.hub.directory import Directory, Key
     from partstream.hub.store.store import HubStore
 
 
@@ -50,9 +57,6 @@ def wait_for_workers(store: HubStore) -> None:
         click.echo(f"Worker {name} has not been heard of since; it knows of the change when it comes back.", err=True)
 
 
-_HUB: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
-
-
 @click.group("key", short_help="Make, list and revoke the keys of people.")
 def key() -> None:
     """Make, list and revoke the keys of people. The database has digests alone, so a key is shown once."""
@@ -72,7 +76,7 @@ def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **
     fields = read_fields(EntryId(Section.PEOPLE, "key"), given_fields(options)).fields
     rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
     with hub_database() as hub:
-        _person(hub.directory(), person)
+        _check_person(hub.directory(), person)
         made, secret = hub.add_key(
             person,
             label=label,
@@ -99,13 +103,15 @@ def list_keys(person: str | None, *, as_json: bool) -> None:
     with hub_database() as hub:
         directory, now = hub.directory(), hub.store.time()
     if person is not None:
-        _person(directory, person)
+        _check_person(directory, person)
     keys = sorted(
         (one for one in directory.keys.values() if person in (None, one.person)),
         key=lambda one: (one.person, one.created_at, one.id),
     )
     if as_json:
-        click.echo(dumps([_as_json(one, now) for one in keys]))
+        fields = ("id", "person", "label", "created_at", "expires_at", "revoked_at", "models")
+        shown = ({name: getattr(one, name) for name in fields} | {"state": _state(one, now)} for one in keys)
+        click.echo(dumps([*shown]))
     elif keys:
         columns = ("id", "person", "label", "made", "expires", "state")
         rows = (
@@ -135,9 +141,7 @@ def revoke(key_ids: tuple[str, ...]) -> None:
 
 @click.command("invite", short_help="Print a link with which a person gets a key, once.")
 @click.argument("person", metavar="NAME")
-@click.option(
-    "--url", default=_HUB, show_default=True, metavar="URL", help="The address at which people reach the hub."
-)
+@url_option("The address at which people reach the hub.")
 @click.option("--expires", type=END, default="7d", show_default=True, metavar="WHEN", help="How long the link is good.")
 @click.option("--label", default="", metavar="TEXT", help="What the key will be called.")
 @click.option("--key-expires", type=END, metavar="WHEN", help="From when on the key is not accepted.")
@@ -147,32 +151,29 @@ def invite(person: str, url: str, expires: float, label: str, key_expires: float
 
     Whoever has the link can use it, so send it as you would send a password. It is printed to standard output alone.
     """
-    try:
-        hub_url = hub_address(url, "--url", allow_insecure_http=True)
-    except ConfigurationError as error:
-        raise click.UsageError(str(error).removeprefix("setting ")) from None
+    address = hub_url(url)
     with hub_database() as hub:
-        _person(hub.directory(), person)
+        _check_person(hub.directory(), person)
         code = hub.invite(person, expires_at=expires, label=label, key_expires_at=key_expires)
-    link = page_link(hub_url, code.reveal())
+    link = page_link(address, code.reveal())
     if as_json:
-        editor = editor_link(hub_url, code.reveal())
+        editor = editor_link(address, code.reveal())
         click.echo(dumps({"person": person, "link": link, "editor_link": editor, "expires_at": expires}))
         return
-    if is_loopback(urlsplit(hub_url).hostname or ""):
+    if is_loopback(urlsplit(address).hostname or ""):
         click.echo("Good on this machine alone; for people on others, --url says where they reach the hub.", err=True)
     click.echo(f"The link for {person}, good once until {time_text(expires)}; it is not shown again:", err=True)
     click.echo(link)
 
 
-def _person(directory: Directory, name: str) -> Person:
-    """A person by name.
+def _check_person(directory: Directory, name: str) -> None:
+    """Refuses a name that no person has.
 
     Raises:
         UsageError: There is none.
     """
     if name in directory.people:
-        return directory.people[name]
+        return
     close = closest_name(name, directory.people)
     ways = f"did you mean {close}?" if close else "`partstream hub add person NAME` adds one"
     raise click.UsageError(f"there is no person {shown_argument(name)}; {ways}")
@@ -182,19 +183,6 @@ def _state(one: Key, now: float) -> str:
     if one.revoked_at is not None:
         return "revoked"
     return "expired" if one.expires_at is not None and one.expires_at <= now else "good"
-
-
-def _as_json(one: Key, now: float) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "person": one.person,
-        "label": one.label,
-        "created_at": one.created_at,
-        "expires_at": one.expires_at,
-        "revoked_at": one.revoked_at,
-        "models": None if one.models is None else list(one.models),
-        "state": _state(one, now),
-    }
 
 
 COMMANDS: Final[Mapping[str, click.Command]] = {"key": key, "invite": invite}

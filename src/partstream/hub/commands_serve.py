@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.cli.serve_options import option_of, variable_of
+from partstream.cli.serve_options import all_options, option_of, variable_of
 from partstream.hub.leases import LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS, WorkerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from partstream.hub.store.store import HubStore
     from partstream.lm.provider import LanguageModelChatProvider
@@ -22,14 +22,11 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger import Ledger
 
 
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
-
 _HUB: Final = "hub"
 _POLICY: Final = "policy"
 _CONTACT: Final = "contact"
 _LEASE_SECONDS: Final = "lease_seconds"
-_OPTIONS: Final = (
+hub_options: Final = all_options(
     click.option(
         "--hub",
         _HUB,
@@ -61,14 +58,7 @@ _OPTIONS: Final = (
         f"{WorkerSettings().lease_seconds:g}.",
     ),
 )
-
-
-def hub_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Adds the options of a worker of a hub to a command, as `hub`, `policy`, `contact` and `lease_seconds`."""
-    with_options: Any = function
-    for option in reversed(_OPTIONS):
-        with_options = option(with_options)
-    return cast("Callable[_Parameters, _Result]", with_options)
+"""Adds the options of a worker of a hub to a command, as `hub`, `policy`, `contact` and `lease_seconds`."""
 
 
 def is_hub(options: Mapping[str, Any]) -> bool:

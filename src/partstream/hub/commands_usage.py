@@ -22,16 +22,13 @@ from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
 from partstream.devtools.commands_inspect import can_open_browser
 from partstream.hub.amounts import BudgetAmount, amount_text, budget_text
-from partstream.hub.client import hub_address
-from partstream.hub.commands_database import hub_database, show_table, shown_argument, time_text
+from partstream.hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
 from partstream.hub.configuration import Section, document_of, written_value
 from partstream.hub.directory import BudgetUnit, Owner, OwnerKind
 from partstream.hub.page.document import file_html, percent
 from partstream.hub.page.routes import LINK_SECONDS, one_time_link
 from partstream.hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
-from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.server.pages.document import Hashes
-from partstream.settings.kinds import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,11 +65,10 @@ def list_(what: str, *, as_json: bool) -> None:
         return
     is_empty = True
     for section in sections:
-        entries = [*document.of(section)]
-        if entries:
+        if entries := [*document.of(section)]:
             if not is_empty:
                 click.echo()
-            show_table(_COLUMNS[section], [_ROWS[section](entry, directory) for entry in entries])
+            show_table(_COLUMNS[section], [_row(entry, directory) for entry in entries])
             is_empty = False
     if is_empty:
         click.echo("There is nothing yet; `partstream hub add person NAME` adds a person.")
@@ -87,35 +83,23 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | bool | int) else f"{value:f}"
 
 
-def _team_row(entry: Entry, directory: Directory) -> Sequence[str]:
-    people = sum(person.team == entry.id.name for person in directory.people.values())
-    return (_named(entry), str(people), ", ".join(entry.fields.get("budgets", ())), _models(entry))
-
-
-def _person_row(entry: Entry, directory: Directory) -> Sequence[str]:
-    keys = sum(key.person == entry.id.name and key.revoked_at is None for key in directory.keys.values())
-    budgets = ", ".join(entry.fields.get("budgets", ()))
-    return (_named(entry), entry.fields.get("team", ""), str(keys), budgets, _models(entry))
-
-
-def _model_row(entry: Entry, _directory: Directory) -> Sequence[str]:
-    upstreams = ", ".join(f"{one['provider']}/{one['model']}" for one in entry.fields.get("upstreams", ()))
-    price = entry.fields.get("price")
-    shown = "" if price is None else f"${price['input']:f} / ${price['output']:f}"
-    return (entry.id.name, upstreams, shown, ", ".join(entry.fields.get("fallbacks", ())))
-
-
-_ROWS: Final = {Section.TEAMS: _team_row, Section.PEOPLE: _person_row, Section.MODELS: _model_row}
-
-
-def _named(entry: Entry) -> str:
-    marks = [mark for mark in ("admin", "disabled") if entry.fields.get(mark)]
-    return f"{entry.id.name} ({', '.join(marks)})" if marks else entry.id.name
-
-
-def _models(entry: Entry) -> str:
-    models = entry.fields.get("models")
-    return "all" if models is None else ", ".join(models) or "none"
+def _row(entry: Entry, directory: Directory) -> Sequence[str]:
+    """An entry as texts, in the order of the columns of its section."""
+    name, fields = entry.id.name, entry.fields
+    if entry.id.section is Section.MODELS:
+        upstreams = ", ".join(f"{one['provider']}/{one['model']}" for one in fields.get("upstreams", ()))
+        price = fields.get("price")
+        shown = "" if price is None else f"${price['input']:f} / ${price['output']:f}"
+        return (name, upstreams, shown, ", ".join(fields.get("fallbacks", ())))
+    marks = [mark for mark in ("admin", "disabled") if fields.get(mark)]
+    named = f"{name} ({', '.join(marks)})" if marks else name
+    budgets, models = ", ".join(fields.get("budgets", ())), fields.get("models")
+    shown = "all" if models is None else ", ".join(models) or "none"
+    if entry.id.section is Section.TEAMS:
+        people = sum(person.team == name for person in directory.people.values())
+        return (named, str(people), budgets, shown)
+    keys = sum(key.person == name and key.revoked_at is None for key in directory.keys.values())
+    return (named, fields.get("team", ""), str(keys), budgets, shown)
 
 
 # ---- hub show ----
@@ -248,12 +232,9 @@ _WITHIN: Final[Mapping[GroupBy, tuple[str, ...]]] = {GroupBy.SESSION: ("person",
 
 
 class _Zone(click.ParamType[ZoneInfo]):
-    """A time zone by its name."""
-
     name = "zone"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ZoneInfo:
-        """The zone."""
         try:
             return ZoneInfo(value)
         except (KeyError, ValueError, OSError):
@@ -293,15 +274,21 @@ def usage(
     """
     if page is not None and (as_json or by != GroupBy.PERSON.value):
         raise click.UsageError("--html: the page shows everything at once; leave out --json and --by")
+    zone_name = zone.key if zone is not None else datetime.now(UTC).astimezone().tzname() or "local time"
     with hub_database() as hub:
         if page is not None:
-            put_page(_page(hub, person, days, zone), page, CACHE, _USAGE_FILE)
+            directory = hub.directory()
+            reader = OWNER if person is None else reader_of(directory, person)
+            if reader is None:
+                raise click.UsageError(f"there is no person {shown_argument(str(person))}")
+            view = overview(hub.store, directory, reader, days, zone, zone_name)
+            put_page(file_html(view, zone, Hashes()), page, CACHE, _USAGE_FILE)
             return
         if person is not None and person not in hub.directory().people:
             # People who are gone stay in the ledger.
             click.echo(f"There is no person {shown_argument(person)} in the hub.", err=True)
         column = None if by == _DAY else GroupBy(by)
-        shown = days_until(hub.store.time(), days, zone, _zone_name(zone))
+        shown = days_until(hub.store.time(), days, zone, zone_name)
         columns = () if column is None else (column,)
         report = read_usage(hub.store, shown, columns, person=person, most=most, stacked=0)
     groups = None if column is None else report.groups[column]
@@ -311,24 +298,6 @@ def usage(
         _show(report, groups)
     else:
         click.echo(f"No answer in the last {days} days.")
-
-
-def _page(hub: Administration, person: str | None, days: int, zone: ZoneInfo | None) -> str:
-    """The page of the whole hub, or of a person.
-
-    Raises:
-        UsageError: There is no such person.
-    """
-    directory = hub.directory()
-    reader = OWNER if person is None else reader_of(directory, person)
-    if reader is None:
-        raise click.UsageError(f"there is no person {shown_argument(str(person))}")
-    view = overview(hub.store, directory, reader, days, zone, _zone_name(zone))
-    return file_html(view, zone, Hashes())
-
-
-def _zone_name(zone: ZoneInfo | None) -> str:
-    return zone.key if zone is not None else datetime.now(UTC).astimezone().tzname() or "local time"
 
 
 def _show(report: UsageReport, groups: Groups | None) -> None:
@@ -370,24 +339,19 @@ def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
         "total": report.total._asdict(),
     }
     if groups is None:
-        return said | {
-            "days": [
-                {_DAY: day.isoformat(), **sums._asdict()} for day, sums in zip(days.names, report.of_days, strict=True)
-            ]
+        of_days = zip(days.names, report.of_days, strict=True)
+        return said | {"days": [{_DAY: day.isoformat(), **sums._asdict()} for day, sums in of_days]}
+    columns = (groups.by.value, *_WITHIN.get(groups.by, ()))
+    shown = [
+        {
+            **dict(zip(columns, (one.name or None, *one.within), strict=True)),
+            **one.sums._asdict(),
+            "last_at": one.last_at,
         }
-    names = (groups.by.value, *_WITHIN.get(groups.by, ()))
-    return said | {
-        "by": groups.by.value,
-        "groups": [
-            {
-                **dict(zip(names, (one.name or None, *one.within), strict=True)),
-                **one.sums._asdict(),
-                "last_at": one.last_at,
-            }
-            for one in groups.shown
-        ],
-        "others": {"groups": groups.other_groups, **groups.others._asdict()},
-    }
+        for one in groups.shown
+    ]
+    others = {"groups": groups.other_groups, **groups.others._asdict()}
+    return said | {"by": groups.by.value, "groups": shown, "others": others}
 
 
 # ---- hub answers ----
@@ -411,8 +375,17 @@ def answers(answer_id: str | None, person: str | None, most: int, *, as_json: bo
     No word of a prompt or an answer is in the ledger. Where the policy of a team keeps them, `hub answers ID` shows the
     request and the answer. A cost with ~ is an estimate: the answer was cut, or its provider reported no usage.
     """
+    wanted = {"answer_id": answer_id, "person": person}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    where = " AND ".join(f"{name} = ?" for name in given)  # names of our own; the values are parameters
+    statement = (
+        f"SELECT {', '.join(_FIELDS)} FROM hub_ledger {f'WHERE {where}' if where else ''} "  # noqa: S608
+        "ORDER BY time DESC, answer_id LIMIT ?"
+    )
     with hub_database() as hub:
-        rows = _rows(hub, answer_id, person, most)
+        found = hub.store.read(statement, [*given.values(), most])
+        rows = [dict(zip(_FIELDS, row, strict=True)) for row in found]
+        rows = [{**row, "is_estimated": bool(row["is_estimated"])} for row in rows]
         content = None if answer_id is None else hub.store.contents(answer_id)
     if answer_id is not None:
         if not rows:
@@ -427,19 +400,6 @@ def answers(answer_id: str | None, person: str | None, most: int, *, as_json: bo
         click.echo("No answer is in the ledger.")
 
 
-def _rows(hub: Administration, answer_id: str | None, person: str | None, most: int) -> list[dict[str, Any]]:
-    wanted = {"answer_id": answer_id, "person": person}
-    given = {name: value for name, value in wanted.items() if value is not None}
-    where = " AND ".join(f"{name} = ?" for name in given)  # names of our own; the values are parameters
-    statement = (
-        f"SELECT {', '.join(_FIELDS)} FROM hub_ledger {f'WHERE {where}' if where else ''} "  # noqa: S608
-        "ORDER BY time DESC, answer_id LIMIT ?"
-    )
-    found = hub.store.read(statement, [*given.values(), most])
-    rows = [dict(zip(_FIELDS, row, strict=True)) for row in found]
-    return [{**row, "is_estimated": bool(row["is_estimated"])} for row in rows]
-
-
 def _answer_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     counts = ("" if row[name] is None else f"{row[name]:,}" for name in ("input_tokens", "output_tokens"))
     cost = "" if row["nanodollars"] is None else amount_text(BudgetUnit.MONEY, row["nanodollars"]).partition(" ")[0]
@@ -450,12 +410,11 @@ def _answer_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 # ---- hub page ----
 
-_HUB: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 _PAGE_FILE: Final = "hub-page.html"
 
 
 @click.command("page", short_help="Open the page of a running hub: budgets, usage, workers, changes.")
-@click.option("--url", default=_HUB, show_default=True, metavar="URL", help="The address at which the hub is reached.")
+@url_option("The address at which the hub is reached.")
 @click.option("--person", metavar="NAME", help="Whose page it is. Default: that of the only admin.")
 @click.option(
     "--browser/--no-browser",
@@ -469,24 +428,22 @@ def page(url: str, person: str | None, *, opens: bool | None) -> None:
     An admin sees the whole hub, every other person what is the person's. The link is good for ten minutes, the page for
     twelve hours; the key that the page gets asks no model, and `partstream hub key revoke` ends it.
     """
-    try:
-        address = hub_address(url, "--url", allow_insecure_http=True)
-    except ConfigurationError as error:
-        raise click.UsageError(str(error).removeprefix("setting ")) from None
+    address = hub_url(url)
     with hub_database() as hub:
         link = one_time_link(hub, _person(hub.directory(), person), address)
     click.echo(f"The page, good once in the next {LINK_SECONDS / 60:.0f} minutes:", err=True)
     click.echo(link)
     if opens or (opens is None and sys.stdout.isatty() and can_open_browser()):
-        _open(link)
+        # By a file that leads there: others on this machine can read the arguments of a browser.
+        path = CACHE.path() / _PAGE_FILE
+        leads = f'<meta http-equiv="refresh" content="0;url={escape(link)}">'
+        head = f'<meta charset="utf-8"><meta name="referrer" content="no-referrer">{leads}'
+        write_page(path, f"<!doctype html>\n{head}\n")
+        webbrowser.open(path.absolute().as_uri())
 
 
 def _person(directory: Directory, name: str | None) -> str:
-    """Whose page it is.
-
-    Raises:
-        UsageError: There is no such person, or not one admin alone.
-    """
+    """Whose page it is: that of the person with this name, or of the only admin; a UsageError where there is none."""
     if name is not None:
         if name not in directory.people:
             raise click.UsageError(f"--person: there is no person {shown_argument(name)}")
@@ -499,14 +456,6 @@ def _person(directory: Directory, name: str | None) -> str:
             "there is no admin: `partstream hub set person NAME --admin` makes one, --person names one"
         )
     raise click.UsageError(f"--person: expected one of {', '.join(sorted(admins))}, or another person")
-
-
-def _open(link: str) -> None:
-    """Opens the link by a file that leads there: others on this machine can read the arguments of a browser."""
-    path = CACHE.path() / _PAGE_FILE
-    leads = f'<meta http-equiv="refresh" content="0;url={escape(link)}">'
-    write_page(path, f'<!doctype html>\n<meta charset="utf-8"><meta name="referrer" content="no-referrer">{leads}\n')
-    webbrowser.open(path.absolute().as_uri())
 
 
 COMMANDS: Final[Mapping[str, click.Command]] = {
