@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.hub.clients import Client, FileSettings, Settings
-    from partstream.server.clients import AccessToken
     from partstream.upstream.endpoint import Secret
     from partstream.upstream.model_facts import ModelRecord
 
@@ -82,9 +81,15 @@ def command(
     wrong option, and 3 if no server answers.
     """
     if lists or name is None:
-        _list()
+        width = max(map(len, CLIENTS))
+        for client in CLIENTS.values():
+            click.echo(f"{client.name:<{width}}  {client.title}, over {', '.join(client.wires)}")
         return
-    client = _client(name)
+    if name not in CLIENTS:
+        close = closest_name(name, CLIENTS)
+        hint = f"; perhaps {close}" if close else ""
+        raise click.UsageError(f"CLIENT: got {shown_name(name)}, expected one of {', '.join(CLIENTS)}{hint}")
+    client = CLIENTS[name]
     chosen = _wire(client, wire)
     try:
         if takes_back:
@@ -109,28 +114,15 @@ def command(
         sys.exit(ExitCode.FOUND)
 
 
-def _client(name: str) -> Client:
-    if name in CLIENTS:
-        return CLIENTS[name]
-    close = closest_name(name, CLIENTS)
-    hint = f"; perhaps {close}" if close else ""
-    raise click.UsageError(f"CLIENT: got {shown_name(name)}, expected one of {', '.join(CLIENTS)}{hint}")
-
-
 def _wire(client: Client, wire: str | None) -> str:
     if wire is not None and wire not in client.wires:
-        raise click.UsageError(
-            f"--wire: got {shown_name(wire)}, expected one that {client.title} speaks: {', '.join(client.wires)}"
-        )
+        spoken = ", ".join(client.wires)
+        raise click.UsageError(f"--wire: got {shown_name(wire)}, expected one that {client.title} speaks: {spoken}")
     return wire or client.wires[0]
 
 
 def _root(url: str) -> str:
-    """The address of the server, with the scheme that it may lack and without a `/v1` at its end.
-
-    Raises:
-        UsageError: It is no address.
-    """
+    """The address of the server, with the scheme that it may lack and without a `/v1` at its end."""
     url = with_scheme(url)
     try:
         parts = urlsplit(url)
@@ -155,11 +147,7 @@ def _token(token_file: Path | None) -> TokenPlace:
 def _server(
     root: str, model_id: str | None, place: TokenPlace, token_file: Path | None, *, may_ask_person: bool
 ) -> Server:
-    """The server with one of its models.
-
-    Raises:
-        UnusableTokenError: The token that the user gives cannot be used.
-    """
+    """The server with one of its models."""
     kept = kept_token_file()
     file = token_file or (kept if place.file is not None and kept.is_file() else None)
     token = given_token({} if file is not None else os.environ, file)
@@ -170,7 +158,11 @@ def _server(
             _check_model(model_id)
             _note(f"Note: {root} did not tell its models, so {model_id} was not looked for: {error.message}")
             return Server(root, model_id, place)
-        _note(f"{error.message}\n{_way_out(error, token)}")
+        way_out = "Start a server by `partstream serve FILE`, name another by --url, or a model by --model."
+        if error.code == LanguageModelErrorCode.NO_PERMISSIONS:
+            got = "No token was found" if token is None else f"The token is the one in {token.where}"
+            way_out = f"{got}; --token-file names the file of another, --url another server."
+        _note(f"{error.message}\n{way_out}")
         sys.exit(ExitCode.FAILED)
     if token is None:  # it has answered nevertheless
         place = TokenPlace(TOKEN_VARIABLE, is_needed=False)
@@ -180,14 +172,6 @@ def _server(
     window, output = record.context_window or record.max_input_tokens, record.max_output_tokens
     limits = (None if one is None else one.value for one in (window, output))
     return Server(root, record.id, place, *limits)
-
-
-def _way_out(error: LanguageModelError, token: AccessToken | None) -> str:
-    """What a person may do if the server does not tell its models."""
-    if error.code != LanguageModelErrorCode.NO_PERMISSIONS:
-        return "Start a server by `partstream serve FILE`, name another by --url, or a model by --model."
-    got = "No token was found" if token is None else f"The token is the one in {token.where}"
-    return f"{got}; --token-file names the file of another, --url another server."
 
 
 async def _listed(root: str, token: Secret | None) -> list[ModelRecord]:
@@ -211,30 +195,23 @@ def _chosen(records: Sequence[ModelRecord], model_id: str | None, *, may_ask_per
     ids = [record.id for record in records]
     if model_id is not None:
         if model_id not in ids:
-            raise click.UsageError(
-                f"--model: got {shown_name(model_id)}, expected one that the server lists: {_few(ids)}"
-            )
+            listed = _few(ids)
+            raise click.UsageError(f"--model: got {shown_name(model_id)}, expected one that the server lists: {listed}")
         return records[ids.index(model_id)]
     if not records:
         _note("The server lists no models; name one by --model.")
         sys.exit(ExitCode.FAILED)
-    has_person = may_ask_person and sys.stdin.isatty() and sys.stdout.isatty()
-    if len(records) > 1 and has_person:
-        questions = Questions(make_console(), has_person=True)
-        return records[
-            questions.choice("Which model", "--model", ids, find=lambda one: ids.index(one) if one in ids else None)
-        ]
     if len(records) > 1:
+        if may_ask_person and sys.stdin.isatty() and sys.stdout.isatty():
+            questions = Questions(make_console(), has_person=True)
+            find = {one: ids.index(one) for one in ids}.get
+            return records[questions.choice("Which model", "--model", ids, find=find)]
         _note(f"Note: the model is {ids[0]}, the first of {len(ids)}; --model names another: {_few(ids[1:])}")
     return records[0]
 
 
 def _check_model(model_id: str) -> None:
-    """Lets an id pass that stands on one line: what is printed may be pasted into a shell.
-
-    Raises:
-        UsageError: It does not.
-    """
+    """Refuses an id that is not on one line: what is printed may be pasted into a shell."""
     if not model_id.isprintable():
         raise click.UsageError(f"the id of the model: got {model_id!r:.80}, expected printable characters")
 
@@ -258,16 +235,19 @@ def _print(client: Client, server: Server, settings: Settings, wire: str) -> Non
     if client.run:
         lines += ["", "# then", _run(client, server)]
     click.echo("\n".join(lines))
-    for note in (*client.notes, *_token_notes(server.token)):
-        _note(f"Note: {note}")
+    _show_notes(client, server.token)
 
 
-def _token_notes(token: TokenPlace) -> list[str]:
+def _show_notes(client: Client, token: TokenPlace) -> None:
+    notes = [*client.notes]
     if not token.is_needed:
-        return ["The server asks for no token: every program on its machine may ask it."]
-    if token.file is None:
-        return [f"{token.variable} has to be set where the client runs too."]
-    return [] if token.file.is_file() else [f"{token.file} is made when `partstream serve` runs for the first time."]
+        notes.append("The server asks for no token: every program on its machine may ask it.")
+    elif token.file is None:
+        notes.append(f"{token.variable} has to be set where the client runs too.")
+    elif not token.file.is_file():
+        notes.append(f"{token.file} is made when `partstream serve` runs for the first time.")
+    for note in notes:
+        _note(f"Note: {note}")
 
 
 def _as_json(client: Client, server: Server, settings: Settings) -> dict[str, Any]:
@@ -290,17 +270,15 @@ def _write(client: Client, server: Server, settings: Settings) -> None:
     from partstream.hub.clients import write  # noqa: PLC0415 - printing does without it
 
     if not settings.files:
-        raise click.UsageError(
-            f"--write: {client.title} has no file for these settings; without --write they are printed"
-        )
+        said = f"{client.title} has no file for these settings; without --write they are printed"
+        raise click.UsageError(f"--write: {said}")
     for outcome in write([(_path(one), one) for one in settings.files], _record(client)):
         click.echo(f"{_shown(outcome.path)}: {outcome.done}")
     if settings.environment and not settings.is_environment_enough:
         click.echo("\n".join(["", "# in the shell", *settings.exports()]))
     if client.run:
         click.echo(f"\n# then\n{_run(client, server)}")
-    for note in (*client.notes, *_token_notes(server.token)):
-        _note(f"Note: {note}")
+    _show_notes(client, server.token)
 
 
 def _take_back(client: Client) -> None:
@@ -332,12 +310,6 @@ def _path(settings: FileSettings) -> Path:
 def _shown(path: Path) -> str:
     home = Path.home()
     return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)
-
-
-def _list() -> None:
-    width = max(map(len, CLIENTS))
-    for client in CLIENTS.values():
-        click.echo(f"{client.name:<{width}}  {client.title}, over {', '.join(client.wires)}")
 
 
 def _note(text: str) -> None:
