@@ -19,15 +19,7 @@ from partstream.cli.console import Questions, make_console, print_hanging
 from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.terminal import ExitCode, program
 from partstream.codec.text import visible
-from partstream.config.editing import (
-    Addition,
-    KeyNotKeptError,
-    check_profile_name,
-    free_name,
-    keep,
-    read_user_file,
-    trial_of,
-)
+from partstream.config import editing
 from partstream.config.table import configuration_file
 from partstream.errors import LanguageModelError
 from partstream.hub.commands_add import HUB, key_of_hub, place_of_hub, refuse_codes
@@ -44,7 +36,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.cli.add_answers import KeySource, ServerAddress
-    from partstream.config.editing import UserConfigurationFile
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
 
@@ -101,7 +92,7 @@ def command(*, lists: bool, **options: Any) -> None:
     given = AddAnswers(**options)
     has_person = sys.stdin.isatty() and sys.stdout.isatty() and given.key_from != "-"
     try:
-        file = read_user_file(configuration_file(os.environ))
+        file = editing.read_user_file(configuration_file(os.environ))
         _Addition(console, Questions(console, has_person=has_person), given, file).run()
     except ConfigurationError as error:
         if error.where.startswith("--"):
@@ -128,7 +119,7 @@ class _Addition:
     console: Console
     questions: Questions  # what asks a person
     given: AddAnswers
-    file: UserConfigurationFile  # the user's file as it was read
+    file: editing.UserConfigurationFile  # the user's file as it was read
 
     def run(self) -> None:
         """Asks, tries, writes."""
@@ -137,21 +128,21 @@ class _Addition:
         name, taken = place.name, self.file.profiles
         is_open = self.given.server is None or (name in taken and not self.given.replaces)
         if self.given.profile is not None:
-            name = check_profile_name(self.given.profile, "--profile")
+            name = editing.check_profile_name(self.given.profile, "--profile")
         elif is_open and self.questions.has_person:
             name = self.questions.line(
                 "Name of the profile",
                 "--profile",
-                default=free_name(name, taken),
-                check=lambda wanted: _new_name(check_profile_name(wanted, "--profile"), taken),
+                default=editing.free_name(name, taken),
+                check=lambda wanted: _new_name(editing.check_profile_name(wanted, "--profile"), taken),
             )
         if name in taken and not self.given.replaces:
             raise ConfigurationError("--profile", f"{name!r}, which is there", "another name, or --replace")
         addition, models = self._tried(name, place)
         addition = self._with_model(addition, models)
         try:
-            asyncio.run(keep(addition, self.file))
-        except (ConfigurationError, KeyNotKeptError, OSError) as error:
+            asyncio.run(editing.keep(addition, self.file))
+        except (ConfigurationError, editing.KeyNotKeptError, OSError) as error:
             self._complain(str(error))
             sys.exit(ExitCode.FOUND)
         self._say(f"The profile {addition.name} is in {self.file.path}.")
@@ -175,14 +166,14 @@ class _Addition:
             self._complain(error.message)
             sys.exit(ExitCode.FAILED)
 
-    def _tried(self, name: str, place: ServerAddress) -> tuple[Addition, Sequence[str]]:
+    def _tried(self, name: str, place: ServerAddress) -> tuple[editing.Addition, Sequence[str]]:
         """The profile and the models of the server, tried until it answers or the person has enough."""
         key = self._key(self.given, place, name)
         while True:
             settings = {"baseUrl": place.base_url, **place.settings, **key.settings}
             is_default = self.given.is_default or not self.file.has_upstream
-            addition = Addition(name, settings, key.secret, key.entry, is_default)
-            gateway = trial_of(addition, os.environ)
+            addition = editing.Addition(name, settings, key.secret, key.entry, is_default)
+            gateway = editing.trial_of(addition, os.environ)
             if self.given.untested:
                 return addition, ()
             self._say(f"Asking {gateway.shown_url} for its models …")
@@ -210,7 +201,7 @@ class _Addition:
                 case _:
                     return addition, ()
 
-    def _spoken(self, addition: Addition, detected: Detected | None) -> Addition:
+    def _spoken(self, addition: editing.Addition, detected: Detected | None) -> editing.Addition:
         """The profile with the base URL that was meant; what is spoken there stays to be found out."""
         if detected is None:
             return addition
@@ -238,19 +229,17 @@ class _Addition:
             self._say("It answers, and lists no language models.")
             return
         self._say(f"It answers, and lists {len(models)} language model{'' if len(models) == 1 else 's'}:")
-        for model in models[:_MOST_SHOWN]:
-            self._say(f"  {model}")
-        if len(models) > _MOST_SHOWN:
-            self._say(f"  and {len(models) - _MOST_SHOWN} more")
+        more = [f"and {len(models) - _MOST_SHOWN} more"] if len(models) > _MOST_SHOWN else []
+        for line in (*models[:_MOST_SHOWN], *more):
+            self._say(f"  {line}")
 
-    def _with_model(self, addition: Addition, models: Sequence[str]) -> Addition:
+    def _with_model(self, addition: editing.Addition, models: Sequence[str]) -> editing.Addition:
         if "defaultModel" in addition.settings:
             return addition
         chosen = self.given.model_id
         if chosen is not None and models and chosen not in models:
-            raise ConfigurationError(
-                "--model", f"{shown_name(chosen)!r}, which the server does not list", "one that it lists"
-            )
+            got = f"{shown_name(chosen)!r}, which the server does not list"
+            raise ConfigurationError("--model", got, "one that it lists")
         if chosen is None and len(models) == 1:
             chosen = models[0]
         if chosen is None and models and self.questions.has_person:

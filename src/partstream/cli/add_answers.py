@@ -18,23 +18,13 @@ from partstream.config.table import SETTINGS
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
 from partstream.settings.row import shown_variable
-from partstream.upstream.endpoint import (
-    ANOTHER_ADDRESS,
-    Secret,
-    UnknownPresetError,
-    is_loopback,
-    likely_scheme,
-    preset_named,
-    presets,
-    url_meant_by,
-)
+from partstream.upstream import endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.cli.console import Questions
     from partstream.config.editing import KeyPlace
-    from partstream.upstream.endpoint import Preset
 
 
 _INSECURE: Final = "allowInsecureHttp"
@@ -66,7 +56,7 @@ class AddAnswers:
 class ServerAddress:
     """Where a server is."""
 
-    preset: Preset
+    preset: endpoint.Preset
     base_url: str = field(repr=False)  # its query may hold a key
     settings: Mapping[str, Any]  # further settings that say how it is reached
 
@@ -76,10 +66,10 @@ class ServerAddress:
 
         The port tells the servers of this machine apart, and those at an IP address.
         """
-        if self.preset is not ANOTHER_ADDRESS:
+        if self.preset is not endpoint.ANOTHER_ADDRESS:
             return self.preset.name
         address = urlsplit(self.base_url)
-        host = "localhost" if is_loopback(address.hostname or "") else address.hostname or ""
+        host = "localhost" if endpoint.is_loopback(address.hostname or "") else address.hostname or ""
         port = "" if address.port is None else f"-{address.port}"
         if host == "localhost" or ":" in host or host.replace(".", "").isdigit():
             return host.replace(".", "-").replace(":", "-").strip("-") + port
@@ -91,7 +81,7 @@ class KeySource:
     """Where a key comes from."""
 
     settings: Mapping[str, Any]  # the setting that names the place
-    secret: Secret | None = None  # the key, if it has to be kept; else None
+    secret: endpoint.Secret | None = None  # the key, if it has to be kept; else None
     entry: KeyPlace | None = None  # where it will be kept
     is_once: bool = False  # whether it cannot be had a second time: it was given for a join code
 
@@ -110,9 +100,14 @@ def place_of(given: AddAnswers, questions: Questions) -> ServerAddress:
     if url is None and preset.regions:
         titles = [f"{region.title}: {region.base_url}" for region in preset.regions]
         if questions.has_person:
-            url = preset.regions[questions.choice("Region", "--base-url", titles, find=_by_start(titles))].base_url
+
+            def at_start(typed: str) -> int | None:
+                starts = (title.lower().startswith(typed.lower()) for title in titles)
+                return next((at for at, fits in enumerate(starts) if typed and fits), None)
+
+            url = preset.regions[questions.choice("Region", "--base-url", titles, find=at_start)].base_url
     if url is None and (preset.asks_address or (preset.is_local and given.server is None and questions.has_person)):
-        whose = "" if preset is ANOTHER_ADDRESS else f" of {preset.title}"
+        whose = "" if preset is endpoint.ANOTHER_ADDRESS else f" of {preset.title}"
         example = f", such as {preset.address_example}" if preset.asks_address else ""
         url = questions.line(f"Address{whose}{example}", "--base-url", default=preset.base_url, check=_address)
     base_url = preset.base_url if url is None else url
@@ -135,7 +130,7 @@ def moved(place: ServerAddress, questions: Questions) -> ServerAddress:
     return ServerAddress(place.preset, url, {**settings, _INSECURE: True} if _is_open(url, questions) else settings)
 
 
-def _chosen(given: AddAnswers, questions: Questions) -> tuple[Preset, str | None]:
+def _chosen(given: AddAnswers, questions: Questions) -> tuple[endpoint.Preset, str | None]:
     """The preset, and the address if one was given."""
     named = given.server
     if given.address is not None and given.base_url is not None:
@@ -148,55 +143,51 @@ def _chosen(given: AddAnswers, questions: Questions) -> tuple[Preset, str | None
         return _known_at(_address(named))
     if named is not None:
         try:
-            return preset_named(named), url
-        except UnknownPresetError as error:
+            return endpoint.preset_named(named), url
+        except endpoint.UnknownPresetError as error:
             names = "`partstream add --list` names all, and an address begins with https://"
             raise click.UsageError(f"SERVER: {error}; {names}") from None
     if url is not None:
         return _known_at(url)
     if questions.has_person:
-        width = max(len(one.title) for one in presets())
+        width = max(len(one.title) for one in endpoint.presets())
         questions.say("Where are the models?")
-        questions.enumerate([f"{one.title:<{width}}  {urlsplit(one.base_url).netloc}".rstrip() for one in presets()])
+        questions.enumerate(
+            [f"{one.title:<{width}}  {urlsplit(one.base_url).netloc}".rstrip() for one in endpoint.presets()]
+        )
     return _typed(questions.line("Number, name or address of the server", "SERVER", check=_server))
 
 
-def _known_at(url: str) -> tuple[Preset, str]:
+def _known_at(url: str) -> tuple[endpoint.Preset, str]:
     """The preset of the server at a URL; any address where none is known for certain."""
     server = server_at(url)
     host = urlsplit(url).hostname or ""
-    if server is None or not (server.has_host(host) or is_loopback(host)):
-        return ANOTHER_ADDRESS, url
-    return next((one for one in presets() if one.name == server.name), ANOTHER_ADDRESS), url
+    if server is None or not (server.has_host(host) or endpoint.is_loopback(host)):
+        return endpoint.ANOTHER_ADDRESS, url
+    return next((one for one in endpoint.presets() if one.name == server.name), endpoint.ANOTHER_ADDRESS), url
 
 
 def _server(text: str) -> str:
     """The text of a person for a server, unchanged; refuses what is no number, name or address."""
     try:
         _typed(text)
-    except UnknownPresetError as error:
+    except endpoint.UnknownPresetError as error:
         raise ConfigurationError("SERVER", shown_name(error.name), "a number, a name, or an address") from None
     return text
 
 
-def _typed(text: str) -> tuple[Preset, str | None]:
+def _typed(text: str) -> tuple[endpoint.Preset, str | None]:
     """The preset that a number or a name means, or the address; the first preset has the number 1."""
     if _is_address(text):
         return _known_at(_address(text))
-    if text.isascii() and text.isdigit() and int(text) in range(1, len(presets()) + 1):
-        return presets()[int(text) - 1], None
-    return preset_named(text), None
+    if text.isascii() and text.isdigit() and int(text) in range(1, len(endpoint.presets()) + 1):
+        return endpoint.presets()[int(text) - 1], None
+    return endpoint.preset_named(text), None
 
 
 def _is_address(text: str) -> bool:
     """Whether a text is meant as an address, with or without a scheme; what may be a key needs one."""
-    return "://" in text or url_meant_by(text) is not None
-
-
-def _by_start(titles: list[str]) -> Any:
-    return lambda typed: next(
-        (at for at, one in enumerate(titles) if typed and one.lower().startswith(typed.lower())), None
-    )
+    return "://" in text or endpoint.url_meant_by(text) is not None
 
 
 def _address(text: str) -> str:
@@ -204,7 +195,7 @@ def _address(text: str) -> str:
     url = text.strip()
     if "://" not in url and url:
         with suppress(ValueError):  # what is no address is refused below
-            url = f"{likely_scheme(url)}://{url}"
+            url = f"{endpoint.likely_scheme(url)}://{url}"
     read: str = SETTINGS["baseUrl"].read(url, "--base-url")
     if any(pair.partition("=")[0] not in _PLAIN for pair in urlsplit(read).query.split("&") if pair):
         expected = "a URL without one; the key is given by --key-from, and no file holds it"
@@ -215,7 +206,7 @@ def _address(text: str) -> str:
 def _is_open(base_url: str, questions: Questions) -> bool:
     """Whether a person allows plain http to another machine; a PlainHttpError where neither they nor an option do."""
     address = urlsplit(base_url)
-    if address.scheme != "http" or is_loopback(address.hostname or ""):
+    if address.scheme != "http" or endpoint.is_loopback(address.hostname or ""):
         return False
     refusal = PlainHttpError("--base-url", address.netloc, has_key=False, allowed_by="--allow-insecure-http")
     if not questions.has_person:
@@ -238,12 +229,24 @@ def key_of(given: AddAnswers, place: ServerAddress, profile: str, questions: Que
             raise click.UsageError("--keyring: got a second source of the key beside --key-from, expected one of them")
         SETTINGS["apiKeyKeyring"].read(given.keyring, "--keyring")
         return KeySource({"apiKeyKeyring": given.keyring})
-    if given.key_from is None:
-        return _asked_key(given, place.preset, profile, questions)
-    return _WORDS.get(given.key_from, _named)(given, place.preset, profile, questions)
+    preset = place.preset
+    match given.key_from:
+        case None:
+            return _asked_key(given, preset, profile, questions)
+        case "none":
+            return _NO_KEY
+        case "prompt":
+            return _prompted(given, preset, profile, questions)
+        case "-":
+            kept_in = key_place(given, profile)
+            if key := sys.stdin.readline().strip():
+                return kept(key, kept_in)
+            raise click.UsageError(f"--key-from: got nothing on standard input, expected the key of {preset.title}")
+        case variable:
+            return KeySource({"apiKeyEnv": _variable(variable)})
 
 
-def _asked_key(given: AddAnswers, preset: Preset, profile: str, questions: Questions) -> KeySource:
+def _asked_key(given: AddAnswers, preset: endpoint.Preset, profile: str, questions: Questions) -> KeySource:
     variable = next((one for one in preset.key_variables if os.environ.get(one, "").strip()), None)
     if variable is not None:
         question = f"The environment variable {variable} holds a key. Use it?"
@@ -257,11 +260,7 @@ def _asked_key(given: AddAnswers, preset: Preset, profile: str, questions: Quest
         raise click.UsageError(f"--key-from: got nothing, and {names} has no value; {preset.title} needs a key")
     if given.keep_in is None and (fault := keyring_fault()):
         questions.say(f"The key cannot go into a keyring, because {fault}.")
-        ways = [
-            _Keeping.FILE,
-            _Keeping.VARIABLE,
-            *([] if preset.key is KeyRequirement.REQUIRED else [_Keeping.NOWHERE]),
-        ]
+        ways = [way for way in _Keeping if way is not _Keeping.NOWHERE or preset.key is not KeyRequirement.REQUIRED]
         match ways[questions.choice("Where is the key", "--key-from", ways, find=lambda _: None)]:
             case _Keeping.VARIABLE:
                 default = next(iter(preset.key_variables), "")
@@ -281,33 +280,13 @@ class _Keeping(StrEnum):
     NOWHERE = "Nowhere: the server needs none"
 
 
-def _prompted(given: AddAnswers, preset: Preset, profile: str, questions: Questions) -> KeySource:
+def _prompted(given: AddAnswers, preset: endpoint.Preset, profile: str, questions: Questions) -> KeySource:
     place = key_place(given, profile)
     is_needed = preset.key is KeyRequirement.REQUIRED
     page = f" ({preset.keys_page} makes one)" if preset.keys_page else ""
     without = "" if is_needed else ", or Enter for none"
     key = questions.hidden(f"Key of {preset.title}{page}{without}", "--key-from", may_be_empty=not is_needed)
     return kept(key, place) if key else _NO_KEY
-
-
-def _read(given: AddAnswers, preset: Preset, profile: str, _questions: Questions) -> KeySource:
-    place = key_place(given, profile)
-    key = sys.stdin.readline().strip()
-    if not key:
-        raise click.UsageError(f"--key-from: got nothing on standard input, expected the key of {preset.title}")
-    return kept(key, place)
-
-
-def _none(_given: AddAnswers, _preset: Preset, _profile: str, _questions: Questions) -> KeySource:
-    return _NO_KEY
-
-
-def _named(given: AddAnswers, _preset: Preset, _profile: str, _questions: Questions) -> KeySource:
-    return KeySource({"apiKeyEnv": _variable(given.key_from or "")})
-
-
-_WORDS: Final = {"prompt": _prompted, "-": _read, "none": _none}
-"""What `--key-from` says beside the name of a variable."""
 
 
 def kept(key: str, place: KeyPlace, *, is_once: bool = False) -> KeySource:
@@ -317,7 +296,9 @@ def kept(key: str, place: KeyPlace, *, is_once: bool = False) -> KeySource:
         ConfigurationError: It is one that no header can hold.
     """
     read = SETTINGS["apiKey"].read(key, "the key")  # refuses what no header can hold
-    return KeySource({place.name: place.setting}, read if isinstance(read, Secret) else Secret(key), place, is_once)
+    return KeySource(
+        {place.name: place.setting}, read if isinstance(read, endpoint.Secret) else endpoint.Secret(key), place, is_once
+    )
 
 
 def key_place(given: AddAnswers, profile: str) -> KeyPlace:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.config.loading import Configuration
-    from partstream.settings.row import Setting
     from partstream.upstream.detection_rules import Detected
 
 
@@ -59,7 +58,24 @@ def show(*, as_json: bool, **options: Any) -> None:
     configuration = configuration_of(**options)
     detected = asyncio.run(_detected(configuration))
     if as_json:
-        click.echo(json.dumps(_as_json(configuration, detected), ensure_ascii=False))
+        found = None
+        if detected is not None and not isinstance(detected, str):
+            found = {
+                "protocol": detected.protocol,
+                "baseUrl": detected.shown_url,
+                "reason": detected.reason,
+                "isCertain": detected.is_certain,
+            }
+        said = {
+            "file": str(configuration.file),
+            "fileExists": configuration.file.is_file(),
+            "detected": found,
+            "profile": configuration.profile,
+            "profiles": list(configuration.profiles),
+            "settings": _rows(configuration),
+            "notes": list(configuration.resolved.notes),
+        }
+        click.echo(json.dumps(said, ensure_ascii=False))
         return
     console = make_console()
     rows = sorted(_rows(configuration), key=lambda row: row["place"] == SettingSource.DEFAULT)
@@ -126,34 +142,9 @@ def _rows(configuration: Configuration) -> list[dict[str, Any]]:
             "value": values[name].shown if name in values else None,
             "place": values[name].place if name in values else SettingSource.DEFAULT,
             "where": values[name].where if name in values else None,
-            "default": _default(row),
+            # A default that is a sentence and no value is in parentheses.
+            "default": ("({})" if row.otherwise else "{}").format(row.shown_default.replace("`", "")),
         }
         for name, row in SETTINGS.items()
         if row.places & {SettingSource.FILE, SettingSource.ENVIRONMENT}
     ]
-
-
-def _default(row: Setting) -> str:
-    """The default; in parentheses where it is a sentence and no value."""
-    shown = row.shown_default.replace("`", "")
-    return f"({shown})" if row.otherwise else shown
-
-
-def _as_json(configuration: Configuration, detected: Detected | str | None) -> dict[str, Any]:
-    found = None
-    if detected is not None and not isinstance(detected, str):
-        found = {
-            "protocol": detected.protocol,
-            "baseUrl": detected.shown_url,
-            "reason": detected.reason,
-            "isCertain": detected.is_certain,
-        }
-    return {
-        "file": str(configuration.file),
-        "fileExists": configuration.file.is_file(),
-        "detected": found,
-        "profile": configuration.profile,
-        "profiles": list(configuration.profiles),
-        "settings": _rows(configuration),
-        "notes": list(configuration.resolved.notes),
-    }

@@ -27,16 +27,8 @@ from partstream.lm.parts import TextPart, Usage
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
+from partstream.runtime import tool_loop
 from partstream.runtime.consumer import LanguageModels
-from partstream.runtime.tool_loop import (
-    LoopFinished,
-    PartReceived,
-    RoundStarted,
-    ToolCallStarted,
-    ToolFunction,
-    ToolResultReceived,
-    stream_tool_loop,
-)
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 
@@ -46,7 +38,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.runtime.consumer import LanguageModelChat
-    from partstream.runtime.tool_loop import ToolLoopEvent, ToolLoopResult
 
 
 _QUESTION: Final = "How is the weather in Lisbon, and what time is it in Tokyo?"
@@ -78,8 +69,8 @@ def _get_time(arguments: Mapping[str, Any]) -> str:
 
 _CITY: Final = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 _TOOLS: Final = (
-    ToolFunction(Tool("get_weather", "Tells the weather in a city.", _CITY), _get_weather),
-    ToolFunction(Tool("get_time", "Tells what time it is in a city.", _CITY), _get_time),
+    tool_loop.ToolFunction(Tool("get_weather", "Tells the weather in a city.", _CITY), _get_weather),
+    tool_loop.ToolFunction(Tool("get_time", "Tells what time it is in a city.", _CITY), _get_time),
 )
 
 
@@ -123,12 +114,12 @@ async def _run(narrator: _Narrator, pace: float, protocol: str) -> None:
     narrator.what_next()
 
 
-async def _converse(model: LanguageModelChat, narrator: _Narrator, url: str) -> ToolLoopResult:
+async def _converse(model: LanguageModelChat, narrator: _Narrator, url: str) -> tool_loop.ToolLoopResult:
     narrator.question(url)
-    async with aclosing(stream_tool_loop(model, [ChatMessage.user(_QUESTION)], _TOOLS)) as events:
+    async with aclosing(tool_loop.stream_tool_loop(model, [ChatMessage.user(_QUESTION)], _TOOLS)) as events:
         async for event in events:
             await narrator.tell(event)
-            if isinstance(event, LoopFinished):
+            if isinstance(event, tool_loop.LoopFinished):
                 return event.result
     raise AssertionError("a tool loop ends with LoopFinished or raises")
 
@@ -154,25 +145,25 @@ class _Narrator:
         self.url = url
         self.console.print(f"\n[bold]You:[/bold] {_QUESTION}")
 
-    async def tell(self, event: ToolLoopEvent) -> None:
+    async def tell(self, event: tool_loop.ToolLoopEvent) -> None:
         match event:
-            case RoundStarted(number, messages):
+            case tool_loop.RoundStarted(number, messages):
                 self.renderer = StreamRenderer(self.console)
                 self.console.print()
                 self.console.print(Rule(f"Round {number}", style="dim", align="left"))
                 sent = "the question" if len(messages) == 1 else "the question, the calls and their results"
                 await self.step(f"POST {self.url}\n  sends {sent}; the answer streams:")
                 self.console.print()
-            case PartReceived(part):
+            case tool_loop.PartReceived(part):
                 if self.renderer is not None:
                     self.renderer.show(part)
-            case ToolCallStarted(call):
+            case tool_loop.ToolCallStarted(call):
                 await self.step(f"{call.name} runs here, as a Python function.")
-            case ToolResultReceived(call, result):
+            case tool_loop.ToolResultReceived(call, result):
                 text = "".join(part.value for part in result.content if isinstance(part, TextPart))
                 await self.step(f"{call.name} returned: [bold]{escape(text)}[/bold]")
 
-    def total(self, result: ToolLoopResult, events: int, seconds: float) -> None:
+    def total(self, result: tool_loop.ToolLoopResult, events: int, seconds: float) -> None:
         used = [read_usage(part) for part in result.usage_parts]
         usage = Usage(
             input_tokens=sum(one.input_tokens or 0 for one in used),

@@ -20,17 +20,7 @@ from partstream.cli.provider_source import check_beside_provider, log_as_wanted,
 from partstream.cli.terminal import ExitCode
 from partstream.codec.settings_files import UnusableTextError, read_nodes
 from partstream.codec.text import visible
-from partstream.config.examination import (
-    ALLOWS_SIGNED_OUT,
-    LISTS_MODELS,
-    MOST_TOKENS,
-    CheckStatus,
-    Finding,
-    HarnessFacts,
-    examine,
-    examine_provider,
-    finding_on_harness,
-)
+from partstream.config import examination
 from partstream.config.table import Given
 
 if TYPE_CHECKING:
@@ -44,7 +34,11 @@ _EDITORS: Final = (
 )
 """Programs, their folder of settings, and their folder in the user's home with the extensions."""
 
-_STYLES: Final = {CheckStatus.FINE: "green", CheckStatus.WARNING: "yellow", CheckStatus.PROBLEM: "bold red"}
+_STYLES: Final = {
+    examination.CheckStatus.FINE: "green",
+    examination.CheckStatus.WARNING: "yellow",
+    examination.CheckStatus.PROBLEM: "bold red",
+}
 
 
 @click.command("doctor", short_help="Find out what keeps a model from answering.")
@@ -52,7 +46,10 @@ _STYLES: Final = {CheckStatus.FINE: "green", CheckStatus.WARNING: "yellow", Chec
 @server_options
 @click.option("--model", "model_id", metavar="M", help="A model that the server or the provider should list.")
 @click.option(
-    "--ask", "asks", is_flag=True, help=f"Also ask the model for {MOST_TOKENS} tokens at most, which may cost."
+    "--ask",
+    "asks",
+    is_flag=True,
+    help=f"Also ask the model for {examination.MOST_TOKENS} tokens at most, which may cost.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def command(*, provider_source: str | None, model_id: str | None, asks: bool, as_json: bool, **options: Any) -> None:
@@ -71,18 +68,23 @@ def command(*, provider_source: str | None, model_id: str | None, asks: bool, as
         check_beside_provider(options)
         log_as_wanted(options)
         with redirect_stdout(sys.stderr):  # what the file prints is no finding
-            findings = asyncio.run(examine_provider(provider_source, model_id, asks=asks))
+            findings = asyncio.run(examination.examine_provider(provider_source, model_id, asks=asks))
         _end([*findings, *_on_harnesses()], as_json=as_json)
     more = {} if model_id is None else {"defaultModel": Given(model_id, "--model")}
+
+    async def examined(configuration: Configuration) -> list[examination.Finding]:
+        async with waiting_for("answer of the server"):
+            return await examination.examine(configuration, asks=asks)
+
     try:
-        findings = asyncio.run(_examined(configuration_of(more, **options), asks=asks))
+        findings = asyncio.run(examined(configuration_of(more, **options)))
     except UnusableConfigurationError as error:
-        _show([Finding("settings", CheckStatus.PROBLEM, error.message)], as_json=as_json)
+        _show([examination.Finding("settings", examination.CheckStatus.PROBLEM, error.message)], as_json=as_json)
         sys.exit(ExitCode.UNUSABLE)
     _end([*findings, *_on_harnesses()], as_json=as_json)
 
 
-def _on_harnesses() -> list[Finding]:
+def _on_harnesses() -> list[examination.Finding]:
     """What the Copilot harness of each VS Code does in which the extension is installed."""
     if sys.platform == "win32":
         settings = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
@@ -90,36 +92,30 @@ def _on_harnesses() -> list[Finding]:
         settings = Path.home() / "Library" / "Application Support"
     else:
         settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return [
-        finding_on_harness(_facts(settings / folder / "User" / "settings.json"), f"Copilot harness of {name}")
-        for name, folder, extensions in _EDITORS
-        if any((Path.home() / extensions / "extensions").glob("partstream.partstream-*"))
-    ]
+    findings = []
+    for name, folder, extensions in _EDITORS:
+        if any((Path.home() / extensions / "extensions").glob("partstream.partstream-*")):
+            try:
+                text = (settings / folder / "User" / "settings.json").read_text(encoding="utf-8")
+                value = read_nodes(text).value
+            except (OSError, UnicodeError, UnusableTextError):
+                value = {}  # a file that is missing or broken means the defaults
+            known = value if isinstance(value, dict) else {}
+            facts = examination.HarnessFacts(
+                False, known.get(examination.LISTS_MODELS) is True, known.get(examination.ALLOWS_SIGNED_OUT) is True
+            )
+            findings.append(examination.finding_on_harness(facts, f"Copilot harness of {name}"))
+    return findings
 
 
-def _facts(settings: Path) -> HarnessFacts:
-    """What the settings of the user say; those of a file that is not there or broken are the defaults."""
-    try:
-        value = read_nodes(settings.read_text(encoding="utf-8")).value
-    except (OSError, UnicodeError, UnusableTextError):
-        value = {}
-    known = value if isinstance(value, dict) else {}
-    return HarnessFacts(False, known.get(LISTS_MODELS) is True, known.get(ALLOWS_SIGNED_OUT) is True)
-
-
-async def _examined(configuration: Configuration, *, asks: bool) -> list[Finding]:
-    async with waiting_for("answer of the server"):
-        return await examine(configuration, asks=asks)
-
-
-def _end(findings: list[Finding], *, as_json: bool) -> NoReturn:
+def _end(findings: list[examination.Finding], *, as_json: bool) -> NoReturn:
     """Shows what was found, and ends with the code that says how bad it is."""
     _show(findings, as_json=as_json)
-    has_problem = any(finding.verdict is CheckStatus.PROBLEM for finding in findings)
+    has_problem = any(finding.verdict is examination.CheckStatus.PROBLEM for finding in findings)
     sys.exit(ExitCode.FOUND if has_problem else ExitCode.FINE)
 
 
-def _show(findings: list[Finding], *, as_json: bool) -> None:
+def _show(findings: list[examination.Finding], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     else:

@@ -24,17 +24,10 @@ from partstream.config.table import Given
 from partstream.errors import LanguageModelError, PartstreamError
 from partstream.runtime.consumer import LanguageModels, offered_models
 from partstream.runtime.provider_files import default_name
+from partstream.upstream import model_information
 from partstream.upstream.detection import open_upstream
 from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.model_facts import Source
-from partstream.upstream.model_information import (
-    LimitPolicy,
-    capabilities_of,
-    information_of,
-    limits_of,
-    parse_identity,
-    summary_of,
-)
 from partstream.upstream.provider import ModelList
 
 if TYPE_CHECKING:
@@ -46,7 +39,6 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.model_facts import Fact
-    from partstream.upstream.model_information import LimitSettings, OfferedModel
 
 
 @click.command(short_help="List a server's models, with their limits and the source of each.")
@@ -56,8 +48,8 @@ if TYPE_CHECKING:
 @click.option("--deny", multiple=True, metavar="GLOB", help="Leave out models whose id matches; repeat for more.")
 @click.option(
     "--limit-policy",
-    type=click.Choice([policy.value for policy in LimitPolicy]),
-    help=f"Part of the context window that a prompt may take. Default: {LimitPolicy.RESERVE_OUTPUT}.",
+    type=click.Choice([policy.value for policy in model_information.LimitPolicy]),
+    help=f"Part of the context window that a prompt may take. Default: {model_information.LimitPolicy.RESERVE_OUTPUT}.",
 )
 @click.option(
     "--details/--no-details", default=True, help="Also ask the server about each single model.", show_default=True
@@ -122,7 +114,7 @@ async def _listed(provider: LanguageModelChatProvider, vendor: str) -> Sequence[
         return [model.information for model in await offered_models(models, vendor)]
 
 
-async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[OfferedModel]:
+async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[model_information.OfferedModel]:
     async with (
         waiting_for("list of models"),
         open_upstream(configuration) as upstream,
@@ -134,17 +126,17 @@ async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequen
         return await models.offered()
 
 
-def _row(model: OfferedModel, settings: LimitSettings) -> dict[str, Any]:
+def _row(model: model_information.OfferedModel, settings: model_information.LimitSettings) -> dict[str, Any]:
     """One model as JSON."""
-    information = information_of(model, settings)
-    limits = limits_of(model.record, settings)
-    tools, images = capabilities_of(model.record)
+    information = model_information.information_of(model, settings)
+    limits = model_information.limits_of(model.record, settings)
+    tools, images = model_information.capabilities_of(model.record)
     prices = None if model.record.pricing is None else model.record.pricing.value
-    summary = summary_of(model.record, settings)
+    summary = model_information.summary_of(model.record, settings)
     return {
         "id": information.id,
         "name": information.name,
-        "provider": parse_identity(information.id).provider or model.record.creator,
+        "provider": model_information.parse_identity(information.id).provider or model.record.creator,
         "family": information.family,
         "version": information.version,
         "maxInputTokens": _with_source(limits.max_input_tokens),
@@ -204,7 +196,11 @@ def _show(rows: Sequence[dict[str, Any]], console: Console, none: str, legend: s
     if not rows:
         console.print(none, soft_wrap=True)
         return
-    cells = [_cells(row) for row in rows]
+    facts = ("maxInputTokens", "maxOutputTokens", "toolCalling", "imageInput")
+    cells = [
+        (*(visible(row[name]) for name in ("id", "name", "family", "version")), *(_shown(row[name]) for name in facts))
+        for row in rows
+    ]
     widths = [max(map(cell_len, column)) for column in zip(_COLUMNS, *cells, strict=True)]
     fits = sum(widths) + _GAP * (len(widths) - 1) <= console.width
     if fits or not console.is_terminal:
@@ -219,13 +215,6 @@ def _show(rows: Sequence[dict[str, Any]], console: Console, none: str, legend: s
             console.print(Padding(Text(known), (0, 0, 0, _GAP)))
     if legend:
         console.print(Text(legend, "dim"))
-
-
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    """One model as texts, in the order of the columns."""
-    names = (visible(row[name]) for name in ("id", "name", "family", "version"))
-    facts = (_shown(row[name]) for name in ("maxInputTokens", "maxOutputTokens", "toolCalling", "imageInput"))
-    return (*names, *facts)
 
 
 def _line(cells: Iterable[str], widths: Iterable[int]) -> str:

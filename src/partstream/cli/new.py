@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.cli.provider_source import TEMPLATES, Template, find_template
-from partstream.cli.terminal import ExitCode, program
+from partstream.cli.provider_source import TEMPLATES, Template, UnusableProviderError, find_template
+from partstream.cli.terminal import program
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
@@ -55,11 +55,7 @@ class ProjectName:
 
     @classmethod
     def read(cls, given: str, template: Template) -> ProjectName:
-        """The names.
-
-        Raises:
-            UnusableNameError: The name makes no module, or that of a module that the project needs.
-        """
+        """The names; an UnusableNameError where one makes no module, or that of a module that the project needs."""
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*([-_ ][A-Za-z0-9]+)*", given):
             raise UnusableNameError(given, "letters, digits and single hyphens, a letter first, such as my-model")
         module = given.replace("-", "_").replace(" ", "_").lower()
@@ -87,10 +83,10 @@ def project_files(name: ProjectName, template: Template, *, python: str | None =
         "requirements": ", ".join(f'"{requirement}"' for requirement in template.requirements),
     }
     return {
-        f"{name.module}.py": _filled(f"{template.name}/{_PROVIDER}", names),
-        f"test_{name.module}.py": _filled(template.test, names),
+        f"{name.module}.py": _kept(f"{template.name}/{_PROVIDER}").substitute(names),
+        f"test_{name.module}.py": _kept(template.test).substitute(names),
         ".vscode/settings.json": json.dumps(settings, indent=2) + "\n",
-        **{path: _filled(file, names) for path, file in _SHARED.items()},
+        **{path: _kept(file).substitute(names) for path, file in _SHARED.items()},
     }
 
 
@@ -112,25 +108,16 @@ def write_project(folder: Path, written: Mapping[str, str]) -> None:
 
 def provider_template(template: Template) -> str:
     """The provider of a template as it is kept, with `$title` and `$module` for the names."""
-    return _template(f"{template.name}/{_PROVIDER}")
+    return _kept(f"{template.name}/{_PROVIDER}").template
 
 
-def _filled(file: str, names: Mapping[str, str]) -> str:
-    return string.Template(_template(file)).substitute(names)
-
-
-def _template(file: str) -> str:
-    return files("partstream.cli").joinpath("templates", *file.split("/")).read_text(encoding="utf-8")
+def _kept(file: str) -> string.Template:
+    folder = files("partstream.cli").joinpath("templates")
+    return string.Template(folder.joinpath(*file.split("/")).read_text(encoding="utf-8"))
 
 
 _NAMES = [name for template in TEMPLATES.values() for name in (template.name, *template.also_called)]
 _LIST = "\n".join(f"  {template.name:<16} {template.says}" for template in TEMPLATES.values())
-
-
-class UnusableProjectError(click.ClickException):
-    """The project cannot be written; the exit code is 2, as for wrong options."""
-
-    exit_code = ExitCode.UNUSABLE
 
 
 @click.command(
@@ -163,11 +150,10 @@ def command(*, folder: Path, template_name: str) -> None:
         written = project_files(name, template, python=python)
         write_project(folder, written)
     except (CallerError, OSError) as error:
-        raise UnusableProjectError(str(error)) from error
+        raise UnusableProviderError(str(error)) from error
     for path in written:
         click.echo(f"wrote {folder / path}")
-    click.echo("\nTry it:")
-    click.echo(f"  cd {folder}")
+    click.echo(f"\nTry it:\n  cd {folder}")
     if missing:
         packages = " ".join(f'"{requirement}"' for requirement in template.requirements)
         click.echo(f"  python -m pip install {packages}")

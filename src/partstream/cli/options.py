@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
@@ -53,10 +53,6 @@ class _Records(logging.Formatter):
         return visible_record(super().format(record))
 
 
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
-
-
 class UnusableConfigurationError(click.ClickException):
     """A setting is invalid; the exit code is 2, as for wrong options."""
 
@@ -83,6 +79,7 @@ def _option(row: Setting, *, is_hidden: bool = False) -> Callable[[Any], Any]:
     return click.option(row.option, row.name, type=kind, metavar=row.metavar, help=help_text, hidden=is_hidden)
 
 
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
 _HEADER_OPTION: Final = click.option(
     "--header-env",
     "header_variables",
@@ -92,63 +89,51 @@ _HEADER_OPTION: Final = click.option(
 )
 
 
-def upstream_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Adds to a command the options of an upstream: one for each setting that has any."""
-    return _with_options(function, hidden=frozenset())
+def _options(hidden: Container[str]) -> Callable[[_Function], _Function]:
+    def with_options(function: _Function) -> _Function:
+        rows = (_option(row, is_hidden=row.name in hidden) for row in SETTINGS.values() if row.option)
+        decorated: Any = function
+        for option in reversed((*rows, _HEADER_OPTION)):
+            decorated = option(decorated)
+        return cast("_Function", decorated)
+
+    return with_options
 
 
-def server_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Adds the same options to a command that shows no answer: its help leaves out those about answers."""
-    return _with_options(function, hidden=_OF_ANSWERS)
-
-
-def _with_options(function: Callable[_Parameters, _Result], hidden: Container[str]) -> Callable[_Parameters, _Result]:
-    rows = (_option(row, is_hidden=row.name in hidden) for row in SETTINGS.values() if row.option)
-    options = (*rows, _HEADER_OPTION)
-    with_options: Any = function
-    for option in reversed(options):
-        with_options = option(with_options)
-    return cast("Callable[_Parameters, _Result]", with_options)
+upstream_options: Final = _options(frozenset())
+"""Adds to a command the options of an upstream: one for each setting that has any."""
+server_options: Final = _options(_OF_ANSWERS)
+"""Adds the same options to a command that shows no answer: its help leaves out those about answers."""
 
 
 def gateway_of(
     more: Mapping[str, Given] | None = None, *, defaults: Mapping[str, Any] | None = None, **options: Any
 ) -> GatewayConfiguration:
-    """The upstream that the options and all other places name; takes the arguments of :func:`configuration_of`.
+    """The upstream that the options and all other places name; takes and raises as :func:`configuration_of`.
 
     Raises:
-        UsageError: An option is invalid, or there is no base URL.
-        UnusableConfigurationError: A setting is invalid, in whichever place.
+        UsageError: There is no base URL.
     """
     configuration = configuration_of(more, defaults=defaults, **options)
     if "baseUrl" not in configuration.resolved.values:
         odd = "".join(f"; {note}" for note in configuration.resolved.notes)
-        raise click.UsageError(f"no base URL: {_ways_to_a_server(configuration)}{odd}")
+        names = ", ".join(map(shown_name, configuration.profiles))
+        context = click.get_current_context(silent=True)
+        has_option = context is None or any("--base-url" in option.opts for option in context.command.params)
+        ways = [
+            *([f"name a profile by --profile ({names})"] if names else []),
+            *(["give --base-url"] if has_option else []),
+            "set PARTSTREAM_BASE_URL",
+            f"set baseUrl in {configuration.file}",
+            *([] if names else ["add a server by `partstream add`"]),
+        ]
+        raise click.UsageError(f"no base URL: {', or '.join(ways)}{odd}")
     for note in configuration.resolved.notes:
         click.echo(f"Note: {visible(note)}", err=True)
     try:
         return configuration.gateway()
     except CallerError as error:
         raise UnusableConfigurationError(str(error)) from error
-
-
-def _ways_to_a_server(configuration: Configuration) -> str:
-    """How a person says which server is meant."""
-    names = ", ".join(map(shown_name, configuration.profiles))
-    ways = [
-        *([f"name a profile by --profile ({names})"] if names else []),
-        *(["give --base-url"] if _has_option("--base-url") else []),
-        "set PARTSTREAM_BASE_URL",
-        f"set baseUrl in {configuration.file}",
-        *([] if names else ["add a server by `partstream add`"]),
-    ]
-    return ", or ".join(ways)
-
-
-def _has_option(name: str) -> bool:
-    """Whether the command that runs has an option."""
-    context = click.get_current_context(silent=True)
-    return context is None or any(name in option.opts for option in context.command.params)
 
 
 def configuration_of(
@@ -170,8 +155,7 @@ def configuration_of(
         UsageError: An option is invalid.
         UnusableConfigurationError: A setting is invalid, in whichever place.
     """
-    variable = options.get("apiKeyEnv")
-    if variable is not None:
+    if (variable := options.get("apiKeyEnv")) is not None:
         check_variable("--api-key-env", variable, "a key")
     given = {name: Given(value, SETTINGS[name].option) for name, value in options.items() if value is not None}
     if header_variables:
@@ -180,8 +164,7 @@ def configuration_of(
         configuration = load_configuration(command_line={**given, **(more or {})}, defaults=defaults)
     except CallerError as error:
         raise UnusableConfigurationError(str(error)) from error
-    level = configuration.resolved.values.get("logLevel")
-    if level is not None:
+    if (level := configuration.resolved.values.get("logLevel")) is not None:
         log_to_standard_error(level.value)
     return configuration
 

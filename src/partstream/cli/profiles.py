@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 from rich.text import Text
@@ -15,21 +15,9 @@ from partstream.cli.console import make_console, print_hanging
 from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
+from partstream.config import table
 from partstream.config.editing import KeyNotKeptError, read_user_file, remove
-from partstream.config.table import (
-    DEFAULT_PROFILE,
-    KEY_SETTINGS,
-    configuration_file,
-    read_document,
-    read_profiles,
-    resolve,
-)
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from partstream.config.table import Layer
 
 
 @click.group("profiles", invoke_without_command=True, short_help="List the profiles of your file, or remove one.")
@@ -43,16 +31,25 @@ def command(context: click.Context, *, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     try:
-        path = configuration_file(os.environ)
-        document = read_document(path, must_exist=False)
-        default = document.get(DEFAULT_PROFILE)
-        rows = [_row(name, layer, default) for name, layer in read_profiles(path, document).items()]
+        path = table.configuration_file(os.environ)
+        document = table.read_document(path, must_exist=False)
+        default = document.get(table.DEFAULT_PROFILE)
+        rows = [_row(name, layer, default) for name, layer in table.read_profiles(path, document).items()]
     except ConfigurationError as error:
         raise UnusableConfigurationError(str(error)) from None
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False))
-    else:
-        _show(rows, path)
+        return
+    console = make_console()
+    if not rows:
+        console.print(Text(visible(f"{path} has no profiles; `partstream add` makes one.")))
+    width = max((len(visible(row["name"])) for row in rows), default=0)
+    for row in rows:
+        key = row["key"]
+        place = "no key" if key is None else f"key: {key['setting']} {json.dumps(key['value'], ensure_ascii=False)}"
+        says = row["fault"] or f"{row['baseUrl'] or 'no base URL'}, {place}"
+        says += ", used where no profile is named" if row["isDefault"] else ""
+        print_hanging(console, Text(f"{visible(row['name']):<{width}}  ", "bold"), visible(says))
 
 
 @command.command("remove", short_help="Remove a profile, and the key that was kept for it.")
@@ -64,14 +61,13 @@ def remove_profile(name: str) -> None:
     1 if the file or the place of the key cannot be changed, and 2 if there is no such profile.
     """
     try:
-        file = read_user_file(configuration_file(os.environ))
+        file = read_user_file(table.configuration_file(os.environ))
         if name not in file.profiles:
             close = closest_name(name, file.profiles)
             names = ", ".join(map(shown_name, file.profiles)) or "none"
             hint = f"; did you mean {shown_name(close)}?" if close else ""
-            raise click.UsageError(
-                f"NAME: {file.path} has no profile {shown_name(name)!r}, its profiles: {names}{hint}"
-            )
+            said = f"{file.path} has no profile {shown_name(name)!r}, its profiles: {names}{hint}"
+            raise click.UsageError(f"NAME: {said}")
         entry = asyncio.run(remove(name, file))
     except ConfigurationError as error:
         raise UnusableConfigurationError(str(error)) from None
@@ -90,31 +86,17 @@ def _fail(said: str) -> NoReturn:
     sys.exit(ExitCode.FOUND)
 
 
-def _row(name: str, layer: Layer, default: Any) -> dict[str, Any]:
+def _row(name: str, layer: table.Layer, default: Any) -> dict[str, Any]:
     """One profile as JSON."""
     row: dict[str, Any] = {"name": shown_name(name), "isDefault": name == default, "baseUrl": None, "key": None}
     try:
-        values = resolve((layer,)).values
+        values = table.resolve((layer,)).values
     except ConfigurationError as error:
         return {**row, "fault": str(error)}
-    key = next((one for one in KEY_SETTINGS if one in values), None)
+    key = next((one for one in table.KEY_SETTINGS if one in values), None)
     return {
         **row,
         "baseUrl": values["baseUrl"].shown if "baseUrl" in values else None,
         "key": None if key is None else {"setting": key, "value": values[key].shown},
         "fault": None,
     }
-
-
-def _show(rows: list[dict[str, Any]], path: Path) -> None:
-    console = make_console()
-    if not rows:
-        console.print(Text(visible(f"{path} has no profiles; `partstream add` makes one.")))
-        return
-    width = max(len(visible(row["name"])) for row in rows)
-    for row in rows:
-        key = row["key"]
-        place = "no key" if key is None else f"key: {key['setting']} {json.dumps(key['value'], ensure_ascii=False)}"
-        says = row["fault"] or f"{row['baseUrl'] or 'no base URL'}, {place}"
-        says += ", used where no profile is named" if row["isDefault"] else ""
-        print_hanging(console, Text(f"{visible(row['name']):<{width}}  ", "bold"), visible(says))
