@@ -55,7 +55,22 @@ _INDENTATION: Final = re.compile(r"\n([ \t]+)\S")
 _BLANK: Final = " \t"
 
 
-class JsonFile:
+class _Form:
+    """What all forms have in common."""
+
+    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
+        """See the protocol."""
+        raise NotImplementedError
+
+    def shown(self, values: dict[Key, Any]) -> str:
+        """See the protocol."""
+        text = ""
+        for key, value in values.items():
+            text = applied(text, self.with_value(text, key, value))
+        return text
+
+
+class JsonFile(_Form):
     """JSON, also with comments. See :class:`~partstream.codec.settings_files.FileForm`."""
 
     def found(self, text: str, key: Key) -> str | None:
@@ -71,8 +86,7 @@ class JsonFile:
     def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
         """See the protocol."""
         indentation = _indentation(text)
-        written = json.dumps(value, ensure_ascii=False, indent=indentation)
-        lines = written.splitlines()
+        lines = json.dumps(value, ensure_ascii=False, indent=indentation).splitlines()
         return self.with_written(text, key, (newline_of(text) + indentation * len(key)).join(lines))
 
     def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
@@ -101,22 +115,13 @@ class JsonFile:
             splices += new
         return tuple(splices)
 
-    def shown(self, values: dict[Key, Any]) -> str:
-        """See the protocol."""
-        text = ""
-        for key, value in values.items():
-            text = applied(text, self.with_value(text, key, value))
-        return text
-
     def _nested(self, text: str, key: Key, written: str, depth: int) -> str:
         """A member and the objects around it, each on a line of its own."""
         line = newline_of(text) + _indentation(text) * (depth + 1)
         name = f"{line}{json.dumps(key[0], ensure_ascii=False)}: "
-        return (
-            name + written
-            if len(key) == 1
-            else name + "{" + self._nested(text, key[1:], written, depth + 1) + line + "}"
-        )
+        if len(key) == 1:
+            return name + written
+        return name + "{" + self._nested(text, key[1:], written, depth + 1) + line + "}"
 
     def _added(self, text: str, node: Node, key: Key, written: str, depth: int) -> Splice:
         """A new member after the last one of an object."""
@@ -138,9 +143,8 @@ class JsonFile:
         place = next(number for number, one in enumerate(members) if one.name == key[-1])
         member = members[place]
         start, end = _line_of(text, member)
-        is_last = place == len(members) - 1
         splices = [Splice(start, text[start:end], "")]
-        if is_last and member.comma is None and place:
+        if place == len(members) - 1 and member.comma is None and place:
             comma = members[place - 1].comma
             if comma is not None:
                 splices.append(Splice(comma, ",", ""))
@@ -186,7 +190,7 @@ _VALUE: Final = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"'\[{][^\s#]*)(?=[ \t]*(?:#.
 """A value that is on one line, whatever comment follows it."""
 
 
-class TomlFile:
+class TomlFile(_Form):
     """TOML 1.0. A key of one name is one of the head, a longer one is a table of values.
 
     See :class:`~partstream.codec.settings_files.FileForm`.
@@ -205,7 +209,10 @@ class TomlFile:
 
     def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
         """See the protocol."""
-        written = _table(key, value, newline_of(text)) if isinstance(value, dict) else _written(value)
+        written = _written(value)
+        if isinstance(value, dict):  # a table; the tables in it are written in one line each
+            values = (f"{_name(name)} = {_written(one)}" for name, one in value.items())
+            written = "".join(f"{line}{newline_of(text)}" for line in (f"[{'.'.join(map(_name, key))}]", *values))
         splices = self.with_written(text, key, written)
         wanted = _changed(_read(text), key, value)
         if len(key) == 1 and not _makes(text, splices, wanted):
@@ -221,7 +228,15 @@ class TomlFile:
         if len(key) > 1:
             gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
             return (Splice(len(text), "", gap + written),)
-        return (self._line(text, f"{_name(key[0])} = {written}", newline),)
+        # A new line of the head: after its last key, before the comments of the first table.
+        lines = text.splitlines(keepends=True)
+        head = next((number for number, one in enumerate(lines) if _TABLE.match(one)), len(lines))
+        while head and _NOTHING.fullmatch(lines[head - 1].rstrip("\r\n")):
+            head -= 1
+        at = sum(map(len, lines[:head]))
+        before = "" if not at or text[:at].endswith("\n") else newline
+        after = newline if at == 0 and text.strip() else ""
+        return (Splice(at, "", f"{before}{_name(key[0])} = {written}{newline}{after}"),)
 
     def without(self, text: str, key: Key) -> tuple[Splice, ...]:
         """See the protocol."""
@@ -235,24 +250,6 @@ class TomlFile:
             before = text[:start].rstrip("\r\n")
             start = max(len(before) + len(newline_of(text)), 0) if before else 0
         return _checked(text, (Splice(start, text[start:end], ""),), _changed(_read(text), key, None), "")
-
-    def shown(self, values: dict[Key, Any]) -> str:
-        """See the protocol."""
-        text = ""
-        for key, value in values.items():
-            text = applied(text, self.with_value(text, key, value))
-        return text
-
-    def _line(self, text: str, line: str, newline: str) -> Splice:
-        """A new line of the head: after its last key, before the comments of the first table."""
-        lines = text.splitlines(keepends=True)
-        head = next((number for number, one in enumerate(lines) if _TABLE.match(one)), len(lines))
-        while head and _NOTHING.fullmatch(lines[head - 1].rstrip("\r\n")):
-            head -= 1
-        at = sum(map(len, lines[:head]))
-        before = "" if not at or text[:at].endswith("\n") else newline
-        after = newline if at == 0 and text.strip() else ""
-        return Splice(at, "", before + line + newline + after)
 
 
 def _read(text: str) -> dict[str, Any]:
@@ -281,11 +278,7 @@ def _changed(document: dict[str, Any], key: Key, value: Any) -> dict[str, Any]:
 
 
 def _checked(text: str, splices: tuple[Splice, ...], wanted: dict[str, Any], written: str) -> tuple[Splice, ...]:
-    """The changes, if they make what is wanted.
-
-    Raises:
-        UnusableTextError: They make something else: the text has an unusual form.
-    """
+    """The changes, if they make what is wanted; they make something else where the text has an unusual form."""
     if _makes(text, splices, wanted):
         return splices
     raise UnusableTextError("a form that is not changed by a program", f"this by hand:\n{written}".rstrip("\n"))
@@ -299,13 +292,9 @@ def _makes(text: str, splices: tuple[Splice, ...], wanted: dict[str, Any]) -> bo
 
 
 def _place(text: str, key: Key) -> tuple[int, int]:
-    """Where the value of a key of the head is, or the lines of a table.
-
-    Raises:
-        UnusableTextError: It is written in a form that is not changed here.
-    """
+    """Where the value of a key of the head is, or the lines of a table; an error for a form that is not changed."""
     if len(key) == 1:
-        head = _TABLE_LINE.search(text)
+        head = re.search(r"^[ \t]*\[", text, re.MULTILINE)
         own = re.compile(rf"^[ \t]*{_key_pattern(key[0])}[ \t]*=[ \t]*{_VALUE}", re.MULTILINE)
         found = own.search(text.replace("\r\n", " \n"), 0, len(text) if head is None else head.start())
         if found is not None:
@@ -323,20 +312,8 @@ def _place(text: str, key: Key) -> tuple[int, int]:
     raise UnusableTextError(f"{'.'.join(key)} in a form that is not changed by a program", "that it is removed by hand")
 
 
-_TABLE_LINE: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
-
-
 def _key_pattern(name: str) -> str:
     return rf"(?:{re.escape(name)}|{re.escape(_written(name))}|'{re.escape(name)}')"
-
-
-def _table(key: Key, values: Mapping[str, Any], newline: str) -> str:
-    """A table; the tables in it are written in one line each."""
-    lines = [
-        f"[{'.'.join(map(_name, key))}]",
-        *(f"{_name(name)} = {_written(value)}" for name, value in values.items()),
-    ]
-    return newline.join(lines) + newline
 
 
 def _name(name: str) -> str:
@@ -363,7 +340,7 @@ _ONE_LINE: Final = re.compile(
 """A text that ends on its line."""
 
 
-class YamlNames:
+class YamlNames(_Form):
     """A file of names with a text each. See :class:`~partstream.codec.settings_files.FileForm`."""
 
     def found(self, text: str, key: Key) -> str | None:
@@ -373,11 +350,7 @@ class YamlNames:
 
     def means(self, text: str, key: Key, value: Any) -> bool:
         """See the protocol."""
-        return self.found(text, key) in {
-            _yaml_text(value),
-            json.dumps(value, ensure_ascii=False),
-            f"'{value}'",
-        }
+        return self.found(text, key) in {_yaml_text(value), json.dumps(value, ensure_ascii=False), f"'{value}'"}
 
     def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
         """See the protocol."""
@@ -398,12 +371,8 @@ class YamlNames:
         end = text.find("\n", place[1]) + 1 or len(text)
         return (Splice(start, text[start:end], ""),)
 
-    def shown(self, values: dict[Key, Any]) -> str:
-        """See the protocol."""
-        return "".join(f"{key[0]}: {_yaml_text(value)}\n" for key, value in values.items())
 
-
-class YamlList:
+class YamlList(_Form):
     """A file that is a list. A key is the name and the text by which an entry is known.
 
     See :class:`~partstream.codec.settings_files.FileForm`.
@@ -434,31 +403,16 @@ class YamlList:
         place = _entry(text, key)
         return () if place is None else (Splice(place[0], text[place[0] : place[1]], ""),)
 
-    def shown(self, values: dict[Key, Any]) -> str:
-        """See the protocol."""
-        text = ""
-        for key, value in values.items():
-            text = applied(text, self.with_value(text, key, value))
-        return text
-
 
 def _check_lines(text: str, form: re.Pattern[str], expected: str) -> None:
-    """Lets a text pass whose lines at the margin have a form.
-
-    Raises:
-        UnusableTextError: One has another.
-    """
+    """Lets a text pass whose lines at the margin have a form."""
     for number, line in enumerate(text.splitlines(), 1):
         if line[:1] not in {" ", "\t"} and not _YAML_NOTHING.fullmatch(line) and not form.fullmatch(line):
             raise UnusableTextError(f"another form in line {number}", expected)
 
 
 def _text_of(text: str, name: str) -> tuple[int, int] | None:
-    """Where the text of a name is.
-
-    Raises:
-        UnusableTextError: It does not end on the line of its name.
-    """
+    """Where the text of a name is; an error if it does not end on the line of its name."""
     line = re.search(rf"^(?:{re.escape(name)}|\"{re.escape(name)}\"|'{re.escape(name)}')[ \t]*:", text, re.MULTILINE)
     if line is None:
         return None
@@ -484,8 +438,7 @@ def _entry(text: str, key: Key) -> tuple[int, int] | None:
 
 
 def _at_the_end(text: str, new: str) -> Splice:
-    before = "" if not text or text.endswith("\n") else newline_of(text)
-    return Splice(len(text), "", before + new)
+    return Splice(len(text), "", new if not text or text.endswith("\n") else newline_of(text) + new)
 
 
 def _block(values: Mapping[str, Any], newline: str) -> str:
@@ -595,11 +548,7 @@ class ClientSettingsFile:
 
 @dataclass(frozen=True, slots=True)
 class FileSettings:
-    """Values for a file.
-
-    Attributes:
-        values: The values by their keys; a longer key is an object or a table around the value.
-    """
+    """Values for a file, by their keys; a longer key is an object or a table around the value."""
 
     file: ClientSettingsFile
     form: FileForm
@@ -689,16 +638,21 @@ _LLM: Final = ClientSettingsFile(
     "LLM_USER_PATH",
     "Library/Application Support/io.datasette.llm",
 )
-_OPENCODE_PACKAGES: Final = {
-    CHAT: "@ai-sdk/openai-compatible",
-    RESPONSES: "@ai-sdk/openai",
-    MESSAGES: "@ai-sdk/anthropic",
-}
+_OPENCODE_PACKAGES: Final = {CHAT: "openai-compatible", RESPONSES: "openai", MESSAGES: "anthropic"}
 
 
 def _codex(server: Server, wire: str) -> Settings:
     provider: dict[str, Any] = {"name": "Partstream", "base_url": server.v1, "wire_api": "responses"}
-    provider |= _codex_key(server)
+    token = server.token
+    if token.is_needed and token.file is None:
+        provider["env_key"] = token.variable
+    elif token.is_needed:
+        # Only where a command says the token, Codex asks for a list of models. From an entry of that list it takes the
+        # instructions in place of its own, so its settings ask for none (tried with 0.169.0; see
+        # `partstream.protocols.model_documents`).
+        program, *arguments = token.command
+        provider["auth"] = {"command": program, "args": arguments}
+        provider["model_catalog_url"] = f"{server.v1}/models?models=none"
     if wire == WEBSOCKET:
         provider["supports_websockets"] = True
     values: dict[Key, Any] = {("model",): server.model, ("model_provider",): _PROVIDER}
@@ -706,24 +660,6 @@ def _codex(server: Server, wire: str) -> Settings:
         values["model_context_window",] = server.window
     values["model_providers", _PROVIDER] = provider
     return Settings((FileSettings(_CODEX, TomlFile(), values),))
-
-
-def _codex_key(server: Server) -> dict[str, Any]:
-    """Where Codex finds the token. Only where a command says it, Codex asks for a list of models.
-
-    From an entry of that list it takes the instructions in place of its own, so its settings ask for none (tried with
-    0.169.0; see `partstream.protocols.model_documents`).
-    """
-    token = server.token
-    if not token.is_needed:
-        return {}
-    if token.file is None:
-        return {"env_key": token.variable}
-    program, *arguments = token.command
-    return {
-        "auth": {"command": program, "args": arguments},
-        "model_catalog_url": f"{server.v1}/models?models=none",
-    }
 
 
 def _claude(server: Server, _wire: str) -> Settings:
@@ -746,12 +682,9 @@ def _claude(server: Server, _wire: str) -> Settings:
 def _opencode(server: Server, wire: str) -> Settings:
     limit = {"context": server.window or _USUAL_WINDOW, "output": server.output or _USUAL_OUTPUT}
     provider = {
-        "npm": _OPENCODE_PACKAGES[wire],
+        "npm": f"@ai-sdk/{_OPENCODE_PACKAGES[wire]}",
         "name": "Partstream",
-        "options": {
-            "baseURL": server.v1,
-            "apiKey": server.token.in_braces,
-        },
+        "options": {"baseURL": server.v1, "apiKey": server.token.in_braces},
         "models": {server.model: {"limit": limit}},
     }
     values = {
@@ -763,12 +696,11 @@ def _opencode(server: Server, wire: str) -> Settings:
 
 
 def _copilot(server: Server, wire: str) -> Settings:
-    kinds = {CHAT: {}, RESPONSES: {"COPILOT_PROVIDER_WIRE_API": "responses"}, MESSAGES: {}}
     return Settings(
         environment={
             "COPILOT_PROVIDER_TYPE": "anthropic" if wire == MESSAGES else "openai",
             "COPILOT_PROVIDER_BASE_URL": server.root if wire == MESSAGES else server.v1,
-            **kinds[wire],
+            **({"COPILOT_PROVIDER_WIRE_API": "responses"} if wire == RESPONSES else {}),
             "COPILOT_PROVIDER_BEARER_TOKEN": server.token,
             "COPILOT_MODEL": server.model,
             "COPILOT_OFFLINE": "true",
@@ -798,11 +730,7 @@ def _token_as_variable(token: TokenPlace) -> dict[str, str | TokenPlace]:
 def _gemini(server: Server, _wire: str) -> Settings:
     return Settings(
         (FileSettings(_GEMINI, JsonFile(), {("security", "auth", "selectedType"): "gemini-api-key"}),),
-        {
-            "GOOGLE_GEMINI_BASE_URL": server.root,
-            "GEMINI_API_KEY": server.token,
-            "GEMINI_MODEL": server.model,
-        },
+        {"GOOGLE_GEMINI_BASE_URL": server.root, "GEMINI_API_KEY": server.token, "GEMINI_MODEL": server.model},
     )
 
 
@@ -813,17 +741,14 @@ def _aider(server: Server, _wire: str) -> Settings:
 
 def _llm(server: Server, _wire: str) -> Settings:
     name = f"{_PROVIDER}/{server.model}"
-    entry = {
+    entry: dict[str, Any] = {
         "model_id": name,
         "model_name": server.model,
         "api_base": server.v1,
         "api_key_name": _PROVIDER,
-        "can_stream": True,
-        "supports_tools": True,
-        "vision": True,
     }
-    files = (FileSettings(_LLM, YamlList(), {("model_id", name): entry}),)
-    return Settings(files, {"OPENAI_API_KEY": server.token})
+    entry |= {"can_stream": True, "supports_tools": True, "vision": True}
+    return Settings((FileSettings(_LLM, YamlList(), {("model_id", name): entry}),), {"OPENAI_API_KEY": server.token})
 
 
 AGENTS: Final = (
@@ -908,6 +833,8 @@ AGENTS: Final = (
 
 # ---- Libraries that programs ask with; versions: docs/clients.md ----
 
+_quoted: Final = json.dumps
+"""A text in both languages."""
 _PYTHON: Final = "python"
 _JAVASCRIPT: Final = "js"
 _SAID_IN_PYTHON: Final = 'messages=[{"role": "user", "content": "Hello."}]'
@@ -936,11 +863,6 @@ def _library(
         return Settings(environment=variables(server), is_environment_enough=True, program=program)
 
     return Client(name, title, package, tuple(programs), settings, notes=notes)
-
-
-def _quoted(text: str) -> str:
-    """A text in both languages."""
-    return json.dumps(text)
 
 
 def _openai(server: Server) -> dict[str, str | TokenPlace]:
@@ -1094,11 +1016,7 @@ class Done(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a file.
-
-    Attributes:
-        left: The keys that stay as another wrote them.
-    """
+    """What became of a file; `left` are the keys that stay as another wrote them."""
 
     path: Path
     done: Done
@@ -1107,19 +1025,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What was done to one file: what a later undo has to know of it.
-
-    Attributes:
-        digest: Of the file after the change.
-        splices: The changes, from the text before to the text after.
-        keys: The keys with their values, and how the text wrote what stood there before, or None.
-    """
+    """What was done to one file: what a later undo has to know of it."""
 
     path: str
     existed: bool
-    digest: str
-    splices: Sequence[Splice] = field(repr=False)
-    keys: Sequence[tuple[Key, Any, str | None]] = field(repr=False)
+    digest: str  # of the file after the change
+    splices: Sequence[Splice] = field(repr=False)  # from the text before to the text after
+    keys: Sequence[tuple[Key, Any, str | None]] = field(repr=False)  # with values, and what the text had there before
 
 
 def write(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> list[Outcome]:
@@ -1163,11 +1075,10 @@ def take_back(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> li
     known = _read_record(record)
     forms = {str(path): one.form for path, one in settings}
     outcomes = []
-    for path, entry in list(known.items()):
-        if path in forms:
-            outcomes.append(_undone(entry, forms[path]))
-            del known[path]
-            _write_record(record, known)
+    for path in [path for path in known if path in forms]:
+        outcomes.append(_undone(known[path], forms[path]))
+        del known[path]
+        _write_record(record, known)
     return outcomes
 
 
@@ -1254,16 +1165,11 @@ def _read_record(path: Path) -> dict[str, _Entry]:
         return {}
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
-        entries = [
-            _Entry(
-                row["path"],
-                row["existed"],
-                row["digest"],
-                [Splice(*one) for one in row["splices"]],
-                [(tuple(key), value, before) for key, value, before in row["keys"]],
-            )
-            for row in rows
-        ]
+        entries = []
+        for row in rows:
+            keys = [(tuple(key), value, before) for key, value, before in row["keys"]]
+            splices = [Splice(*one) for one in row["splices"]]
+            entries.append(_Entry(row["path"], row["existed"], row["digest"], splices, keys))
     except (ValueError, KeyError, TypeError):
         raise ConfigurationError(str(path), "no record of what was written", "that it is removed") from None
     return {entry.path: entry for entry in entries}
