@@ -17,45 +17,16 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 
-from partstream.codec.checks import (
-    TEXT,
-    Expectation,
-    InvalidArgumentError,
-    check,
-    check_fields,
-    described,
-    instance_of,
-    optional,
-    refuse,
-    sequence_of,
-)
-from partstream.errors import (
-    CallerError,
-    DuplicateVendorError,
-    InvalidRequestError,
-    LanguageModelError,
-    LanguageModelErrorCode,
-    PartstreamError,
-    UnknownModelError,
-)
+from partstream import errors
+from partstream.codec import checks
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource, Disposable, Event, EventEmitter
 from partstream.lm.contract import CheckMode
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.protocol import PLAIN_MESSAGES, PROTOCOLS
 from partstream.protocols.serve import WireRequest
+from partstream.runtime import requests
 from partstream.runtime.progress import defined_at
-from partstream.runtime.requests import (
-    ConsumerLimits,
-    ConsumerSettings,
-    LanguageModelChatResponse,
-    ProviderErrorListener,
-    RunningRequest,
-    ViolationListener,
-    ViolationLog,
-    as_language_model_error,
-    log_provider_error,
-)
 from partstream.runtime.simple import UnknownKeywordError
 from partstream.settings.kinds import closest_name
 
@@ -166,7 +137,7 @@ def conversation_of(prompt: Prompt) -> Sequence[ChatMessage]:
     if isinstance(prompt, str):
         return [ChatMessage.user(prompt)]
     if isinstance(prompt, Mapping | ChatMessage | bytes) or not isinstance(prompt, Iterable):
-        refuse("messages", prompt, f"a list or a tuple, each item {_MESSAGE}; or a text")
+        checks.refuse("messages", prompt, f"a list or a tuple, each item {_MESSAGE}; or a text")
     messages: list[ChatMessage] = []
     place = 0
     for is_plain, run in groupby(prompt, lambda one: isinstance(one, Mapping)):
@@ -175,7 +146,7 @@ def conversation_of(prompt: Prompt) -> Sequence[ChatMessage]:
             messages += _read([dict(one) for one in found if isinstance(one, Mapping)], place)
         for number, message in enumerate(() if is_plain else found, place):
             if not isinstance(message, ChatMessage):
-                refuse(f"messages[{number}]", message, _MESSAGE)
+                checks.refuse(f"messages[{number}]", message, _MESSAGE)
             messages.append(message)
         place += len(found)
     return tuple(messages)
@@ -188,11 +159,13 @@ def _read(messages: list[dict[str, Any]], first: int) -> tuple[ChatMessage, ...]
         raise AssertionError(f"{PLAIN_MESSAGES} reads no requests")
     try:
         asked = reader().read(WireRequest("", {"model": "", "messages": messages}))
-    except InvalidRequestError as error:
+    except errors.InvalidRequestError as error:
         where = _PLACE.sub(lambda found: f"messages[{int(found[1]) + first}]", error.where)
-        raise InvalidArgumentError(where, error.got, error.expected) from None
+        raise checks.InvalidArgumentError(where, error.got, error.expected) from None
     for name in asked.unmapped:
-        raise InvalidArgumentError("messages", f"a part in {name}", "parts of the types text, image_url and file")
+        raise checks.InvalidArgumentError(
+            "messages", f"a part in {name}", "parts of the types text, image_url and file"
+        )
     return asked.messages
 
 
@@ -307,7 +280,7 @@ class LanguageModelChat:
         options: RequestOptions = _NO_OPTIONS,
         token: CancellationToken | None = None,
         **fields: Unpack[RequestFields],
-    ) -> LanguageModelChatResponse:
+    ) -> requests.LanguageModelChatResponse:
         """Asks the model and returns the response, still to come: `async for part in model.stream("Hi")`.
 
         Does the same as VS Code's :meth:`send_request`, but without an `await`, and takes what :meth:`ask` takes.
@@ -317,7 +290,7 @@ class LanguageModelChat:
 
     async def send_request(
         self, messages: Prompt, options: RequestOptions = _NO_OPTIONS, token: CancellationToken | None = None
-    ) -> LanguageModelChatResponse:
+    ) -> requests.LanguageModelChatResponse:
         """Sends a request to the model; the provider starts at once, whether or not the response is read.
 
         Args:
@@ -355,8 +328,8 @@ class Registration:
         self,
         vendor: str,
         provider: LanguageModelChatProvider,
-        settings: ConsumerSettings,
-        running: dict[asyncio.Task[None], RunningRequest],
+        settings: requests.ConsumerSettings,
+        running: dict[asyncio.Task[None], requests.RunningRequest],
     ) -> None:
         self.vendor = vendor
         self.provider = provider
@@ -391,13 +364,15 @@ class Registration:
         messages: Sequence[ChatMessage],
         options: RequestOptions,
         token: CancellationToken | None,
-    ) -> LanguageModelChatResponse:
+    ) -> requests.LanguageModelChatResponse:
         """Calls the provider and returns the response, still to come; see :meth:`LanguageModelChat.send_request`."""
         self._require_registered(information.id)
-        sent = sequence_of("messages", messages, ChatMessage, "a ChatMessage")
-        check("options", options, _OPTIONS)
-        check("token", token, _TOKEN)
-        request = RunningRequest(self.vendor, information.id, (tool.name for tool in options.tools), self._settings)
+        sent = checks.sequence_of("messages", messages, ChatMessage, "a ChatMessage")
+        checks.check("options", options, _OPTIONS)
+        checks.check("token", token, _TOKEN)
+        request = requests.RunningRequest(
+            self.vendor, information.id, (tool.name for tool in options.tools), self._settings
+        )
 
         async def provide(progress: Progress, provider_token: CancellationToken) -> None:
             await self.provider.provide_language_model_chat_response(
@@ -408,22 +383,22 @@ class Registration:
         if task is not None:
             self._running[task] = request
             task.add_done_callback(self._running.pop)
-        return LanguageModelChatResponse(request)
+        return requests.LanguageModelChatResponse(request)
 
     async def count_tokens(
         self, information: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken | None
     ) -> int:
         """Asks the provider for a token count; see :meth:`LanguageModelChat.count_tokens`."""
         self._require_registered(information.id)
-        check("text", text, _COUNTED)
+        checks.check("text", text, _COUNTED)
         try:
             return await self.provider.provide_token_count(
                 information, text, CancellationTokenSource().token if token is None else token
             )
-        except LanguageModelError:
+        except errors.LanguageModelError:
             raise
         except Exception as error:
-            raise as_language_model_error(error, self.vendor) from error
+            raise requests.as_language_model_error(error, self.vendor) from error
 
     async def _ask_for_models(self) -> tuple[LanguageModelChatInformation, ...]:
         seconds = self._settings.limits.list_seconds
@@ -435,15 +410,15 @@ class Registration:
             if not limit.expired():
                 raise
             message = f"the provider of {self.vendor} did not list its models within {seconds:g} s"
-            raise LanguageModelError(message) from error
+            raise errors.LanguageModelError(message) from error
         finally:
             source.cancel()
         place = defined_at(self.provider.provide_language_model_chat_information)
         where = f"the models of {self.vendor}" + ("" if place is None else f" ({place})")
-        models = sequence_of(where, listed, LanguageModelChatInformation, "a LanguageModelChatInformation")
+        models = checks.sequence_of(where, listed, LanguageModelChatInformation, "a LanguageModelChatInformation")
         twice = sorted(model_id for model_id, count in Counter(model.id for model in models).items() if count > 1)
         if twice:
-            raise CallerError(
+            raise errors.CallerError(
                 f"the provider of {self.vendor} lists {', '.join(twice)} more than once, expected unique model ids"
             )
         return models
@@ -451,12 +426,14 @@ class Registration:
     def _require_registered(self, model_id: str) -> None:
         # Only the provider knows whether it still serves a model that left its list; without a provider, no model is.
         if self._disposed:
-            raise UnknownModelError(model_id, ())
+            raise errors.UnknownModelError(model_id, ())
 
 
-_OPTIONS: Final = instance_of(RequestOptions, "RequestOptions")
-_TOKEN: Final = optional(instance_of(CancellationToken))
-_COUNTED: Final = Expectation("a text (str) or a ChatMessage", lambda value: isinstance(value, str | ChatMessage))
+_OPTIONS: Final = checks.instance_of(RequestOptions, "RequestOptions")
+_TOKEN: Final = checks.optional(checks.instance_of(CancellationToken))
+_COUNTED: Final = checks.Expectation(
+    "a text (str) or a ChatMessage", lambda value: isinstance(value, str | ChatMessage)
+)
 
 
 # ---- Selection ----
@@ -487,7 +464,7 @@ class LanguageModelChatSelector:
     id: str | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self, _PROPERTIES)
+        checks.check_fields(self, _PROPERTIES)
 
     def matches(self, information: LanguageModelChatInformation) -> bool:
         """Whether the model has the selected properties; does not compare its vendor."""
@@ -522,28 +499,30 @@ def selector_of(given: LanguageModelChatSelector | SelectorFields | None) -> Lan
     if given is None:
         return LanguageModelChatSelector()
     if not isinstance(given, Mapping):
-        raise InvalidArgumentError("selector", described(given), f"a mapping with some of {', '.join(_NAMES)}, or None")
+        raise checks.InvalidArgumentError(
+            "selector", checks.described(given), f"a mapping with some of {', '.join(_NAMES)}, or None"
+        )
     for name in given:
         if name not in _NAMES:
             closest = closest_name(str(name), _NAMES)
             expected = f"one of {', '.join(_NAMES)}" if closest is None else f"{closest!r}"
-            raise InvalidArgumentError("selector", f"the unknown property {name!r}", expected)
+            raise checks.InvalidArgumentError("selector", f"the unknown property {name!r}", expected)
     return LanguageModelChatSelector(**given)
 
 
-_PROPERTIES: Final = dict.fromkeys(("vendor", "family", "version", "id"), optional(TEXT))
+_PROPERTIES: Final = dict.fromkeys(("vendor", "family", "version", "id"), checks.optional(checks.TEXT))
 _NAMES: Final = tuple(_PROPERTIES)
 
 
 # ---- The registry ----
 
-_DEFAULT_LIMITS = ConsumerLimits()
+_DEFAULT_LIMITS = requests.ConsumerLimits()
 _METHODS: Final = tuple(LanguageModelChatProvider.__abstractmethods__)
-_PROVIDER: Final = Expectation(
+_PROVIDER: Final = checks.Expectation(
     "a LanguageModelChatProvider: an object, not its class",
     lambda value: not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in _METHODS),
 )
-_VENDOR: Final = Expectation(
+_VENDOR: Final = checks.Expectation(
     "a name without blanks at either end",
     lambda value: isinstance(value, str) and value != "" and value == value.strip(),
 )
@@ -583,14 +562,16 @@ class LanguageModels:
         self,
         *,
         contract_mode: CheckMode = CheckMode.LENIENT,
-        on_violation: ViolationListener | None = None,
-        on_provider_error: ProviderErrorListener = log_provider_error,
-        limits: ConsumerLimits = _DEFAULT_LIMITS,
+        on_violation: requests.ViolationListener | None = None,
+        on_provider_error: requests.ProviderErrorListener = requests.log_provider_error,
+        limits: requests.ConsumerLimits = _DEFAULT_LIMITS,
     ) -> None:
-        self._settings = ConsumerSettings(contract_mode, on_violation or ViolationLog(), on_provider_error, limits)
+        self._settings = requests.ConsumerSettings(
+            contract_mode, on_violation or requests.ViolationLog(), on_provider_error, limits
+        )
         self._registrations: dict[str, Registration] = {}
         # The event loop holds tasks weakly: without this a request without readers could vanish half-way.
-        self._running: dict[asyncio.Task[None], RunningRequest] = {}
+        self._running: dict[asyncio.Task[None], requests.RunningRequest] = {}
         self._changed: EventEmitter[None] = EventEmitter()
 
     @property
@@ -618,10 +599,10 @@ class LanguageModels:
             InvalidArgumentError: The vendor is empty, or starts or ends with blanks; or the provider is no object with
                 the methods of one.
         """
-        check("vendor", vendor, _VENDOR)
-        check("provider", provider, _PROVIDER)
+        checks.check("vendor", vendor, _VENDOR)
+        checks.check("provider", provider, _PROVIDER)
         if vendor in self._registrations:
-            raise DuplicateVendorError(vendor)
+            raise errors.DuplicateVendorError(vendor)
         registration = Registration(vendor, provider, self._settings, self._running)
         self._registrations[vendor] = registration
         subscribe = provider.on_did_change_language_model_chat_information
@@ -687,7 +668,7 @@ async def offered_models(models: LanguageModels, vendor: str) -> Sequence[Langua
     offered = await models.select_chat_models({"vendor": vendor})
     error = models.provider_errors.get(vendor)
     if error is not None:
-        raise error if isinstance(error, PartstreamError) else as_language_model_error(error, vendor)
+        raise error if isinstance(error, errors.PartstreamError) else requests.as_language_model_error(error, vendor)
     return offered
 
 
@@ -700,9 +681,9 @@ async def choose_model(models: LanguageModels, vendor: str, model_id: str | None
     """
     offered = {one.id: one for one in await offered_models(models, vendor)}
     if not offered:
-        raise LanguageModelError(
-            f"{vendor} lists no language models: name one with model=", LanguageModelErrorCode.NOT_FOUND
+        raise errors.LanguageModelError(
+            f"{vendor} lists no language models: name one with model=", errors.LanguageModelErrorCode.NOT_FOUND
         )
     if model_id is not None and model_id not in offered:
-        raise UnknownModelError(model_id, tuple(offered))
+        raise errors.UnknownModelError(model_id, tuple(offered))
     return offered[model_id] if model_id is not None else next(iter(offered.values()))

@@ -23,51 +23,9 @@ from partstream.codec.json_codec import is_json
 from partstream.codec.redaction import HiddenValues, NotPickled
 from partstream.conversation.preparation import EXTRA_BODY, REQUEST_ROWS, OwnFields, RequestSettings
 from partstream.conversation.turns import short_digest
-from partstream.lm.outputs import (
-    GATEWAY_CALL_ID_PREFIX,
-    CitationMode,
-    ErrorMode,
-    ExecutedCode,
-    FileMode,
-    StreamOptions,
-    ThinkingMode,
-    ThinkTags,
-)
-from partstream.protocols.protocol import (
-    AUTO,
-    BUILT_IN_PROTOCOLS,
-    DEFAULT_PROTOCOL,
-    PROTOCOLS,
-    ProtocolLoadError,
-    UnknownProtocolError,
-    asked_protocols,
-    asking,
-)
-from partstream.settings.kinds import (
-    BODY,
-    BOOLEAN,
-    HEADERS,
-    HIDDEN,
-    SECONDS,
-    STRINGS,
-    TEXT,
-    Choice,
-    ConfigurationError,
-    Kind,
-    PlainHttpError,
-    UnknownSettingError,
-    ValueForm,
-    choice,
-    fits_header,
-    fraction,
-    http_url,
-    json_object,
-    shortened,
-    string,
-    strings,
-    text,
-    whole,
-)
+from partstream.lm import outputs
+from partstream.protocols import protocol as protocols
+from partstream.settings import kinds
 from partstream.settings.row import (
     EVERYWHERE,
     Contents,
@@ -93,22 +51,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.protocols.protocol import OwnSettings
     from partstream.upstream.endpoint import CredentialSource
 
 
 _FIRST_EVENT: Final = 300.0
 
 _TIMEOUT_ROWS: Final = (
-    Setting("connect", SECONDS, "For the connection, TLS included", 10),
+    Setting("connect", kinds.SECONDS, "For the connection, TLS included", 10),
     Setting(
         "firstEvent",
-        SECONDS,
+        kinds.SECONDS,
         "From sending the request to the first event; slow local models read a long prompt for minutes",
         300,
     ),
-    Setting("idle", SECONDS, "Between two reads, once events come; keep-alive comments count as reads", 120),
-    Setting("total", SECONDS, "For the whole answer", 3600),
+    Setting("idle", kinds.SECONDS, "Between two reads, once events come; keep-alive comments count as reads", 120),
+    Setting("total", kinds.SECONDS, "For the whole answer", 3600),
 )
 
 
@@ -147,9 +104,13 @@ class Timeouts:
 
 
 _RETRY_ROWS: Final = (
-    Setting("attempts", whole(), "How often a request is sent at most", 3),
-    Setting("firstWait", SECONDS, "The most to wait before the second attempt; doubled for each further one", 0.5),
-    Setting("longestWait", SECONDS, "The most to wait at all; a server that asks for more is not asked again", 30),
+    Setting("attempts", kinds.whole(), "How often a request is sent at most", 3),
+    Setting(
+        "firstWait", kinds.SECONDS, "The most to wait before the second attempt; doubled for each further one", 0.5
+    ),
+    Setting(
+        "longestWait", kinds.SECONDS, "The most to wait at all; a server that asks for more is not asked again", 30
+    ),
 )
 
 
@@ -181,31 +142,28 @@ class RetryPolicy:
 
 def _fallbacks(value: Any, where: str) -> dict[str, tuple[str, ...]]:
     fallbacks: dict[str, tuple[str, ...]] = {}
-    for model_id, given in json_object(value, where).items():
+    for model_id, given in kinds.json_object(value, where).items():
         place = f"{where}.{model_id}"
         if not isinstance(given, list | tuple) or not given:
-            raise ConfigurationError(place, shortened(given), "a list of models' ids")
-        others = strings(given, place)
+            raise kinds.ConfigurationError(place, kinds.shortened(given), "a list of models' ids")
+        others = kinds.strings(given, place)
         if model_id in others or len(set(others)) != len(others):
-            raise ConfigurationError(place, shortened(given), "other models, each once")
+            raise kinds.ConfigurationError(place, kinds.shortened(given), "other models, each once")
         fallbacks[model_id] = others
     return fallbacks
 
 
-FALLBACKS: Final = Kind(
-    ValueForm.OBJECT,
+FALLBACKS: Final = kinds.Kind(
+    kinds.ValueForm.OBJECT,
     _fallbacks,
-    {
-        "type": "object",
-        "additionalProperties": {"type": "array", "minItems": 1, "items": {"type": "string"}},
-    },
+    {"type": "object", "additionalProperties": {"type": "array", "minItems": 1, "items": {"type": "string"}}},
 )
 """By a model's id, the ids of the models that answer in its place."""
 
 CONNECTION_ROWS: Final = (
     Setting(
         "timeouts",
-        BODY,
+        kinds.BODY,
         "Limits of time, in seconds",
         contents=Contents(Nesting.OBJECT, _TIMEOUT_ROWS, lambda fields, _: Timeouts(**fields)),
         is_bound=False,
@@ -213,7 +171,7 @@ CONNECTION_ROWS: Final = (
     ),
     Setting(
         "retry",
-        BODY,
+        kinds.BODY,
         "How often a request is sent, and how many seconds lie between",
         contents=Contents(Nesting.OBJECT, _RETRY_ROWS, lambda fields, _: RetryPolicy(**fields)),
         is_bound=False,
@@ -221,7 +179,7 @@ CONNECTION_ROWS: Final = (
     ),
     Setting(
         "proxy",
-        text(partial(http_url, example="http://proxy:8080")),
+        kinds.text(partial(kinds.http_url, example="http://proxy:8080")),
         "The proxy to use; it is not used for what `NO_PROXY` names and for this machine",
         otherwise="`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`",
         secrecy=Secrecy.URL,
@@ -231,7 +189,7 @@ CONNECTION_ROWS: Final = (
     ),
     Setting(
         "proxyStrictSSL",
-        BOOLEAN,
+        kinds.BOOLEAN,
         "Whether servers and proxies have to prove who they are; `SSL_CERT_FILE` names further certificates",
         default=True,
         sets="verify_certificates",
@@ -244,37 +202,39 @@ CONNECTION_ROWS: Final = (
 
 def _id(value: str, where: str) -> str:
     if not value:
-        raise ConfigurationError(where, "nothing", "the model as the server names it")
+        raise kinds.ConfigurationError(where, "nothing", "the model as the server names it")
     return value
 
 
 MODEL_ROWS: Final = (
-    Setting("id", text(_id), "How the server calls the model", is_required=True),
-    Setting("name", TEXT, "What the model picker shows"),
-    Setting("family", TEXT, "The family, such as `gpt-5` or `claude`; Copilot picks its prompt and edit tools by it"),
-    Setting("version", TEXT, "The version"),
-    Setting("detail", TEXT, "What stands beside the name", otherwise="the name of the group"),
-    Setting("contextWindow", whole(), "The most tokens of prompt and answer together"),
-    Setting("maxInputTokens", whole(), "The most tokens of a prompt"),
+    Setting("id", kinds.text(_id), "How the server calls the model", is_required=True),
+    Setting("name", kinds.TEXT, "What the model picker shows"),
+    Setting(
+        "family", kinds.TEXT, "The family, such as `gpt-5` or `claude`; Copilot picks its prompt and edit tools by it"
+    ),
+    Setting("version", kinds.TEXT, "The version"),
+    Setting("detail", kinds.TEXT, "What stands beside the name", otherwise="the name of the group"),
+    Setting("contextWindow", kinds.whole(), "The most tokens of prompt and answer together"),
+    Setting("maxInputTokens", kinds.whole(), "The most tokens of a prompt"),
     Setting(
         "maxOutputTokens",
-        whole(),
+        kinds.whole(),
         "The most tokens of an answer, sent with every request to this model",
         otherwise="the general `maxOutputTokens`",
     ),
-    Setting("imageInput", BOOLEAN, "Whether prompts may hold images"),
-    Setting("toolCalling", BOOLEAN, "Whether the model calls tools; agent mode lists only those that do"),
-    Setting("reasoningEfforts", STRINGS, "The levels of reasoning that can be asked for, from the least"),
+    Setting("imageInput", kinds.BOOLEAN, "Whether prompts may hold images"),
+    Setting("toolCalling", kinds.BOOLEAN, "Whether the model calls tools; agent mode lists only those that do"),
+    Setting("reasoningEfforts", kinds.STRINGS, "The levels of reasoning that can be asked for, from the least"),
 )
 """A person's settings for one model; without one, the server's value counts."""
 
 
 def _models(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise ConfigurationError(where, type(value).__name__, "a list of models")
+        raise kinds.ConfigurationError(where, type(value).__name__, "a list of models")
     for number, model in enumerate(value):
         if not isinstance(model, str | dict):
-            raise ConfigurationError(
+            raise kinds.ConfigurationError(
                 f"{where}[{number}]", type(model).__name__, "a model's id, or an object with an id"
             )
     return value
@@ -285,7 +245,7 @@ def _overrides(models: list[dict[str, Any]], where: str) -> dict[str, ModelOverr
     for number, fields in enumerate(models):
         model_id = fields.pop("id")
         if model_id in overrides:
-            raise ConfigurationError(f"{where}[{number}].id", repr(model_id), "an id that no model before has")
+            raise kinds.ConfigurationError(f"{where}[{number}].id", repr(model_id), "an id that no model before has")
         overrides[model_id] = ModelOverride(**fields)
     return overrides
 
@@ -293,7 +253,7 @@ def _overrides(models: list[dict[str, Any]], where: str) -> dict[str, ModelOverr
 MODEL_LIST_ROWS: Final = (
     Setting(
         "models",
-        Kind(ValueForm.LIST, _models, {"type": "array"}),
+        kinds.Kind(kinds.ValueForm.LIST, _models, {"type": "array"}),
         "Models by id, or objects that say what the server does not say of them; they add to its list and hide nothing",
         sets="selection.overrides",
         contents=Contents(Nesting.LIST, MODEL_ROWS, _overrides, short_for="id"),
@@ -308,7 +268,7 @@ MODEL_LIST_ROWS: Final = (
     ),
     Setting(
         "allowModels",
-        STRINGS,
+        kinds.STRINGS,
         "Patterns of the models to offer: `*` is any text, `?` one character",
         otherwise="all",
         sets="selection.allow",
@@ -316,7 +276,7 @@ MODEL_LIST_ROWS: Final = (
     ),
     Setting(
         "denyModels",
-        STRINGS,
+        kinds.STRINGS,
         "Patterns of the models not to offer; stronger than `allowModels`",
         otherwise="none",
         sets="selection.deny",
@@ -324,7 +284,7 @@ MODEL_LIST_ROWS: Final = (
     ),
     Setting(
         "hiddenModels",
-        STRINGS,
+        kinds.STRINGS,
         "Patterns of the models that programs can use and the picker does not show",
         otherwise="none",
         sets="selection.hidden",
@@ -332,14 +292,14 @@ MODEL_LIST_ROWS: Final = (
     ),
     Setting(
         "defaultModel",
-        TEXT,
+        kinds.TEXT,
         "The model that comes first, and is taken when nobody chooses",
         sets="selection.default",
         dialog=Dialog("Default model"),
     ),
     Setting(
         "limitPolicy",
-        choice(LimitPolicy),
+        kinds.choice(LimitPolicy),
         "How much of the context window is for the prompt",
         "reserve-output",
         sets="selection.limits.policy",
@@ -347,7 +307,7 @@ MODEL_LIST_ROWS: Final = (
     ),
     Setting(
         "limitFraction",
-        fraction(),
+        kinds.fraction(),
         "The part of the window that the policy `fraction` leaves for the prompt",
         0.85,
         sets="selection.limits.fraction",
@@ -355,7 +315,7 @@ MODEL_LIST_ROWS: Final = (
     ),
     Setting(
         "limitReasoning",
-        whole(0),
+        kinds.whole(0),
         "Tokens that `reserve-output` leaves for reasoning beside the output limit, for servers that do not count "
         "reasoning as output",
         default=0,
@@ -369,7 +329,7 @@ _VARIABLE: Final = "PARTSTREAM_CAPTURE"
 """The environment variable of the setting. It counts for providers without settings too."""
 
 
-class CaptureMode(Choice):
+class CaptureMode(kinds.Choice):
     """What is kept of the last answers."""
 
     MEMORY = "memory", "The last 20 answers, in at most 20 MB of memory; written nowhere until somebody asks"
@@ -385,29 +345,29 @@ def _url(value: str, where: str) -> str:
     """A base URL; one without a scheme gets the likely one. The message for any other text shows no secret of it."""
 
     def expected(url: str) -> str:  # the base URL that is meant, as far as a message may show it
-        return f"an http or https URL such as {url if url and url != HIDDEN else 'https://host/v1'}"
+        return f"an http or https URL such as {url if url and url != kinds.HIDDEN else 'https://host/v1'}"
 
     value = with_scheme(value)
     if "@" in value.partition("://")[2].partition("/")[0]:
-        raise ConfigurationError(where, "a URL with a user name or password in it", "a URL without them")
+        raise kinds.ConfigurationError(where, "a URL with a user name or password in it", "a URL without them")
     if "://" not in value:
-        raise ConfigurationError(where, "a text without http:// or https://", expected(""))
+        raise kinds.ConfigurationError(where, "a text without http:// or https://", expected(""))
     if any(map(str.isspace, value)):
-        raise ConfigurationError(where, "a URL with a space in it", expected(hidden_url("".join(value.split()))))
+        raise kinds.ConfigurationError(where, "a URL with a space in it", expected(hidden_url("".join(value.split()))))
     try:
         address = urlsplit(value)
         usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
     except ValueError as error:  # a port that is not a number, a bracket that is not closed
-        raise ConfigurationError(where, f"no URL ({error})", expected("")) from error
+        raise kinds.ConfigurationError(where, f"no URL ({error})", expected("")) from error
     if not usable or not value.isprintable():
-        raise ConfigurationError(where, repr(hidden_url(value)), expected(""))
+        raise kinds.ConfigurationError(where, repr(hidden_url(value)), expected(""))
     return value
 
 
 def _key(value: Any, where: str) -> Secret:
-    key = value.reveal() if isinstance(value, Secret) else string(value, where)
-    if not fits_header(key):  # the message does not show it
-        raise ConfigurationError(
+    key = value.reveal() if isinstance(value, Secret) else kinds.string(value, where)
+    if not kinds.fits_header(key):  # the message does not show it
+        raise kinds.ConfigurationError(
             where, "characters that no HTTP header can hold", "a key in ASCII, without line breaks"
         )
     return value if isinstance(value, Secret) else Secret(key)
@@ -419,30 +379,30 @@ def check_protocol(value: str, where: str) -> str:
     Raises:
         ConfigurationError: There is no such protocol, or it cannot be loaded.
     """
-    if value == AUTO:
+    if value == protocols.AUTO:
         return value
     try:
-        asking(value)
+        protocols.asking(value)
     except KeyError:
-        names = (AUTO, *asked_protocols())
-        meant = UnknownProtocolError(value, names).meant
+        names = (protocols.AUTO, *protocols.asked_protocols())
+        meant = protocols.UnknownProtocolError(value, names).meant
         hint = f"; did you mean {meant!r}?" if meant in names else ""
         expected = f"one of {', '.join(names)}{hint}"
-        raise ConfigurationError(where, shortened(value), expected) from None
-    except ProtocolLoadError as error:
-        raise ConfigurationError(where, str(error), "a protocol that can be loaded") from error
-    return PROTOCOLS[value].name
+        raise kinds.ConfigurationError(where, kinds.shortened(value), expected) from None
+    except protocols.ProtocolLoadError as error:
+        raise kinds.ConfigurationError(where, str(error), "a protocol that can be loaded") from error
+    return protocols.PROTOCOLS[value].name
 
 
 def _asked_first() -> tuple[str, ...]:
     """Our own protocols that a server can be asked in: what an editor offers."""
-    return tuple(name for name in BUILT_IN_PROTOCOLS if PROTOCOLS[name].write_request is not None)
+    return tuple(name for name in protocols.BUILT_IN_PROTOCOLS if protocols.PROTOCOLS[name].write_request is not None)
 
 
 _FIRST_ROWS: Final = (
     Setting(
         "baseUrl",
-        text(_url),
+        kinds.text(_url),
         "Where the server is, such as `https://api.example.com/v1`",
         secrecy=Secrecy.URL,
         option="--base-url",
@@ -451,24 +411,24 @@ _FIRST_ROWS: Final = (
     ),
     Setting(
         "protocol",
-        text(
+        kinds.text(
             check_protocol,
-            enum=[AUTO, *_asked_first()],
-            enumItemLabels=["Automatic", *(PROTOCOLS[name].shown_title for name in _asked_first())],
+            enum=[protocols.AUTO, *_asked_first()],
+            enumItemLabels=["Automatic", *(protocols.PROTOCOLS[name].shown_title for name in _asked_first())],
             enumDescriptions=[
                 "It is found out: by the host, else by empty requests, which cost nothing",
-                *(PROTOCOLS[name].says for name in _asked_first()),
+                *(protocols.PROTOCOLS[name].says for name in _asked_first()),
             ],
         ),
         "What the server speaks",
-        AUTO,
+        protocols.AUTO,
         option="--protocol",
         metavar="NAME",
         dialog=Dialog("Protocol", is_asked=True),
     ),
     Setting(
         "apiKey",
-        Kind(ValueForm.TEXT, _key, {"type": "string", "secret": True}),
+        kinds.Kind(kinds.ValueForm.TEXT, _key, {"type": "string", "secret": True}),
         "The key itself; VS Code keeps that of a group in its secret storage",
         secrecy=Secrecy.WHOLE,
         places=EVERYWHERE - {SettingSource.COMMAND_LINE},  # other users of the machine can read it
@@ -476,14 +436,14 @@ _FIRST_ROWS: Final = (
     ),
     Setting(
         "headers",
-        HEADERS,
+        kinds.HEADERS,
         "Further headers of every request, by name",
         secrecy=Secrecy.HEADERS,
         dialog=Dialog("Headers"),
     ),
     Setting(
         "allowInsecureHttp",
-        BOOLEAN,
+        kinds.BOOLEAN,
         "Whether the base URL may be plain `http` to another machine: anyone on the way can read keys and prompts",
         default=False,
         option="--allow-insecure-http",
@@ -491,7 +451,7 @@ _FIRST_ROWS: Final = (
     ),
     Setting(
         "discover",
-        BOOLEAN,
+        kinds.BOOLEAN,
         "Whether the server is asked for its models; `false` offers only those of `models`",
         otherwise="`true`; `false` where `models` names some and the protocol has no list",
         dialog=Dialog("Discover models"),
@@ -503,14 +463,16 @@ _PREFIX: Final = re.compile(r"[A-Za-z0-9_-]{0,32}")
 
 def _prefix(value: str, where: str) -> str:
     if not _PREFIX.fullmatch(value):
-        raise ConfigurationError(where, shortened(value), "at most 32 letters, digits, hyphens and underscores")
+        raise kinds.ConfigurationError(
+            where, kinds.shortened(value), "at most 32 letters, digits, hyphens and underscores"
+        )
     return value
 
 
 _ANSWER_ROWS: Final = (
     Setting(
         "thinking",
-        choice(ThinkingMode),
+        kinds.choice(outputs.ThinkingMode),
         "How the model's thinking is shown",
         "part",
         sets="stream.thinking",
@@ -520,7 +482,7 @@ _ANSWER_ROWS: Final = (
     ),
     Setting(
         "thinkTags",
-        choice(ThinkTags),
+        kinds.choice(outputs.ThinkTags),
         "Where the text of an answer holds thinking, if the server has no field for it",
         "tags",
         sets="stream.think_tags",
@@ -529,7 +491,7 @@ _ANSWER_ROWS: Final = (
     ),
     Setting(
         "executedCode",
-        choice(ExecutedCode),
+        kinds.choice(outputs.ExecutedCode),
         "How code is shown that the server has run to answer, with what came out of it",
         "text",
         sets="stream.executed_code",
@@ -538,7 +500,7 @@ _ANSWER_ROWS: Final = (
     ),
     Setting(
         "citations",
-        choice(CitationMode),
+        kinds.choice(outputs.CitationMode),
         "How the sources that the model cites are shown",
         "inline",
         sets="stream.citations",
@@ -548,7 +510,7 @@ _ANSWER_ROWS: Final = (
     ),
     Setting(
         "files",
-        choice(FileMode),
+        kinds.choice(outputs.FileMode),
         "What becomes of a file of the answer of which the server gives only the address; none is fetched from this "
         "machine or its network unless the server itself is there, and nothing of the server's key goes along",
         "link",
@@ -559,7 +521,7 @@ _ANSWER_ROWS: Final = (
     ),
     Setting(
         "maxOutputTokens",
-        whole(),
+        kinds.whole(),
         "The most tokens of an answer, sent with every request; `models` may say another number for a model",
         otherwise="what the server allows",
         is_bound=False,
@@ -569,10 +531,10 @@ _ANSWER_ROWS: Final = (
     ),
     Setting(
         "callIdPrefix",
-        text(_prefix, pattern=f"^{_PREFIX.pattern}$"),
+        kinds.text(_prefix, pattern=f"^{_PREFIX.pattern}$"),
         "What is put before the ids of tool calls, so that those of several servers in one conversation differ; may be "
         "empty",
-        GATEWAY_CALL_ID_PREFIX,
+        outputs.GATEWAY_CALL_ID_PREFIX,
         sets="stream.call_id_prefix",
         is_bound=False,
         may_be_empty=True,
@@ -582,7 +544,7 @@ _ANSWER_ROWS: Final = (
     ),
     Setting(
         "errors",
-        choice(ErrorMode),
+        kinds.choice(outputs.ErrorMode),
         "What becomes of an error that ends an answer",
         "reject",
         is_bound=False,
@@ -591,7 +553,7 @@ _ANSWER_ROWS: Final = (
     ),
     Setting(
         "logLevel",
-        choice(LogLevel),
+        kinds.choice(LogLevel),
         "The least severe messages that are logged",
         otherwise="`info` in VS Code, `warning` in a terminal",
         is_bound=False,
@@ -606,7 +568,7 @@ _ANSWER_ROWS: Final = (
 _LAST_ROWS: Final = (
     Setting(
         "ledger",
-        BOOLEAN,
+        kinds.BOOLEAN,
         "Whether what is learned of tokens, and what answers take, is kept in your data folder: numbers, never text",
         default=True,
         is_bound=False,
@@ -614,7 +576,7 @@ _LAST_ROWS: Final = (
     ),
     Setting(
         "capture",
-        choice(CaptureMode),
+        kinds.choice(CaptureMode),
         "Whether the last answers are kept in memory, so that one that went wrong can be looked at afterwards",
         "memory",
         is_bound=False,
@@ -635,19 +597,19 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
         KeyError: There is no such protocol.
         ProtocolLoadError: It cannot be loaded.
     """
-    owners = BUILT_IN_PROTOCOLS if protocol in {None, AUTO} else (protocol,)
+    owners = protocols.BUILT_IN_PROTOCOLS if protocol in {None, protocols.AUTO} else (protocol,)
 
     def read_body(value: Any, where: str) -> dict[str, Any]:  # the protocol knows what a body may hold
-        fields = json_object(value, where)
-        check_extra_body(fields, protocol or AUTO, where)
+        fields = kinds.json_object(value, where)
+        check_extra_body(fields, protocol or protocols.AUTO, where)
         return fields
 
     common: tuple[Setting, ...] = REQUEST_ROWS
     if protocol is not None:
-        body = Kind(BODY.form, read_body, BODY.schema)
+        body = kinds.Kind(kinds.BODY.form, read_body, kinds.BODY.schema)
         common = tuple(replace(row, kind=body) if row.name == EXTRA_BODY else row for row in REQUEST_ROWS)
     rows = (*common, *(row for owner in owners for row in _own_rows(owner)))
-    others = {row.name: name for name in BUILT_IN_PROTOCOLS if name not in owners for row in _own_rows(name)}
+    others = {row.name: name for name in protocols.BUILT_IN_PROTOCOLS if name not in owners for row in _own_rows(name)}
     elsewhere = {name: owner for name, owner in others.items() if name not in by_name(rows)}
     request = Contents(Nesting.OBJECT, rows, elsewhere=elsewhere, is_open=True)
     return by_name(
@@ -660,10 +622,10 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
                 "By a model's id, a list of the models to ask when it cannot answer",
                 dialog=Dialog("Fallback models"),
             ),
-            Setting("request", BODY, "How requests are written", contents=request, dialog=Dialog("Requests")),
+            Setting("request", kinds.BODY, "How requests are written", contents=request, dialog=Dialog("Requests")),
             Setting(
                 "modelRequests",
-                BODY,
+                kinds.BODY,
                 "The same for single models, by id, instead of `request`",
                 contents=replace(request, nesting=Nesting.BY_NAME),
                 dialog=Dialog("Requests of single models"),
@@ -681,15 +643,15 @@ def _own_rows(protocol: str) -> tuple[Setting, ...]:
     return tuple(replace(row, sets=f"own.{row.path}", protocol=protocol) for row in rows)
 
 
-def own_settings_of(protocol: str) -> OwnSettings | None:
+def own_settings_of(protocol: str) -> protocols.OwnSettings | None:
     """The settings of requests that only one protocol has a place for, or None where it has none."""
-    load = PROTOCOLS[protocol].own_settings
+    load = protocols.PROTOCOLS[protocol].own_settings
     return None if load is None else load()
 
 
 def own_kinds(protocol: str) -> tuple[type[Any], ...]:
     """The classes of the settings that only one protocol has a place for; those of all, while it is found out."""
-    names = asked_protocols() if protocol == AUTO else (protocol,)
+    names = protocols.asked_protocols() if protocol == protocols.AUTO else (protocol,)
     return tuple(own.kind for name in names if (own := own_settings_of(name)) is not None)
 
 
@@ -704,14 +666,18 @@ def check_extra_body(fields: Mapping[str, Any], protocol: str, where: str) -> No
     if fields:
         # While the protocol is found out, the fields of any that an unknown server is asked for. Those of a protocol
         # that only its own hosts speak are refused once it is known: others may send such a field.
-        names = (protocol,) if protocol != AUTO else _asked_first()
-        found = (own_settings_of(name) for name in names if protocol != AUTO or asking(name).empty_request is not None)
+        names = (protocol,) if protocol != protocols.AUTO else _asked_first()
+        found = (
+            own_settings_of(name)
+            for name in names
+            if protocol != protocols.AUTO or protocols.asking(name).empty_request is not None
+        )
         held = held.union(*(own.request_fields for own in found if own is not None))
     for name, value in fields.items():
         if name in held:
-            raise ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
+            raise kinds.ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
         if not is_json(value):
-            raise ConfigurationError(f"{where}.{name}", "a value that JSON cannot represent", "a JSON value")
+            raise kinds.ConfigurationError(f"{where}.{name}", "a value that JSON cannot represent", "a JSON value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -763,19 +729,19 @@ class GatewayConfiguration(NotPickled):
 
     base_url: str = field(repr=False)  # its query may hold a key
     models: tuple[LanguageModelChatInformation, ...] = ()
-    protocol: str = AUTO
+    protocol: str = protocols.AUTO
     api_key: Secret | None = None
     credentials: CredentialSource | None = field(default=None, repr=False)
     key_place: str = field(default="", repr=False)  # the arguments of a command may be secret
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    stream: StreamOptions = StreamOptions(call_id_prefix=GATEWAY_CALL_ID_PREFIX)  # noqa: RUF009 - immutable
+    stream: outputs.StreamOptions = outputs.StreamOptions(call_id_prefix=outputs.GATEWAY_CALL_ID_PREFIX)  # noqa: RUF009 - immutable
     timeouts: Timeouts = field(default_factory=Timeouts)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     request: RequestSettings = field(default_factory=RequestSettings)
     model_requests: Mapping[str, RequestSettings] = field(default_factory=dict)
     max_output_tokens: int | None = None
     fallbacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    errors: ErrorMode = ErrorMode.REJECT
+    errors: outputs.ErrorMode = outputs.ErrorMode.REJECT
     log_level: LogLevel | None = None
     allow_insecure_http: bool = False
     proxy: str | None = field(default=None, repr=False)  # it may hold a password
@@ -794,17 +760,17 @@ class GatewayConfiguration(NotPickled):
         object.__setattr__(self, "base_url", with_scheme(self.base_url))
         address = urlsplit(self.base_url)
         if address.scheme == "http" and not self.allow_insecure_http and not is_loopback(address.hostname or ""):
-            raise PlainHttpError("baseUrl", address.netloc, has_key=self.has_key or bool(self.headers))
+            raise kinds.PlainHttpError("baseUrl", address.netloc, has_key=self.has_key or bool(self.headers))
         object.__setattr__(self, "headers", HiddenValues(self.headers))
         by_model = {f"modelRequests.{model_id}": request for model_id, request in self.model_requests.items()}
         for where, request in {"request": self.request, **by_model}.items():
             # No settings that only other protocols have a place for.
-            kinds = own_kinds(self.protocol)
-            is_undecided = self.protocol == AUTO and isinstance(request.own, OwnFields)
-            if request.own is not None and not is_undecided and not isinstance(request.own, kinds):
-                expected = " or ".join(kind.__name__ for kind in kinds) or "none"
+            own = own_kinds(self.protocol)
+            is_undecided = self.protocol == protocols.AUTO and isinstance(request.own, OwnFields)
+            if request.own is not None and not is_undecided and not isinstance(request.own, own):
+                expected = " or ".join(kind.__name__ for kind in own) or "none"
                 got = f"{type(request.own).__name__}, which this protocol has no place for"
-                raise ConfigurationError(f"{where}.own", got, expected)
+                raise kinds.ConfigurationError(f"{where}.own", got, expected)
             check_extra_body(request.extra_body, self.protocol, f"{where}.{EXTRA_BODY}")
 
     @classmethod
@@ -816,11 +782,13 @@ class GatewayConfiguration(NotPickled):
         """
         known = upstream_rows()
         given = {name: value for name, value in settings.items() if not is_left_out(known.get(name), value)}
-        protocol = check_protocol(given.get("protocol", AUTO), "protocol")
+        protocol = check_protocol(given.get("protocol", protocols.AUTO), "protocol")
         rows = upstream_rows(protocol)
         unknown = next((name for name in given if name not in rows), None)
         if unknown is not None:
-            raise UnknownSettingError(unknown, unknown, "the configuration", rows, holder_of(unknown, rows.values()))
+            raise kinds.UnknownSettingError(
+                unknown, unknown, "the configuration", rows, holder_of(unknown, rows.values())
+            )
         return cls.from_values({name: rows[name].read(value, name) for name, value in given.items()})
 
     @classmethod
@@ -834,8 +802,8 @@ class GatewayConfiguration(NotPickled):
             ConfigurationError: There is no base URL, or two settings contradict each other.
         """
         if "baseUrl" not in values:
-            raise ConfigurationError("baseUrl", "nothing", "the URL of the server")
-        protocol = values.get("protocol", AUTO)
+            raise kinds.ConfigurationError("baseUrl", "nothing", "the URL of the server")
+        protocol = values.get("protocol", protocols.AUTO)
         rows = upstream_rows(protocol)
         fields: dict[str, Any] = {}
         for name, value in values.items():
@@ -847,7 +815,9 @@ class GatewayConfiguration(NotPickled):
             name: _changed(request, given, protocol) for name, given in fields.pop("model_requests", {}).items()
         }
         return cls(
-            stream=StreamOptions(**{"call_id_prefix": GATEWAY_CALL_ID_PREFIX, **fields.pop("stream", {})}),
+            stream=outputs.StreamOptions(
+                **{"call_id_prefix": outputs.GATEWAY_CALL_ID_PREFIX, **fields.pop("stream", {})}
+            ),
             selection=ModelSelection(limits=limits, **selection),
             request=request,
             model_requests=by_model,
@@ -871,7 +841,7 @@ class GatewayConfiguration(NotPickled):
     @property
     def is_detected(self) -> bool:
         """Whether the protocol is found out rather than set."""
-        return self.protocol == AUTO
+        return self.protocol == protocols.AUTO
 
     @property
     def fingerprint(self) -> str:
@@ -880,7 +850,7 @@ class GatewayConfiguration(NotPickled):
         It is the same before and after its protocol is found out, and the one of earlier versions, in which a protocol
         that was not set was the default one.
         """
-        return fingerprint_of(DEFAULT_PROTOCOL if self.is_detected else self.protocol, self.base_url)
+        return fingerprint_of(protocols.DEFAULT_PROTOCOL if self.is_detected else self.protocol, self.base_url)
 
     @property
     def shown_url(self) -> str:
@@ -902,7 +872,7 @@ class GatewayConfiguration(NotPickled):
         """Whether the upstream is asked for its models: unless a person says otherwise, or names what no list has."""
         if self.discover is not None:
             return self.discover
-        return not self.selection.overrides or self.is_detected or asking(self.protocol).lists_models
+        return not self.selection.overrides or self.is_detected or protocols.asking(self.protocol).lists_models
 
     def request_settings(self, model_id: str) -> RequestSettings:
         """How requests to a model are written."""
@@ -920,7 +890,7 @@ def fingerprint_of(protocol: str, base_url: str) -> str:
 def _changed(base: RequestSettings, fields: Mapping[str, Any], protocol: str) -> RequestSettings:
     """Makes settings of the given fields; those of the protocol are in a dictionary of their own."""
     changes = dict(fields)
-    if "own" in changes and protocol == AUTO:
+    if "own" in changes and protocol == protocols.AUTO:
         changes["own"] = OwnFields({**(base.own or {}), **changes["own"]})
     elif "own" in changes:
         (kind,) = own_kinds(protocol)

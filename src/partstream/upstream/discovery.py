@@ -36,22 +36,13 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamProtocolError,
 )
+from partstream.upstream import model_shapes
 from partstream.upstream.model_facts import Fields, ModelRecord, Problem, Source, merged
-from partstream.upstream.model_shapes import (
-    RUNNING_PATHS,
-    SHAPES,
-    detail_request,
-    read_detail,
-    read_running,
-    shape_of,
-    with_running_window,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from partstream.upstream.model_facts import Fact
-    from partstream.upstream.model_shapes import DetailKind, Shape
 
 
 _logger = logging.getLogger("partstream.models")
@@ -536,7 +527,7 @@ def compose(
     for model_id, entry in catalogue.entries.items():
         question = None
         if is_wanted(model_id) and entry.details is not None:
-            request = detail_request(entry.details, model_id)
+            request = model_shapes.detail_request(entry.details, model_id)
             before = root if request is not None and request.is_native else base_path.rstrip("/")
             if request is not None and before is not None:
                 path = before + request.path
@@ -545,7 +536,7 @@ def compose(
                 questions.append(question)
         record = _with_details(entry, question, answers, problems)
         if record is not None:
-            records.append(with_running_window(record, windows.get(model_id)))
+            records.append(model_shapes.with_running_window(record, windows.get(model_id)))
     return Composition(tuple(records), tuple(questions), tuple(problems))
 
 
@@ -588,12 +579,12 @@ def _running_windows(
     """The windows of the models that are loaded, by their ids, at a server that lists them."""
     windows: dict[str, Fact[int]] = {}
     kinds = {entry.details for entry in catalogue.entries.values() if entry.details is not None}
-    for kind in kinds & RUNNING_PATHS.keys() if root is not None else ():
-        path = f"{root}{RUNNING_PATHS[kind]}"
+    for kind in kinds & model_shapes.RUNNING_PATHS.keys() if root is not None else ():
+        path = f"{root}{model_shapes.RUNNING_PATHS[kind]}"
         question = FactRequest(path, path)
         questions.append(question)
         if (document := _document(answers, question)) is not None:
-            read, found = read_running(document)
+            read, found = model_shapes.read_running(document)
             windows |= read
             problems += found
     return windows
@@ -607,7 +598,7 @@ def _with_details(
     if answer is None or answer.document is None or entry.details is None:
         return entry.record
     try:
-        better, found = read_detail(entry.details, entry.record.id, answer.document)
+        better, found = model_shapes.read_detail(entry.details, entry.record.id, answer.document)
     except UpstreamProtocolError as error:
         problems.append(f"{entry.record.id}: {error}")
         return entry.record
@@ -625,7 +616,7 @@ def _root(base_path: str) -> str | None:
 
 _MAX_ENTRIES: Final = 5000
 _MAX_ID: Final = 500
-_BARE: Final = SHAPES[-1].name
+_BARE: Final = model_shapes.SHAPES[-1].name
 
 
 @dataclass(frozen=True, slots=True)
@@ -633,7 +624,7 @@ class CatalogueEntry:
     """One language model of a list: its record, and the source of the server's details about it, or None."""
 
     record: ModelRecord
-    details: DetailKind | None = None
+    details: model_shapes.DetailKind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -674,7 +665,7 @@ def read_catalogue(document: Any) -> Catalogue:
             problems.append(Problem(where, item, "an object"))
             continue
         fields = Fields(item, where, Source.LIST, problems)
-        shape = shape_of(fields)
+        shape = model_shapes.shape_of(fields)
         model_id = _id_of(item, where, shape, problems)
         if model_id is None:
             continue
@@ -736,7 +727,7 @@ def _items(document: Any) -> tuple[list[Any], str]:
     )
 
 
-def _id_of(item: dict[str, Any], where: str, shape: Shape, problems: list[Problem]) -> str | None:
+def _id_of(item: dict[str, Any], where: str, shape: model_shapes.Shape, problems: list[Problem]) -> str | None:
     """The id of an entry; None, and a note, if the entry has no usable id."""
     model_id = next((item[name] for name in shape.id_fields if item.get(name) is not None), None)
     place = f"{where}.{shape.id_fields[0]}"

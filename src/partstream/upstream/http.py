@@ -37,32 +37,14 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
+from partstream import errors
 from partstream._version import __version__
 from partstream.codec.redaction import HIDDEN, names_a_secret, query_without_secrets, without_secrets_by_name
-from partstream.errors import (
-    LanguageModelError,
-    TimeoutPhase,
-    UnexpectedValueError,
-    UpstreamConnectionError,
-    UpstreamProtocolError,
-    UpstreamTimeoutError,
-    to_install,
-)
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import fits_header
+from partstream.upstream import endpoint
 from partstream.upstream.discovery import FetchResponse
-from partstream.upstream.endpoint import (
-    SESSION_HEADER,
-    CredentialError,
-    FixedKey,
-    is_hub_key,
-    is_loopback,
-    redactor_of,
-    secrets_in_url,
-    url_on_host,
-    without_query,
-)
 from partstream.upstream.http_connection import AnswerBody, DirectTransport
 from partstream.upstream.http_errors import redacted_error
 
@@ -72,9 +54,7 @@ if TYPE_CHECKING:
 
     from partstream.codec.redaction import Redactor
     from partstream.devtools.capturing.capture import ExchangeCapture, KeptRequest
-    from partstream.errors import UpstreamError
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.endpoint import CredentialSource, Secret
 
 
 _logger = logging.getLogger("partstream.upstreams")
@@ -100,7 +80,9 @@ class UpstreamHTTP:
         self._authorize = self._protocol.authorizer(configuration.request, server)
         self._secrets = frozenset(configuration.secrets)
         self._keys: frozenset[str] = frozenset()
-        self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
+        self._credentials: endpoint.CredentialSource = configuration.credentials or endpoint.FixedKey(
+            configuration.api_key
+        )
         self._connections = Connections(configuration) if connections is None else connections
         self._owns_connections = connections is None
 
@@ -144,7 +126,7 @@ class UpstreamHTTP:
         answer = await self._send(request, key, limit, capture)
         if key is None or not renews_key or answer.response.status_code != httpx2.codes.UNAUTHORIZED:
             return answer
-        another: Secret | None = None
+        another: endpoint.Secret | None = None
         try:
             another = await self._credentials.refresh(key)
             if another is None:
@@ -164,7 +146,7 @@ class UpstreamHTTP:
     async def _send(
         self,
         request: OutboundHTTPRequest,
-        key: Secret | None,
+        key: endpoint.Secret | None,
         limit: Callable[[], AbstractAsyncContextManager[Any]],
         capture: OpenExchange | None,
     ) -> HTTPAnswer:
@@ -181,17 +163,17 @@ class UpstreamHTTP:
                 capture, built.request, request.content or b"", hidden, own_headers, named.redactor
             )
         _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(request.content or b""))
-        failure: UpstreamError | None = None
+        failure: errors.UpstreamError | None = None
         try:
             async with limit():
-                with redacted_log(partial(redactor_of, built.sent, self._secrets | self._keys)):
+                with redacted_log(partial(endpoint.redactor_of, built.sent, self._secrets | self._keys)):
                     response = await client.send(built.request, stream=True)
         except httpx2.ConnectTimeout:
             failure = self._not_connected()
         except TimeoutError:
             raise
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
-            redactor = redactor_of(built.sent, self._secrets | self._keys)
+            redactor = endpoint.redactor_of(built.sent, self._secrets | self._keys)
             failure = connection_error(built.shown_url, error, redactor=redactor, proxy=self._connections.proxy)
         else:
             if exchange is not None:
@@ -206,38 +188,42 @@ class UpstreamHTTP:
                 exchange.no_response(failure)
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
-    def _build(self, request: OutboundHTTPRequest, key: Secret | None) -> _BuiltRequest:
+    def _build(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> _BuiltRequest:
         sent = self._own_headers(request, key)
-        url = url_on_host(self._configuration.base_url, request.path, request.query)
+        url = endpoint.url_on_host(self._configuration.base_url, request.path, request.query)
         client = self._connections.client()
         proxy = self._connections.proxy
         if proxy is not None:  # one that the environment names is in no setting
-            self._secrets |= {*secrets_in_url(proxy.url)}
+            self._secrets |= {*endpoint.secrets_in_url(proxy.url)}
         traced: dict[str, str] = {}
         if (tracing := sys.modules.get(_TRACE_CONTEXT)) is not None:
             tracing.TraceContextTextMapPropagator().inject(traced)
         built = _as_sent(client, request.method, url, request.content, {**traced, **request.headers, **sent})
-        return _BuiltRequest(built, sent, without_query(url))
+        return _BuiltRequest(built, sent, endpoint.without_query(url))
 
-    def _own_headers(self, request: OutboundHTTPRequest, key: Secret | None) -> dict[str, str]:
+    def _own_headers(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> dict[str, str]:
         """The headers of the key, the configured ones, and our user agent; any of them but the last may be secret."""
         headers = {"user-agent": f"partstream/{__version__}", **self._headers_of_server}
         if key is not None:
             if not fits_header(key.reveal()):  # the client's error would quote it
-                raise CredentialError("its source", "characters that no header can hold", "a key in printable ASCII")
+                raise endpoint.CredentialError(
+                    "its source", "characters that no header can hold", "a key in printable ASCII"
+                )
             if key.reveal() not in self._keys:
                 self._keys |= {key.reveal()}
             headers |= self._authorize(key.reveal(), key.kind)
-        if request.session is not None and fits_header(request.session) and is_hub_key(key):
-            headers[SESSION_HEADER] = request.session
+        if request.session is not None and fits_header(request.session) and endpoint.is_hub_key(key):
+            headers[endpoint.SESSION_HEADER] = request.session
         for wins in (self._configuration.headers, request.own_headers):
             headers |= {name.lower(): value for name, value in wins.items()}
         return headers
 
-    def _not_connected(self) -> UpstreamTimeoutError:
+    def _not_connected(self) -> errors.UpstreamTimeoutError:
         proxy = self._connections.proxy
         advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
-        return UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice)
+        return errors.UpstreamTimeoutError(
+            errors.TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +297,7 @@ class HTTPAnswer:
     @property
     def url(self) -> str:
         """Its URL without the query."""
-        return without_query(str(self.response.url))
+        return endpoint.without_query(str(self.response.url))
 
     @property
     def headers(self) -> dict[str, str]:
@@ -322,7 +308,7 @@ class HTTPAnswer:
     @property
     def redactor(self) -> Redactor:
         """Removes the secrets of the request from a text of the upstream."""
-        return redactor_of(self.sent, self.secrets | self.keys)
+        return endpoint.redactor_of(self.sent, self.secrets | self.keys)
 
     @property
     def redactor_of_lists(self) -> Redactor:
@@ -332,7 +318,7 @@ class HTTPAnswer:
         """
         return _SentSecrets(self.sent, str(self.response.request.url), self.keys).redactor()
 
-    def broke(self, error: Exception, *, established: bool = False) -> UpstreamConnectionError:
+    def broke(self, error: Exception, *, established: bool = False) -> errors.UpstreamConnectionError:
         """The error for the connection of this answer, which failed before or after a part of the answer had come."""
         failure = connection_error(self.url, error, redactor=self.redactor, established=established)
         self.cut(failure)
@@ -396,7 +382,7 @@ class _SentSecrets:
     def redactor(self) -> Redactor:
         """Removes it from texts."""
         named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
-        return redactor_of(named, [*secrets_in_url(self.url), *self.keys])
+        return endpoint.redactor_of(named, [*endpoint.secrets_in_url(self.url), *self.keys])
 
 
 _MAX_BODY: Final = 8 * 1024 * 1024
@@ -442,7 +428,7 @@ async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
     try:
         async for chunk in answer.response.aiter_bytes():
             if len(body) + len(chunk) > _MAX_BODY:
-                raise UpstreamProtocolError(
+                raise errors.UpstreamProtocolError(
                     event_type=f"the answer of {path}",
                     field=None,
                     got=f"more than {len(body):,} bytes",
@@ -649,7 +635,7 @@ _SCHEMES: Final = frozenset({"http", "https", *_SOCKS})
 _SOCKS_PACKAGE: Final = "socksio"
 
 
-class ConnectionSetupError(UnexpectedValueError, LanguageModelError):
+class ConnectionSetupError(errors.UnexpectedValueError, errors.LanguageModelError):
     """No connection can be tried: the configured proxy or certificates are unusable.
 
     `where` is the environment variable or the setting that names them, `got` says what is wrong without a password.
@@ -678,7 +664,7 @@ def find_proxy(configuration: GatewayConfiguration) -> Proxy | None:
     """
     address = urlsplit(configuration.base_url)
     host = address.hostname or ""
-    if is_loopback(host) or proxy_bypass(host):
+    if endpoint.is_loopback(host) or proxy_bypass(host):
         return None
     if configuration.proxy is not None:
         return _checked(Proxy(configuration.proxy, "the setting proxy"))
@@ -714,7 +700,7 @@ def _checked(proxy: Proxy) -> Proxy:
         raise ConnectionSetupError(
             proxy.where,
             "a SOCKS proxy, which needs a further package",
-            f"the package {_SOCKS_PACKAGE} beside Partstream ({to_install('socks')}), or an http:// proxy",
+            f"the package {_SOCKS_PACKAGE} beside Partstream ({errors.to_install('socks')}), or an http:// proxy",
         )
     return proxy
 
@@ -831,7 +817,7 @@ def connection_error(
     redactor: Redactor | None = None,
     proxy: Proxy | None = None,
     established: bool = False,
-) -> UpstreamConnectionError:
+) -> errors.UpstreamConnectionError:
     """The error for a connection that failed.
 
     The caller raises it without a cause: the client's own error holds the request with its key, and quotes what the
@@ -845,13 +831,13 @@ def connection_error(
         established: Whether a part of the answer had come: then the way there is not the cause.
     """
     if established:
-        failure = UpstreamConnectionError(url, _detail(error), established=True)
+        failure = errors.UpstreamConnectionError(url, _detail(error), established=True)
     else:
         failure = _not_established(url, error, proxy)
     return failure if redactor is None else redacted_error(failure, redactor)
 
 
-def _not_established(url: str, error: Exception, proxy: Proxy | None) -> UpstreamConnectionError:
+def _not_established(url: str, error: Exception, proxy: Proxy | None) -> errors.UpstreamConnectionError:
     address = urlsplit(url)
     shown = "" if proxy is None else f"{proxy.address} ({proxy.where})"
     found = ((row, cause) for row in _FAILURES for cause in _causes(error) if row.fits(cause, address.scheme))
@@ -859,7 +845,7 @@ def _not_established(url: str, error: Exception, proxy: Proxy | None) -> Upstrea
     if row is None:
         detail = _detail(error)
         says = f"{detail}, through the proxy {shown}" if proxy is not None else detail
-        return UpstreamConnectionError(url, says, advice="" if proxy is None else _NO_PROXY)
+        return errors.UpstreamConnectionError(url, says, advice="" if proxy is None else _NO_PROXY)
     if proxy is not None and row.of_proxy:
         peer = name = f"the proxy {shown}"
         host = f"for {name}"
@@ -870,7 +856,7 @@ def _not_established(url: str, error: Exception, proxy: Proxy | None) -> Upstrea
     advice = row.advice.format(**texts)
     if proxy is not None and row.of_proxy:
         advice = f"is the proxy right? {_NO_PROXY}"
-    return UpstreamConnectionError(url, row.says.format(**texts), advice=advice, lasts=row.lasts)
+    return errors.UpstreamConnectionError(url, row.says.format(**texts), advice=advice, lasts=row.lasts)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
