@@ -28,7 +28,7 @@ from collections import Counter
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import closed_on_error
@@ -74,12 +74,7 @@ def boot_of_machine() -> str:
 
 
 class JournalRow(NamedTuple):
-    """An answer as the journal has it.
-
-    Attributes:
-        row: Its row for the ledger.
-        content_bytes: The length of these.
-    """
+    """An answer as the journal has it: its row for the ledger, and what is kept of it with the length of that."""
 
     row: LedgerRow
     content: AnswerContent | None
@@ -109,27 +104,21 @@ class Journal:
         with closed_on_error(self._loop_side):
             self._thread_side = self._loop_side if path is None else self._opened()
             with closed_on_error(self._thread_side):
-                self._prepare(worker)
-
-    def _prepare(self, worker: str) -> None:
-        def prepare() -> tuple[Any, ...]:
-            self._loop_side.executescript(_SCHEMA)
-            about = self._loop_side.execute("SELECT worker, boot, hub FROM about").fetchone()
-            if about is None:
-                about = (worker, boot_of_machine(), "")
-                self._loop_side.execute("INSERT INTO about VALUES (?, ?, ?)", about)
-            counts = self._loop_side.execute(
-                "SELECT count(*), coalesce(sum(has_ended), 0), coalesce(sum(length(content)), 0) FROM answers"
-            ).fetchone()
-            return (*about, *counts)
-
-        self.worker: str
-        self.hub: str
-        self.answers: int
-        self.ended: int
-        self.content_bytes: int
-        self.worker, boot, self.hub, self.answers, self.ended, self.content_bytes = self._tried(prepare)
+                about, counts = self._tried(lambda: self._prepared(worker))
+        self.worker, boot, self.hub = about
+        self.answers, self.ended, self.content_bytes = counts
         self.is_whole = boot == boot_of_machine()
+
+    def _prepared(self, worker: str) -> tuple[tuple[str, str, str], tuple[int, int, int]]:
+        self._loop_side.executescript(_SCHEMA)
+        about = self._loop_side.execute("SELECT worker, boot, hub FROM about").fetchone()
+        if about is None:
+            about = (worker, boot_of_machine(), "")
+            self._loop_side.execute("INSERT INTO about VALUES (?, ?, ?)", about)
+        counts = self._loop_side.execute(
+            "SELECT count(*), coalesce(sum(has_ended), 0), coalesce(sum(length(content)), 0) FROM answers"
+        ).fetchone()
+        return about, counts
 
     def belongs_to(self, hub: str) -> None:
         """Notes which database the numbers of windows belong to.
@@ -137,7 +126,7 @@ class Journal:
         Raises:
             JournalError: The file cannot be written.
         """
-        self._tried(lambda: self._loop_side.execute("UPDATE about SET hub = ?", (hub,)))
+        self._executed("UPDATE about SET hub = ?", (hub,))
         self.hub = hub
 
     def admitted(self, row: LedgerRow) -> None:
@@ -146,12 +135,8 @@ class Journal:
         Raises:
             JournalError: The disk is full, or the file cannot be written.
         """
-        text = _text(row)
-        self._tried(
-            lambda: self._loop_side.execute(
-                "INSERT INTO answers (answer_id, has_ended, row) VALUES (?, 0, ?)", (row.answer_id, text)
-            )
-        )
+        statement = "INSERT INTO answers (answer_id, has_ended, row) VALUES (?, 0, ?)"
+        self._executed(statement, (row.answer_id, _text(row)))
         self.answers += 1
 
     def changed(self, row: LedgerRow) -> None:
@@ -179,12 +164,14 @@ class Journal:
         Raises:
             JournalError: As of :meth:`admitted`.
         """
-        self._tried(lambda: self._loop_side.execute("DELETE FROM answers WHERE answer_id = ?", (answer_id,)))
+        self._executed("DELETE FROM answers WHERE answer_id = ?", (answer_id,))
         self.answers -= 1
 
     def _replace(self, row: LedgerRow, *, has_ended: bool, content: str | None = None) -> None:
-        values = (has_ended, _text(row), content, row.answer_id)
         statement = "UPDATE answers SET has_ended = ?, row = ?, content = ? WHERE answer_id = ?"
+        self._executed(statement, (has_ended, _text(row), content, row.answer_id))
+
+    def _executed(self, statement: str, values: tuple[object, ...]) -> None:
         self._tried(lambda: self._loop_side.execute(statement, values))
 
     # ---- in the thread of the database ----
@@ -208,9 +195,10 @@ class Journal:
             length = 0
             with closing(self._thread_side.execute(question)) as answers:
                 for row, content in answers:
-                    found.append(
-                        JournalRow(_row(row), None if content is None else _content(content), len(content or ""))
-                    )
+                    values = loads(row)
+                    values["charges"] = tuple(Charge(*charge) for charge in values["charges"])
+                    kept = None if content is None else AnswerContent(**loads(content))
+                    found.append(JournalRow(LedgerRow(**values), kept, len(content or "")))
                     length += found[-1].content_bytes
                     if len(found) == most or length > _MOST_CONTENT:
                         break
@@ -229,10 +217,14 @@ class Journal:
         """
 
         def remove() -> None:
-            with _transaction(self._thread_side):
-                self._thread_side.executemany(
-                    "DELETE FROM answers WHERE answer_id = ?", [(answer_id,) for answer_id in answer_ids]
-                )
+            self._thread_side.execute("BEGIN IMMEDIATE")
+            try:
+                rows = [(answer_id,) for answer_id in answer_ids]
+                self._thread_side.executemany("DELETE FROM answers WHERE answer_id = ?", rows)
+            except BaseException:
+                self._thread_side.execute("ROLLBACK")
+                raise
+            self._thread_side.execute("COMMIT")
 
         self._tried(remove)
 
@@ -250,9 +242,8 @@ class Journal:
         """
         if self._path is None:
             return
-        log = Path(f"{self._path}-wal")
         with suppress(OSError):
-            if log.stat().st_size < _MOST_LOG:
+            if Path(f"{self._path}-wal").stat().st_size < _MOST_LOG:
                 return
         self._tried(lambda: self._thread_side.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall())
 
@@ -272,9 +263,7 @@ class Journal:
             with suppress(FileExistsError):
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             address = f"{self._path.absolute().as_uri()}?mode=rw"
-            connection = sqlite3.connect(
-                address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
-            )
+            connection = sqlite3.connect(address, _BUSY, uri=True, isolation_level=None, check_same_thread=False)
             with closed_on_error(connection):
                 for setting in ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 0"):
                     connection.execute(f"PRAGMA {setting}")
@@ -289,31 +278,8 @@ class Journal:
             raise JournalError(str(self._path), str(error)) from error
 
 
-class _transaction:  # noqa: N801 - used like a function
-    """A transaction that is committed, or rolled back on an error."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
-
-
 def _text(value: LedgerRow | AnswerContent) -> str:
     return dumps({name: getattr(value, name) for name in _FIELDS[type(value)]}).decode()
-
-
-def _content(text: str) -> AnswerContent:
-    return AnswerContent(**loads(text))
-
-
-def _row(text: str) -> LedgerRow:
-    values = loads(text)
-    values["charges"] = tuple(Charge(*charge) for charge in values["charges"])
-    return LedgerRow(**values)
 
 
 # ---- The lock of a file ----
@@ -411,12 +377,7 @@ class Tools(NamedTuple):
 
 
 class Uploaded(NamedTuple):
-    """What an upload has come to.
-
-    Attributes:
-        charges: What they were charged, by the number of the window.
-        held: What the worker holds now of these windows.
-    """
+    """What an upload has come to: what its rows were charged, and what the worker holds now, by window."""
 
     rows: int
     content_bytes: int
@@ -564,18 +525,8 @@ class Leave:
         tools.store.leave(self.worker)
 
 
-Operation: TypeAlias = (
-    Heartbeat
-    | ReadDirectory
-    | OpenWindows
-    | TakeLease
-    | RequestRecall
-    | ReturnLease
-    | Upload
-    | ExpireLease
-    | Adopt
-    | Leave
-)
+_Lease: TypeAlias = OpenWindows | TakeLease | RequestRecall | ReturnLease | ExpireLease
+Operation: TypeAlias = Heartbeat | ReadDirectory | _Lease | Upload | Adopt | Leave
 
 
 # ---- The journals of a machine ----
@@ -702,9 +653,7 @@ class JournalAdopter:
             StoreUnreachableError: The database cannot be reached; the journal stays as it is.
             JournalError: The journal cannot be read or written.
         """
-        if not self.hub:
-            return False
-        if self._adopted is None:
+        if self.hub and self._adopted is None:
             self._adopted = self._of_this_hub()
         if self._adopted is None:
             return False
@@ -718,10 +667,7 @@ class JournalAdopter:
             self._adopted.put_aside()
             self._adopted = None
             return True
-        if journal.is_whole:
-            store.leave(journal.worker)
-        else:
-            store.forfeit(journal.worker)
+        (store.leave if journal.is_whole else store.forfeit)(journal.worker)
         self._adopted.remove()
         self._adopted = None
         return True

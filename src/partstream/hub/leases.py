@@ -109,13 +109,7 @@ class Rate:
 
 @dataclass(slots=True)
 class WindowLease:
-    """What a worker holds of one window, in nanodollars or tokens.
-
-    Attributes:
-        held: What the worker has leased, as the database said last.
-        reserved: What of it belongs to answers that run.
-        unsettled: What ended answers are charged whose rows the database has not confirmed.
-    """
+    """What a worker holds of one window, in nanodollars or tokens; the text of the module explains the fields."""
 
     held: int = 0
     reserved: int = 0
@@ -158,30 +152,18 @@ class LeaseTable:
         return hold
 
     def forget(self, window: int) -> None:
-        """Drops a hold that is empty.
-
-        Raises:
-            ValueError: Something of it is still to be accounted for.
-        """
+        """Drops a hold that is empty; a `ValueError` where something of it is still to be accounted for."""
         if not self._holds[window].is_empty:
             raise ValueError(f"window {window} is still held: {self._holds[window]}")
         del self._holds[window]
 
     def missing(self, amounts: Mapping[int, int]) -> dict[int, int]:
         """How much more would have to be leased of which windows before the amounts can be reserved."""
-        short = {}
-        for window, amount in amounts.items():
-            hold = self.hold(window)
-            if amount > hold.free:
-                short[window] = amount - hold.free + hold.debt
-        return short
+        held = ((window, amount, self.hold(window)) for window, amount in amounts.items())
+        return {window: amount - hold.free + hold.debt for window, amount, hold in held if amount > hold.free}
 
     def reserve(self, amounts: Mapping[int, int], now: float) -> bool:
-        """Reserves all amounts, or nothing.
-
-        Returns:
-            Whether they are reserved.
-        """
+        """Reserves all amounts, or nothing; whether they are reserved."""
         if any(amount > self.hold(window).free for window, amount in amounts.items()):
             return False
         for window, amount in amounts.items():
@@ -266,13 +248,10 @@ class WorkerSettings:
         check_fields(self, _EXPECTED)
 
 
-def _is_lease_time(value: object) -> bool:
-    return NUMBER.fits(value) and SHORTEST_LEASE_SECONDS <= value <= LONGEST_LEASE_SECONDS  # type: ignore[operator] # a number
-
-
 _EXPECTED: Final = {
     "lease_seconds": Expectation(
-        f"a number from {SHORTEST_LEASE_SECONDS:g} to {LONGEST_LEASE_SECONDS:g}", _is_lease_time
+        f"a number from {SHORTEST_LEASE_SECONDS:g} to {LONGEST_LEASE_SECONDS:g}",
+        lambda value: NUMBER.fits(value) and SHORTEST_LEASE_SECONDS <= value <= LONGEST_LEASE_SECONDS,  # type: ignore[operator] # a number
     )
 }
 
@@ -315,10 +294,6 @@ class BudgetRequest:
     def __post_init__(self) -> None:
         self.rules = tuple((need.rule.id, need) for need in self.needs)
 
-    def targets(self) -> Iterator[int]:
-        """How much of each need has to be there at least."""
-        return (self.target(need) for need in self.needs)
-
     def target(self, need: Need) -> int:
         """How much of a need has to be there at least."""
         return need.amount if self.less_at is None else need.least
@@ -329,7 +304,7 @@ class WindowView:
     """What a worker knows of a window, and what it has asked of others.
 
     Attributes:
-        seen_at: When that was.
+        seen_at: When the database has shown it.
         silent: What other workers hold that have not answered a recall in good time, and are not heard of.
         busy: The same of workers whose heartbeats go on.
         failed_at: When the last attempt to lease began that got nothing.
@@ -338,7 +313,7 @@ class WindowView:
         recalled_at: When a worker last asked for a recall.
         answered: The last recall that this worker has answered.
         used_at: When an answer last reserved something.
-        renewed_at: When that was.
+        renewed_at: When it was last leased.
         renew_at: When renewing it makes sense.
         wanted: How much an answer that runs would like to have more.
     """
@@ -529,7 +504,15 @@ class WindowLeases:
             if window not in self.book:
                 continue
             view = self.views.get(window)
-            if (free := self._unwanted(window, view, now)) > 0:
+            is_wanted = (
+                view is not None
+                and not self.is_closing
+                and self._is_current(window, view)
+                and view.window.recall <= view.answered
+                and now >= view.scarce_until
+                and now - view.used_at < self._idle_seconds
+            )
+            if not is_wanted and (free := self.book.hold(window).free) > 0:
                 amounts[window] = free
             if view is not None and view.window.recall > view.answered:
                 recalls[window] = view.window.recall
@@ -537,18 +520,6 @@ class WindowLeases:
         self.surplus.clear()
         self.book.take_back(amounts)
         return amounts, recalls
-
-    def _unwanted(self, window: int, view: WindowView | None, now: float) -> int:
-        """How much of a window's free part is given back."""
-        is_wanted = (
-            view is not None
-            and not self.is_closing
-            and self._is_current(window, view)
-            and view.window.recall <= view.answered
-            and now >= view.scarce_until
-            and now - view.used_at < self._idle_seconds
-        )
-        return 0 if is_wanted else self.book.hold(window).free
 
     def _is_current(self, window: int, view: WindowView) -> bool:
         return self.current.get(view.rule.id) == window
@@ -569,11 +540,7 @@ class WindowLeases:
                     self.surplus.add(number)
 
     def opened(self, rule: BudgetRule, window: Window, now: float) -> bool:
-        """Takes in the current window of a rule.
-
-        Returns:
-            Whether it is current by our idea of the database's time too, which is a moment off.
-        """
+        """Takes in the current window of a rule; whether it is current by our idea of the database's time too."""
         self.to_open.pop(rule.id, None)
         before = self.current.get(rule.id)
         if before is not None and before != window.id:
@@ -621,17 +588,10 @@ def lease_asks(
     views = {window: view for window in holdings.low - set(least) if (view := holdings.views.get(window)) is not None}
     low = {window for window, view in views.items() if now >= view.renew_at}
     holdings.low.clear()
-    asks = [
-        _ask(
-            holdings.book.hold(window),
-            holdings.views[window],
-            parts.get(window, ()) if window in least else (),
-            least.get(window, 0),
-            workers,
-            now,
-        )
-        for window in (*least, *low)
-    ]
+    asks = []
+    for window in (*least, *low):
+        hold, needed = holdings.book.hold(window), parts[window] if window in least else ()
+        asks.append(_ask(hold, holdings.views[window], needed, least.get(window, 0), workers, now))
     return tuple(ask for ask in asks if ask.amount + ask.surplus > 0)
 
 

@@ -56,7 +56,10 @@ class _Host:
     """One replica of the application; see :func:`deployment`."""
 
     def __init__(self, builder: str, providers: Mapping[str, str | DeploymentHandle], arguments: Sequence[Any]) -> None:
-        self._providers = {name: _provider(name, one) for name, one in providers.items()}
+        self._providers: dict[str, LanguageModelChatProvider] = {
+            name: remote.loaded_provider(one) if isinstance(one, str) else remote.RemoteProvider(name, one, _LOST)
+            for name, one in providers.items()
+        }
         self._application = resolve_name(builder)(self._providers, *arguments)
 
     def __serve_build_asgi_app__(self) -> Any:
@@ -143,7 +146,3 @@ def running(application: Application, name: str, http: Mapping[str, Any], **init
 
 def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**_DEFAULTS, **({} if "num_replicas" in options else {"autoscaling_config": _AUTOSCALING}), **options}
-
-
-def _provider(name: str, one: str | DeploymentHandle) -> LanguageModelChatProvider:
-    return remote.loaded_provider(one) if isinstance(one, str) else remote.RemoteProvider(name, one, _LOST)

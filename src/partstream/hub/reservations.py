@@ -86,10 +86,9 @@ class Reservation:
         return self._reserved(rule.id)
 
     def top_up(self, rule: BudgetRule, amount: int) -> bool:
-        """Reserves more, from what the worker holds; returns at once.
+        """Reserves more, from what the worker holds; whether it is reserved.
 
-        Returns:
-            Whether it is reserved. If not, the worker asks for more in the background, and a later call may find it.
+        If not, the worker asks for more in the background, and a later call may find it.
 
         Raises:
             ReservationEndedError: The reservation has ended.
@@ -209,7 +208,7 @@ class WaitingAnswers:
             return
         queue = self._queues.setdefault(tuple(rule for rule, _ in ask.rules), _Queue())
         queue.asks.append(ask)
-        targets = tuple(ask.targets())
+        targets = tuple(map(ask.target, ask.needs))
         queue.smallest = [min(pair) for pair in zip(queue.smallest or targets, targets, strict=True)]
 
     def remove(self, ask: BudgetRequest) -> None:
@@ -247,23 +246,14 @@ class WaitingAnswers:
         for key, queue in tuple(self._queues.items()):
             first = queue.asks[0]
             needs = [self._state(rule, need, states, now) for rule, need in first.rules]
-            seen = self._seen(needs)
+            # What decides beside what is free: as long as it is the same, nothing else is decided.
+            seen = (self._holdings.is_closing, *(None if state is None else state.seen for state in needs))
             is_same = seen == queue.seen and now < first.deadline and self._clock.is_connected
             if not is_same or queue.may_fit(needs):
                 self._serve(queue, states, now, needs if is_same else None)
             queue.seen = seen
             if not queue.asks:
                 del self._queues[key]
-
-    def _seen(self, needs: Iterable[_State | None]) -> tuple[object, ...]:
-        """What decides about answers beside what is free: as long as it is the same, nothing else is decided."""
-        return (
-            self._holdings.is_closing,
-            *(
-                None if state is None else (state.unspent, state.is_fresh, state.view.proven_at, state.view.failed_at)
-                for state in needs
-            ),
-        )
 
     def _serve(
         self,
@@ -285,7 +275,9 @@ class WaitingAnswers:
             else:
                 decided.append((ask, outcome))
         queue.asks = waiting
-        queue.note_targets()
+        queue.smallest = [
+            min(targets) for targets in zip(*(map(one.target, one.needs) for one in waiting), strict=True)
+        ]
         for ask, outcome in decided:
             ask.decided(outcome)
 
@@ -311,14 +303,12 @@ class WaitingAnswers:
         """How the current window of a rule is, looked up once for all answers; None if it has to be opened first."""
         if rule not in states:
             windows = self._holdings.windows((need,), now)
-            states[rule] = None if windows is None else self._looked_up(windows[rule], now)
+            states[rule] = None
+            if windows is not None:
+                view, hold = self._holdings.views[windows[rule]], self._holdings.book.hold(windows[rule])
+                is_fresh = self._clock.is_connected and now - view.seen_at <= self._settings.heartbeat_seconds
+                states[rule] = _State(view, hold.free, view.window.limit - view.window.spent, is_fresh)
         return states[rule]
-
-    def _looked_up(self, window: int, now: float) -> _State:
-        view = self._holdings.views[window]
-        is_fresh = self._clock.is_connected and now - view.seen_at <= self._settings.heartbeat_seconds
-        unspent = view.window.limit - view.window.spent
-        return _State(view, self._holdings.book.hold(window).free, unspent, is_fresh)
 
     def _reserved(self, needs: Sequence[tuple[Need, _State]], now: float) -> Outcome | None:
         windows = {need.rule.id: state.view.window.id for need, state in needs}
@@ -346,21 +336,16 @@ class WaitingAnswers:
         if not self._clock.is_connected:
             return self._given_up(ask.deadline, now)
         for need, view in short:
-            if self._has_tried_all(ask, need, view, now):
+            # Whether the least was asked for when nothing was free anywhere, or waiting is over.
+            is_proven = view.proven_at >= ask.at
+            has_tried_least = ask.less_at is not None and view.failed_at >= ask.less_at
+            is_decided = is_proven or now >= ask.deadline
+            if (is_proven and need.least == need.amount) or (has_tried_least and is_decided):
                 return self._refusal(need, view)
         return self._given_up(ask.deadline + self._settings.wait_seconds, now)
 
     def _refusal(self, need: Need, view: WindowView) -> Outcome:
         return view.refusal(need.least, self._holdings.book.hold(view.window.id), self._settings.silent_seconds)
-
-    @staticmethod
-    def _has_tried_all(ask: BudgetRequest, need: Need, view: WindowView, now: float) -> bool:
-        """Whether the least of a need was asked for when nothing was free anywhere, or waiting is over."""
-        is_proven = view.proven_at >= ask.at
-        if is_proven and need.least == need.amount:
-            return True
-        has_tried_least = ask.less_at is not None and view.failed_at >= ask.less_at
-        return has_tried_least and (is_proven or now >= ask.deadline)
 
     def _given_up(self, deadline: float, now: float) -> Outcome | None:
         """The error for an answer for which the database has been away too long."""
@@ -382,10 +367,6 @@ class _Queue:
     smallest: list[int] = field(default_factory=list)
     seen: tuple[object, ...] | None = None
 
-    def note_targets(self) -> None:
-        """Notes anew what would help."""
-        self.smallest = [min(targets) for targets in zip(*(ask.targets() for ask in self.asks), strict=True)]
-
     def may_fit(self, states: Iterable[_State | None]) -> bool:
         """Whether what is free may be enough for one of the answers."""
         return all(
@@ -406,3 +387,8 @@ class _State:
     free: int
     unspent: int
     is_fresh: bool
+
+    @property
+    def seen(self) -> tuple[object, ...]:
+        """What decides about answers beside what is free."""
+        return self.unspent, self.is_fresh, self.view.proven_at, self.view.failed_at

@@ -158,15 +158,11 @@ def days_until(now: float, count: int, zone: tzinfo | None, name: str) -> Days:
         raise UnexpectedValueError("days", str(count), f"1 to {MOST_DAYS}")
     today = datetime.fromtimestamp(now, UTC).astimezone(zone).date()
     names = tuple(today - timedelta(days=count - 1 - number) for number in range(count))
-    bounds = tuple(_midnight(day, zone) for day in (*names, today + timedelta(days=1)))
+    midnights = (datetime.combine(day, time.min, tzinfo=zone) for day in (*names, today + timedelta(days=1)))
+    # Where the clock jumps over midnight, a time that does not exist, taken there and back, comes out after the jump
+    # (PEP 495).
+    bounds = tuple(int(midnight.astimezone(UTC).timestamp()) for midnight in midnights)
     return Days(names, bounds, name)
-
-
-def _midnight(day: date, zone: tzinfo | None) -> int:
-    """The first instant of a day; where the clock jumps over midnight, that of the jump."""
-    begins = datetime.combine(day, time.min, tzinfo=zone)
-    # A time that does not exist, taken there and back, comes out after the jump (PEP 495).
-    return int(begins.astimezone(UTC).timestamp())
 
 
 def added(*some: Sums) -> Sums:
@@ -230,67 +226,50 @@ def read_usage(
         StoreUnreachableError: The database is not there.
     """
     columns = tuple(dict.fromkeys(by))
-    statement = _Statement(columns, person, most, stacked)
-    return _report(days, columns, person, store.read(statement.text(days), statement.parameters(days)))
+    row = "(CAST(? AS BIGINT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION))"
+    # Nothing in the statement comes from outside.
+    statement = (
+        f"WITH days(place, begins, ends) AS (VALUES {', '.join([row] * len(days.names))}), "
+        f"cube AS MATERIALIZED ({_cube(columns, person)}) {' UNION ALL '.join(_parts(columns, most, stacked))}"
+    )
+    parameters: list[object] = []
+    for number in range(len(days.names)):
+        parameters += [number, float(days.bounds[number]), float(days.bounds[number + 1])]
+    if person is not None:
+        parameters.append(person)
+    return _report(days, columns, person, store.read(statement, parameters))
 
 
-class _Statement:
-    """The statement of a report, and its parameters.
+def _cube(columns: Sequence[GroupBy], person: str | None) -> str:
+    """The sums by day and by all columns."""
+    names = list(dict.fromkeys(name for by in columns for name in _NAMES[by]))
+    named = "".join(f", COALESCE({name}, '') AS {name}" for name in names)
+    grouped = "".join(f", COALESCE({name}, '')" for name in names)
+    sums = ", ".join(f"CAST({one} AS BIGINT) AS s{place}" for place, one in enumerate(_COUNTED))
+    of_person = "" if person is None else " WHERE person = ?"
+    return (
+        f"SELECT place{named}, {sums}, MAX(time) AS last FROM days "  # noqa: S608 - names of ours alone
+        f"JOIN hub_ledger ON time >= begins AND time < ends{of_person} GROUP BY place{grouped}"
+    )
 
-    Its rows are: what it is of, the number of the day or None, three names, the sums, the time of the last answer.
-    """
 
-    def __init__(self, columns: Sequence[GroupBy], person: str | None, most: int | None, stacked: int) -> None:
-        self._columns = columns
-        self._person = person
-        self._most = most
-        self._stacked = stacked
-
-    def parameters(self, days: Days) -> list[object]:
-        """The parameters: the days, and the person."""
-        found: list[object] = []
-        for number in range(len(days.names)):
-            found += [number, float(days.bounds[number]), float(days.bounds[number + 1])]
-        return found if self._person is None else [*found, self._person]
-
-    def text(self, days: Days) -> str:
-        """The statement; nothing in it comes from outside."""
-        rows = ", ".join(
-            ["(CAST(? AS BIGINT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION))"] * len(days.names)
+def _parts(columns: Sequence[GroupBy], most: int | None, stacked: int) -> Iterator[str]:
+    """Rows of: what they are of, the number of the day or None, three names, the sums, the time of the last answer."""
+    yield _selected("day", "place", (), "GROUP BY place")
+    for by in columns:
+        names = _NAMES[by]
+        grouped = f"GROUP BY {', '.join(names)}"
+        ordered = f"{grouped} ORDER BY {_LARGEST}, {', '.join(names)}"
+        limited = grouped if most is None else f"{ordered} LIMIT {int(most)}"
+        yield f"SELECT * FROM ({_selected(by.value, 'NULL', names, limited)}) AS shown"  # noqa: S608
+        yield (
+            f"SELECT '{by.value} groups', NULL, '', '', '', COUNT(*){', 0' * (len(_COUNTED) - 1)}, NULL "  # noqa: S608
+            f"FROM (SELECT 1 AS one FROM cube {grouped}) AS groups"
         )
-        return (
-            f"WITH days(place, begins, ends) AS (VALUES {rows}), cube AS MATERIALIZED ({self._cube()}) "
-            + " UNION ALL ".join(self._parts())
-        )
-
-    def _cube(self) -> str:
-        names = list(dict.fromkeys(name for by in self._columns for name in _NAMES[by]))
-        named = "".join(f", COALESCE({name}, '') AS {name}" for name in names)
-        grouped = "".join(f", COALESCE({name}, '')" for name in names)
-        sums = ", ".join(f"CAST({one} AS BIGINT) AS s{place}" for place, one in enumerate(_COUNTED))
-        of_person = "" if self._person is None else " WHERE person = ?"
-        return (
-            f"SELECT place{named}, {sums}, MAX(time) AS last FROM days "  # noqa: S608 - names of ours alone
-            f"JOIN hub_ledger ON time >= begins AND time < ends{of_person} GROUP BY place{grouped}"
-        )
-
-    def _parts(self) -> Iterator[str]:
-        yield _selected("day", "place", (), "GROUP BY place")
-        for by in self._columns:
-            names = _NAMES[by]
-            grouped = f"GROUP BY {', '.join(names)}"
-            ordered = f"{grouped} ORDER BY {_LARGEST}, {', '.join(names)}"
-            limited = grouped if self._most is None else f"{ordered} LIMIT {int(self._most)}"
-            yield f"SELECT * FROM ({_selected(by.value, 'NULL', names, limited)}) AS shown"  # noqa: S608
-            yield (
-                f"SELECT '{by.value} groups', NULL, '', '', '', COUNT(*){', 0' * (len(_COUNTED) - 1)}, NULL "  # noqa: S608
-                f"FROM (SELECT 1 AS one FROM cube {grouped}) AS groups"
-            )
-            if self._stacked and len(names) == 1:
-                first = f"SELECT {names[0]} FROM cube {ordered} LIMIT {int(self._stacked)}"  # noqa: S608
-                yield _selected(
-                    f"{by.value} days", "place", names, f"WHERE {names[0]} IN ({first}) GROUP BY place, {names[0]}"
-                )
+        if stacked and len(names) == 1:
+            first = f"SELECT {names[0]} FROM cube {ordered} LIMIT {int(stacked)}"  # noqa: S608
+            rest = f"WHERE {names[0]} IN ({first}) GROUP BY place, {names[0]}"
+            yield _selected(f"{by.value} days", "place", names, rest)
 
 
 def _selected(kind: str, day: str, names: Sequence[str], rest: str) -> str:
@@ -318,17 +297,13 @@ def _report(days: Days, columns: Sequence[GroupBy], person: str | None, rows: It
             belongs = tuple(within[: len(_NAMES[GroupBy(kind)]) - 1])
             groups[kind].append(UsageGroup(name, sums, last, belongs))
     total = added(*of_days)
-    made = {by: _groups(by, total, groups[by.value], counts[by.value], stacks[by.value]) for by in columns}
+    made = {}
+    for by in columns:
+        shown, stack = sorted(groups[by.value], key=_order), stacks[by.value]
+        others = total.minus(added(*(one.sums for one in shown)))
+        stacked = tuple((one.name, tuple(stack[one.name])) for one in shown if one.name in stack)
+        made[by] = Groups(by, tuple(shown), others, counts[by.value] - len(shown), stacked)
     return UsageReport(days, total, tuple(of_days), made, person)
-
-
-def _groups(
-    by: GroupBy, total: Sums, shown: list[UsageGroup], count: int, stacks: Mapping[str, Sequence[Sums]]
-) -> Groups:
-    shown.sort(key=_order)
-    others = total.minus(added(*(one.sums for one in shown)))
-    stacked = tuple((one.name, tuple(stacks[one.name])) for one in shown if one.name in stacks)
-    return Groups(by, tuple(shown), others, count - len(shown), stacked)
 
 
 def _order(group: UsageGroup) -> tuple[int, int, int, str, tuple[str, ...]]:
@@ -375,13 +350,7 @@ class BudgetState:
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """A process of the hub.
-
-    Attributes:
-        started_at: When it came, in seconds since 1970.
-        seen_at: When it was seen last, by the clock of the database.
-        budgets: In how many budgets it holds a part.
-    """
+    """A process of the hub: when it came and was seen last, and in how many budgets it holds a part."""
 
     name: str
     started_at: float | None
@@ -422,11 +391,7 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads the page.
-
-    Attributes:
-        name: The person; empty for the reader who has the database itself.
-    """
+    """Who reads the page; the name of the reader who has the database itself is empty."""
 
     name: str
     team: str
@@ -514,7 +479,10 @@ def overview(
         usage=read_usage(store, shown, _OF_ALL),
         people=len(directory.people),
         teams=len(directory.teams),
-        workers=tuple(_workers(store, now)),
+        workers=tuple(
+            WorkerState(name, started_at, seen_at, not is_gone and now - seen_at < _SILENT_SECONDS, int(budgets))
+            for name, started_at, seen_at, is_gone, budgets in store.read(_WORKERS)
+        ),
         database=_database(store, directory),
         changes=tuple(
             ChangeRow(one.time, one.by, one.action, tuple(_differences(one))) for one in store.records(_MOST_CHANGES)
@@ -565,12 +533,6 @@ def _budget(directory: Directory, rule: BudgetRule, window: Any, now: float) -> 
     )
 
 
-def _workers(store: HubStore, now: float) -> Iterable[WorkerState]:
-    for name, started_at, seen_at, is_gone, budgets in store.read(_WORKERS):
-        is_live = not is_gone and now - seen_at < _SILENT_SECONDS
-        yield WorkerState(name, started_at, seen_at, is_live=is_live, budgets=int(budgets))
-
-
 def _database(store: HubStore, directory: Directory) -> DatabaseState:
     ((schema, since),) = store.read(_FACTS)
     broken = tuple(
@@ -601,8 +563,6 @@ def _said(name: str, value: object, unit: object) -> str:
     if name.endswith("_at") and isinstance(value, float):
         return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M} UTC"
     if name == "price" and isinstance(value, dict):
-        prices = ((kind, price) for kind, price in value.items() if price is not None)
-        return (
-            ", ".join(f"{kind} {amount_text(BudgetUnit.MONEY, price)}" for kind, price in prices) + " a million tokens"
-        )
+        prices = (f"{kind} {amount_text(BudgetUnit.MONEY, one)}" for kind, one in value.items() if one is not None)
+        return f"{', '.join(prices)} a million tokens"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
