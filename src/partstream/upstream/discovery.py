@@ -227,12 +227,9 @@ class ModelDiscovery:
         before, self._said_problems = self._said_problems, problems
         if problems == before:
             return
-        for problem in problems[:_SHOWN_PROBLEMS]:
+        more = len(problems) - _SHOWN_PROBLEMS
+        for problem in (*problems[:_SHOWN_PROBLEMS], *([f"{more} more problems"] if more > 0 else ())):
             _logger.info("in the list of models of %s: %s", self._upstream, problem)
-        if len(problems) > _SHOWN_PROBLEMS:
-            _logger.info(
-                "in the list of models of %s: %d more problems", self._upstream, len(problems) - _SHOWN_PROBLEMS
-            )
 
     # ---- requests ----
 
@@ -281,11 +278,7 @@ class ModelDiscovery:
             self._on_change()
 
     async def _ask_for_list(self) -> Answers:
-        """The answers for the lists up to the first one that exists.
-
-        Raises:
-            UpstreamError: A request failed, or no list exists.
-        """
+        """The answers for the lists up to the first one that exists."""
         listed: Answers = {}
         for question in self._lists:
             listed[question.key] = await self._ask(question)
@@ -338,11 +331,7 @@ class ModelDiscovery:
                 group.create_task(work())
 
     async def _ask(self, question: FactRequest) -> CachedAnswer:
-        """The answer to one question; the known answer, if the server reports no change.
-
-        Raises:
-            UpstreamError: The upstream gave no answer.
-        """
+        """The answer to one question; the known answer, if the server reports no change."""
         known = self._known().get(question.key)
         headers = {"accept": "application/json"}
         if question.body is not None:
@@ -355,32 +344,18 @@ class ModelDiscovery:
             return replace(known, fetched_at=now)
         if response.status in _NOTHING_THERE:
             return CachedAnswer(None, now)
-        if response.status != 200:
-            raise self._refusal(response)
-        try:
-            document = _parsed(question, response.body)
-        except JSONDecodeError as error:
-            raise self._refusal(response) from error
+        document = self._parsed(question, response)
         query = next_page(document)
         if query is None:
             return CachedAnswer(document, now, response.headers.get("etag"))
         return CachedAnswer(await self._whole_list(question, document, query), now)  # an etag is that of one page
 
     async def _whole_list(self, question: FactRequest, first: object, query: str | None) -> object:
-        """All pages of a list as one, however many requests that takes.
-
-        Raises:
-            UpstreamError: The upstream did not give one of the pages.
-        """
+        """All pages of a list as one, however many requests that takes."""
         pages = [first]
         while query is not None and len(pages) < MOST_PAGES:
             response = await self._response(f"{question.path}?{query}", {"accept": "application/json"}, None)
-            if response.status != 200:
-                raise self._refusal(response)
-            try:
-                pages.append(_parsed(question, response.body))
-            except JSONDecodeError as error:
-                raise self._refusal(response) from error
+            pages.append(self._parsed(question, response))
             query, before = next_page(pages[-1]), query
             if query == before:  # it names the page that it just gave
                 break
@@ -388,12 +363,22 @@ class ModelDiscovery:
             _logger.info("%s has more pages than the %d that were read", question.path, len(pages))
         return joined_pages(pages)
 
-    async def _response(self, path: str, headers: Mapping[str, str], body: bytes | None) -> FetchResponse:
-        """The response to one request.
+    def _parsed(self, question: FactRequest, response: FetchResponse) -> object:
+        if response.status != 200:
+            raise self._refusal(response)
+        if len(response.body) > _MAX_BODY:
+            got, expected = f"{len(response.body):,} bytes", f"at most {_MAX_BODY:,}"
+        else:
+            try:
+                document: object = loads(response.body)
+            except JSONDecodeError as error:
+                raise self._refusal(response) from error
+            if document is not None:  # null would mean an absent document
+                return document
+            got, expected = "null", "a JSON object"
+        raise UpstreamProtocolError(event_type=f"the answer of {question.path}", field=None, got=got, expected=expected)
 
-        Raises:
-            UpstreamError: There is none, or not in time.
-        """
+    async def _response(self, path: str, headers: Mapping[str, str], body: bytes | None) -> FetchResponse:
         try:
             async with asyncio.timeout(self._settings.request_timeout):
                 return await self._fetch(path, headers, body)
@@ -416,17 +401,6 @@ class ModelDiscovery:
             self._on_change()
 
 
-def _parsed(question: FactRequest, body: bytes) -> object:
-    if len(body) > _MAX_BODY:
-        got, expected = f"{len(body):,} bytes", f"at most {_MAX_BODY:,}"
-    else:
-        document: object = loads(body)
-        if document is not None:  # null would mean an absent document
-            return document
-        got, expected = "null", "a JSON object"
-    raise UpstreamProtocolError(event_type=f"the answer of {question.path}", field=None, got=got, expected=expected)
-
-
 # ---- Composition: the records, and the further questions ----
 
 _NATIVE_LISTS: Final = (
@@ -437,10 +411,6 @@ _NATIVE_LISTS: Final = (
 )
 """The native lists of LM Studio, Ollama, LiteLLM's proxy and xAI, requested if a list has only OpenAI's fields; and who
 has to own one of the models for it, or None."""
-
-_VERSION: Final = "/v1"
-_NATIVE: Final = "/api"
-"""The end of the base path of a native API, whose root is before it, like that of `/v1`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,8 +469,7 @@ def compose(
         answers: The answers by key; at least one of :func:`list_questions` has an answer.
         base_path: The path of the base URL, such as `/v1`.
         is_wanted: Whether a model is offered; there are no further questions about other models.
-        further_lists: As in :func:`list_questions`.
-        models_path: As in :func:`list_questions`.
+        further_lists, models_path: As in :func:`list_questions`.
 
     Raises:
         UpstreamProtocolError: The list is not a list of models.
@@ -520,7 +489,9 @@ def compose(
             else:
                 problems += other.problems
                 catalogue = with_further_list(catalogue, other)
-    root = _root(base_path)
+    path = base_path.rstrip("/")
+    # The root of a server's native API is before `/v1`, or before the `/api` of the native API itself.
+    root = next((path.removesuffix(end) for end in ("/v1", "/api") if path.endswith(end)), None)
     catalogue = _with_native_lists(catalogue, root, answers, questions, problems)
     windows = _running_windows(catalogue, root, answers, questions, problems)
     records = []
@@ -528,11 +499,11 @@ def compose(
         question = None
         if is_wanted(model_id) and entry.details is not None:
             request = model_shapes.detail_request(entry.details, model_id)
-            before = root if request is not None and request.is_native else base_path.rstrip("/")
+            before = root if request is not None and request.is_native else path
             if request is not None and before is not None:
-                path = before + request.path
-                key = path if request.body is None else f"{path} {model_id}"
-                question = FactRequest(key, path, request.body)
+                where = before + request.path
+                key = where if request.body is None else f"{where} {model_id}"
+                question = FactRequest(key, where, request.body)
                 questions.append(question)
         record = _with_details(entry, question, answers, problems)
         if record is not None:
@@ -604,12 +575,6 @@ def _with_details(
         return entry.record
     problems += found
     return None if better is None else merged(entry.record, better)
-
-
-def _root(base_path: str) -> str | None:
-    """The path before `/v1` or `/api`, which is the root of a server's native API; None without either."""
-    path = base_path.rstrip("/")
-    return next((path.removesuffix(end) for end in (_VERSION, _NATIVE) if path.endswith(end)), None)
 
 
 # ---- Catalogues: the lists of servers ----
@@ -736,9 +701,7 @@ def _id_of(item: dict[str, Any], where: str, shape: model_shapes.Shape, problems
     elif len(model_id) > _MAX_ID or not model_id.isprintable():
         problems.append(Problem(place, model_id, f"at most {_MAX_ID} printable characters"))
     elif "*" in model_id:
-        problems.append(
-            Problem(place, model_id, "the id of one model, no pattern")
-        )  # LiteLLM lists its routes: openai/*
+        problems.append(Problem(place, model_id, "the id of one model, no pattern"))  # LiteLLM's routes: openai/*
     else:
         return model_id.removeprefix(shape.id_prefix) or model_id
     return None
@@ -762,7 +725,6 @@ def next_page(document: Any) -> str | None:
     return None
 
 
-_LISTS: Final = ("data", "models")
 _MARKS: Final = frozenset({"has_more", "first_id", "last_id", "nextPageToken"})
 
 
@@ -772,14 +734,10 @@ def joined_pages(pages: Iterable[Any]) -> Any:
     if not others:
         return first
     joined = {name: value for name, value in first.items() if name not in _MARKS}
-    for name in _LISTS:
+    for name in ("data", "models"):
         if isinstance(first.get(name), list):
-            joined[name] = [
-                entry
-                for page in (first, *others)
-                if isinstance(page, dict) and isinstance(page.get(name), list)
-                for entry in page[name]
-            ]
+            lists = (page.get(name) for page in (first, *others) if isinstance(page, dict))
+            joined[name] = [entry for one in lists if isinstance(one, list) for entry in one]
     return joined
 
 
@@ -863,7 +821,9 @@ class DiskCache:
         try:
             with self.path.open("rb") as file:
                 content = file.read(_MAX_BYTES + 1)
-            return answers_from_json(loads(_bounded(content)))
+            if len(content) > _MAX_BYTES:
+                raise ValueError(f"got more than {_MAX_BYTES:,} bytes")  # noqa: TRY301 - one way for a bad file
+            return answers_from_json(loads(content))
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -883,9 +843,8 @@ class DiskCache:
             _logger.warning("the list of models is not stored: %s", error)
             return
         if len(content) > _MAX_BYTES:
-            _logger.warning(
-                "the list of models is not stored: got %d bytes, expected at most %d", len(content), _MAX_BYTES
-            )
+            size = len(content)
+            _logger.warning("the list of models is not stored: got %d bytes, expected at most %d", size, _MAX_BYTES)
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -907,9 +866,3 @@ class DiskCache:
             self.path.unlink(missing_ok=True)
         except OSError as error:
             _logger.warning("cannot remove the stored list of models: %s", error)
-
-
-def _bounded(content: bytes) -> bytes:
-    if len(content) > _MAX_BYTES:
-        raise ValueError(f"got more than {_MAX_BYTES:,} bytes")
-    return content

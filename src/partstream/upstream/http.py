@@ -106,13 +106,9 @@ class UpstreamHTTP:
     ) -> HTTPAnswer:
         """Sends a request and returns when the head of its answer has come.
 
-        No redirect is followed. Where the key is refused (HTTP 401) and there is another, the request is sent once
-        more with that one.
-
         Args:
-            request: The request.
             limit: Makes the limit of time of one sending; it does not hold while a key is fetched.
-            renews_key: Whether it is sent once more with another key.
+            renews_key: Whether it is sent once more where the key is refused (HTTP 401) and there is another.
             capture: Begins the capture of each sending, or None.
 
         Raises:
@@ -198,7 +194,13 @@ class UpstreamHTTP:
         traced: dict[str, str] = {}
         if (tracing := sys.modules.get(_TRACE_CONTEXT)) is not None:
             tracing.TraceContextTextMapPropagator().inject(traced)
-        built = _as_sent(client, request.method, url, request.content, {**traced, **request.headers, **sent})
+        headers, content = {**traced, **request.headers, **sent}, request.content
+        if client.cookies:
+            built = client.build_request(request.method, url, content=content, headers=headers)
+        else:  # the same in half the time: the URL was taken apart before
+            limits = {"timeout": client.timeout.as_dict()}
+            whole = {**client.headers, **headers}
+            built = httpx2.Request(request.method, _parsed_url(url), content=content, headers=whole, extensions=limits)
         return _BuiltRequest(built, sent, endpoint.without_query(url))
 
     def _own_headers(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> dict[str, str]:
@@ -239,18 +241,6 @@ class _BuiltRequest:
 
 
 _parsed_url = lru_cache(maxsize=64)(httpx2.URL)
-
-
-def _as_sent(
-    client: httpx2.AsyncClient, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
-) -> httpx2.Request:
-    """A request as `client.build_request` makes it, in half the time: its URL was taken apart before."""
-    if client.cookies:
-        return client.build_request(method, url, content=content, headers=headers)
-    whole = {**client.headers, **headers}
-    return httpx2.Request(
-        method, _parsed_url(url), content=content, headers=whole, extensions={"timeout": client.timeout.as_dict()}
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,11 +381,7 @@ _MOST_AT_ONCE: Final = 256 * 1024
 
 
 class DocumentFetcher:
-    """Asks one upstream for documents; the caller limits the time.
-
-    Args:
-        http: The connections to the upstream; the code that made them closes them.
-    """
+    """Asks one upstream for documents; the caller limits the time, and closes the connections."""
 
     def __init__(self, http: UpstreamHTTP) -> None:
         self._http = http
@@ -428,11 +414,9 @@ async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
     try:
         async for chunk in answer.response.aiter_bytes():
             if len(body) + len(chunk) > _MAX_BODY:
+                got, expected = f"more than {len(body):,} bytes", f"at most {_MAX_BODY:,}"
                 raise errors.UpstreamProtocolError(
-                    event_type=f"the answer of {path}",
-                    field=None,
-                    got=f"more than {len(body):,} bytes",
-                    expected=f"at most {_MAX_BODY:,}",
+                    event_type=f"the answer of {path}", field=None, got=got, expected=expected
                 )
             body += chunk
     except httpx2.RequestError as error:
@@ -446,11 +430,7 @@ async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
 
 
 class Connections:
-    """The HTTP client of one upstream; made when it is first needed, and again in another event loop.
-
-    Args:
-        configuration: Where the upstream is and how it is reached.
-    """
+    """The HTTP client of one upstream; made when it is first needed, and again in another event loop."""
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
@@ -484,11 +464,7 @@ class Connections:
 
 
 def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncClient:
-    """Makes a client for the running event loop; the caller closes it.
-
-    Args:
-        configuration: The limits of time, and whether certificates are checked.
-        proxy: The proxy of all requests, see :func:`find_proxy`.
+    """Makes a client for the running event loop, with a proxy of :func:`find_proxy`; the caller closes it.
 
     Raises:
         ConnectionSetupError: The certificates that are trusted cannot be read.
@@ -513,10 +489,6 @@ def make_transport(configuration: GatewayConfiguration, proxy: Proxy | None) -> 
     """Makes the transport below a client, for code that passes requests on unchanged; the caller closes it.
 
     It logs nothing, keeps no cookies and follows no redirect.
-
-    Args:
-        configuration: Whether certificates are checked.
-        proxy: The proxy of all requests.
 
     Raises:
         ConnectionSetupError: The certificates that are trusted cannot be read.
@@ -587,12 +559,9 @@ def begin_exchange(
     own_headers: Container[str],
     redactor: Callable[[], Redactor],
 ) -> ExchangeCapture:
-    """Begins the capture of an exchange, and has the request report to it when it is sent.
+    """Begins the capture of an exchange, and has the request report to it, by its extensions, when it is sent.
 
     Args:
-        open_exchange: Begins it.
-        request: The request, whose extensions get the callbacks.
-        content: Its body.
         secrets: Texts that no header may show.
         own_headers: The names of headers that were set for this request, in lower case: any may hold a secret.
         redactor: Makes the redactor that removes the secrets of the request from its response.
@@ -631,7 +600,6 @@ def take_head(exchange: ExchangeCapture, response: httpx2.Response) -> None:
 # ---- Proxies ----
 
 _SOCKS: Final = frozenset({"socks5", "socks5h"})
-_SCHEMES: Final = frozenset({"http", "https", *_SOCKS})
 _SOCKS_PACKAGE: Final = "socksio"
 
 
@@ -658,7 +626,6 @@ class Proxy:
 def find_proxy(configuration: GatewayConfiguration) -> Proxy | None:
     """The proxy for requests to an upstream; None if they go there directly.
 
-
     Raises:
         ConnectionSetupError: The proxy cannot be used.
     """
@@ -681,7 +648,7 @@ def find_proxy(configuration: GatewayConfiguration) -> Proxy | None:
 def _checked(proxy: Proxy) -> Proxy:
     scheme, separator, _ = proxy.url.partition("://")
     scheme = scheme.lower()
-    if scheme not in _SCHEMES:
+    if scheme not in {"http", "https", *_SOCKS}:
         expected = "http://host:port, https://host:port or socks5://host:port"
         # The text before the separator is no password, unless there is no separator.
         raise ConnectionSetupError(
@@ -710,23 +677,15 @@ def _checked(proxy: Proxy) -> Proxy:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A row; its texts may hold `{peer}`, `{name}`, `{host}`, `{proxy}` and `{detail}`.
+    """A row; its texts may hold `{peer}`, `{name}`, `{host}`, `{proxy}` and `{detail}`."""
 
-    Attributes:
-        kind: The type of one of the causes of the error.
-        words: The cause holds one of these; none where its type is enough.
-        scheme: The scheme of the URL, or empty for any.
-        of_proxy: Whether it is the proxy that failed, where there is one.
-        lasts: Whether another attempt would fail in the same way.
-    """
-
-    kind: type[BaseException]
+    kind: type[BaseException]  # of one of the causes of the error
     says: str
     advice: str
-    words: tuple[str, ...] = ()
-    scheme: str = ""
-    of_proxy: bool = False
-    lasts: bool = False
+    words: tuple[str, ...] = ()  # the cause holds one of these; none where its type is enough
+    scheme: str = ""  # of the URL; empty for any
+    of_proxy: bool = False  # whether it is the proxy that failed, where there is one
+    lasts: bool = False  # whether another attempt would fail in the same way
 
     def fits(self, cause: BaseException, scheme: str) -> bool:
         """Whether a cause of an error is of this kind."""
@@ -738,7 +697,6 @@ class _Failure:
 RUNNING: Final = "is it running, and are its address and port right?"
 _SIGN_OF_HTTP: Final = "does the base URL have to begin with http://{peer}?"
 _SIGN_OF_HTTPS: Final = "does the base URL have to begin with https://{peer}, or did the server crash?"
-_UNTRUSTED: Final = "name the certificate of your network in SSL_CERT_FILE"
 _OFFLINE: Final = "is this machine online?"
 _NO_PROXY: Final = "NO_PROXY names hosts that need none"
 
@@ -760,7 +718,7 @@ _FAILURES: Final = (
     _Failure(
         ssl.SSLCertVerificationError,
         "the certificate of {name} is not trusted: {detail}",
-        _UNTRUSTED,
+        "name the certificate of your network in SSL_CERT_FILE",
         ("self-signed", "self signed", "unable to get local issuer", "unable to get issuer", "unable to verify"),
         lasts=True,
     ),

@@ -30,7 +30,7 @@ from partstream.errors import UpstreamProtocolError
 from partstream.upstream.model_facts import Fact, Fields, ModelRecord, Pricing, Problem, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 EFFORTS: Final = ("low", "medium", "high")
@@ -56,10 +56,9 @@ class DetailKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One way to describe models.
+    """One way to describe models, with its name in the log.
 
     Attributes:
-        name: The shape's name in the log.
         fits: Whether an entry has this shape.
         read: Reads the facts of an entry, without its id.
         is_language: Whether an entry is a language model.
@@ -86,13 +85,11 @@ def parameter_facts(fields: Fields, path: str = "supported_parameters") -> dict[
     words = fields.words(path)
     if words is None:
         return {}
-    efforts = None
-    if "reasoning_effort" in words or "reasoning" in words:
-        efforts = Fact(EFFORTS, fields.source, path)
+    has_efforts = "reasoning_effort" in words or "reasoning" in words
     return {
         "tool_calling": fields.has_word(path, "tools"),
         "reasoning": fields.has_word(path, "reasoning", "include_reasoning", "reasoning_effort"),
-        "reasoning_efforts": efforts,
+        "reasoning_efforts": Fact(EFFORTS, fields.source, path) if has_efforts else None,
     }
 
 
@@ -149,26 +146,15 @@ _MILLION: Final = 1_000_000
 _XAI_UNIT: Final = Decimal("1e-10")
 """US dollars: xAI states cents per 100 million tokens."""
 
-XAI_PRICE_NAMES: Final = (
-    "prompt_text_token_price",
-    "completion_text_token_price",
-    "cached_prompt_text_token_price",
-)
+XAI_PRICE_NAMES: Final = tuple(f"{kind}_text_token_price" for kind in ("prompt", "completion", "cached_prompt"))
 
 _TIERS = ("input", "output", "input_cache_read", "input_cache_write")
 
 
 def dollars_per_token(fields: Fields) -> Fact[Pricing] | None:
     """The prices under OpenRouter's names; None without prices for text."""
-    return _stated(
-        Pricing(
-            input=fields.dollars("prompt"),
-            output=fields.dollars("completion"),
-            cache_read=fields.dollars("input_cache_read"),
-            cache_write=fields.dollars("input_cache_write"),
-        ),
-        fields,
-    )
+    names = ("prompt", "completion", "input_cache_read", "input_cache_write")
+    return _stated(_priced(map(fields.dollars, names)), fields)
 
 
 def dollars_per_million(
@@ -183,15 +169,14 @@ def dollars_per_million(
         tokens: The number of tokens that the prices are stated for.
     """
     read = [None if (price := fields.dollars(name)) is None else price / tokens for name in (*names, *cache)]
-    known = [*read, None, None]
-    return _stated(Pricing(known[0], known[1], known[2], known[3]), fields)
+    return _stated(_priced(read), fields)
 
 
 def xai_prices(fields: Fields) -> Fact[Pricing] | None:
     """The prices of xAI's list of language models; None without any."""
     numbers = [fields.number(name) for name in XAI_PRICE_NAMES]
     prices = [None if one is None or not 0 <= one < MOST_DOLLARS * 10**4 else one * _XAI_UNIT for one in numbers]
-    return _stated(Pricing(prices[0], prices[1], prices[2]), fields)
+    return _stated(_priced(prices), fields)
 
 
 def per_token_with_tiers(fields: Fields) -> Fact[Pricing] | None:
@@ -210,7 +195,7 @@ def _prices_at(fields: Fields, tokens: int) -> Pricing:
     for name in _TIERS:
         prices = [price for start, price in _tiers_of(fields, name) if start <= tokens]
         known.append(prices[-1] if prices else fields.dollars(name))
-    return Pricing(known[0], known[1], known[2], known[3])
+    return _priced(known)
 
 
 def _tiers_of(fields: Fields, name: str) -> list[tuple[int, Decimal]]:
@@ -221,6 +206,11 @@ def _tiers_of(fields: Fields, name: str) -> list[tuple[int, Decimal]]:
         if price is not None:
             tiers.append((start.value if start else 0, price))
     return sorted(tiers)
+
+
+def _priced(prices: Iterable[Decimal | None]) -> Pricing:
+    known = [*prices, None, None, None]
+    return Pricing(known[0], known[1], known[2], known[3])
 
 
 def _stated(pricing: Pricing, fields: Fields) -> Fact[Pricing] | None:
@@ -490,11 +480,8 @@ def _is_llama_cpp(fields: Fields) -> bool:
 
 def _llama_cpp(fields: Fields) -> dict[str, Any]:
     """The context that a model was loaded with, else the one that it would be loaded with, else its training's."""
-    modalities = modality_facts(fields)
-    return {
-        "context_window": fields.tokens("meta.n_ctx") or _started_with(fields) or fields.tokens("meta.n_ctx_train"),
-        "image_input": modalities["image_input"],
-    }
+    window = fields.tokens("meta.n_ctx") or _started_with(fields) or fields.tokens("meta.n_ctx_train")
+    return {"context_window": window, "image_input": modality_facts(fields)["image_input"]}
 
 
 def _started_with(fields: Fields) -> Fact[int] | None:
@@ -512,12 +499,10 @@ def read_props(model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[
     Raises:
         UpstreamProtocolError: `document` holds no properties.
     """
-    if not isinstance(document, dict) or "default_generation_settings" not in document:
+    field = "default_generation_settings"
+    if not isinstance(document, dict) or field not in document:
         raise UpstreamProtocolError(
-            event_type="the properties of a server",
-            field="default_generation_settings",
-            got=f"{document!r:.80}",
-            expected="an object",
+            event_type="the properties of a server", field=field, got=f"{document!r:.80}", expected="an object"
         )
     problems: list[Problem] = []
     fields = Fields(document, "props", Source.DETAILS, problems)
@@ -605,8 +590,7 @@ def read_show(model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[P
 
 def _vercel(fields: Fields) -> dict[str, Any]:
     return {
-        "name": fields.text("name"),
-        "description": fields.text("description"),
+        **_gateway_config(fields),
         "creator": fields.text("owned_by"),
         "context_window": fields.tokens("context_window"),
         "max_output_tokens": fields.tokens("max_tokens"),
@@ -614,7 +598,6 @@ def _vercel(fields: Fields) -> dict[str, Any]:
         "image_input": fields.has_word("tags", "vision"),
         "file_input": fields.has_word("tags", "file-input"),
         "reasoning": fields.has_word("tags", "reasoning"),
-        "pricing": per_token_with_tiers(fields.inside("pricing")),
     }
 
 
@@ -624,21 +607,14 @@ def _is_vercel(fields: Fields) -> bool:
 
 
 def _gateway_config(fields: Fields) -> dict[str, Any]:
-    return {
-        "name": fields.text("name"),
-        "description": fields.text("description"),
-        "pricing": per_token_with_tiers(fields.inside("pricing")),
-    }
+    pricing = per_token_with_tiers(fields.inside("pricing"))
+    return {"name": fields.text("name"), "description": fields.text("description"), "pricing": pricing}
 
 
 def _partstream(fields: Fields) -> dict[str, Any]:
     """Another server of ours, whose list clients of several wires read."""
-    return {
-        **ANTHROPIC_SHAPE.read(fields),
-        **_vercel(fields),
-        "context_window": None,
-        "max_input_tokens": fields.tokens("max_input_tokens"),
-    }
+    limits = {"context_window": None, "max_input_tokens": fields.tokens("max_input_tokens")}
+    return {**ANTHROPIC_SHAPE.read(fields), **_vercel(fields), **limits}
 
 
 def _openrouter(fields: Fields) -> dict[str, Any]:
@@ -655,12 +631,11 @@ def _openrouter(fields: Fields) -> dict[str, Any]:
 
 
 def _lm_studio(fields: Fields) -> dict[str, Any]:
-    vision = Fact(fields.text("type") == "vlm", fields.source, "type")
     return {
         "creator": fields.text("publisher"),
         # A loaded model has the context length that it was loaded with, whatever its maximum.
         "context_window": fields.tokens("loaded_context_length", "max_context_length"),
-        "image_input": vision,
+        "image_input": Fact(fields.text("type") == "vlm", fields.source, "type"),
         "tool_calling": fields.has_word("capabilities", "tool_use"),
     }
 
@@ -720,14 +695,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     ),
     Shape("LM Studio, API v1", has_all("key", "type"), _lm_studio_1, is_of_type("llm", "vlm"), ("key",)),
     Shape("LM Studio, API v0", has_all("state", "type"), _lm_studio, is_of_type("llm", "vlm")),
-    Shape(
-        "Ollama",
-        has_all("model", "details"),
-        read_entry,
-        is_language,
-        ("model", "name"),
-        DetailKind.OLLAMA_SHOW,
-    ),
+    Shape("Ollama", has_all("model", "details"), read_entry, is_language, ("model", "name"), DetailKind.OLLAMA_SHOW),
     Shape(
         "vLLM",
         has_all("max_model_len"),
