@@ -166,7 +166,6 @@ CONNECTION_ROWS: Final = (
         kinds.BODY,
         "Limits of time, in seconds",
         contents=Contents(Nesting.OBJECT, _TIMEOUT_ROWS, lambda fields, _: Timeouts(**fields)),
-        is_bound=False,
         dialog=Dialog("Limits of time"),
     ),
     Setting(
@@ -174,7 +173,6 @@ CONNECTION_ROWS: Final = (
         kinds.BODY,
         "How often a request is sent, and how many seconds lie between",
         contents=Contents(Nesting.OBJECT, _RETRY_ROWS, lambda fields, _: RetryPolicy(**fields)),
-        is_bound=False,
         dialog=Dialog("Retries"),
     ),
     Setting(
@@ -184,7 +182,6 @@ CONNECTION_ROWS: Final = (
         otherwise="`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`",
         secrecy=Secrecy.URL,
         places=EVERYWHERE | {SettingSource.EDITOR},
-        is_bound=False,
         dialog=Dialog("Proxy"),
     ),
     Setting(
@@ -194,7 +191,6 @@ CONNECTION_ROWS: Final = (
         default=True,
         sets="verify_certificates",
         places=EVERYWHERE | {SettingSource.EDITOR},
-        is_bound=False,
         dialog=Dialog("Strict certificates"),
     ),
 )
@@ -234,9 +230,8 @@ def _models(value: Any, where: str) -> list[Any]:
         raise kinds.ConfigurationError(where, type(value).__name__, "a list of models")
     for number, model in enumerate(value):
         if not isinstance(model, str | dict):
-            raise kinds.ConfigurationError(
-                f"{where}[{number}]", type(model).__name__, "a model's id, or an object with an id"
-            )
+            expected = "a model's id, or an object with an id"
+            raise kinds.ConfigurationError(f"{where}[{number}]", type(model).__name__, expected)
     return value
 
 
@@ -325,9 +320,6 @@ MODEL_LIST_ROWS: Final = (
 )
 """A person's settings for the list of models."""
 
-_VARIABLE: Final = "PARTSTREAM_CAPTURE"
-"""The environment variable of the setting. It counts for providers without settings too."""
-
 
 class CaptureMode(kinds.Choice):
     """What is kept of the last answers."""
@@ -337,8 +329,8 @@ class CaptureMode(kinds.Choice):
 
 
 def is_off_here() -> bool:
-    """Whether the environment says that nothing is kept."""
-    return os.environ.get(_VARIABLE, "").strip().lower() == CaptureMode.OFF.value
+    """Whether the environment says that nothing is kept. Its variable counts for providers without settings too."""
+    return os.environ.get("PARTSTREAM_CAPTURE", "").strip().lower() == CaptureMode.OFF.value
 
 
 def _url(value: str, where: str) -> str:
@@ -367,9 +359,8 @@ def _url(value: str, where: str) -> str:
 def _key(value: Any, where: str) -> Secret:
     key = value.reveal() if isinstance(value, Secret) else kinds.string(value, where)
     if not kinds.fits_header(key):  # the message does not show it
-        raise kinds.ConfigurationError(
-            where, "characters that no HTTP header can hold", "a key in ASCII, without line breaks"
-        )
+        got = "characters that no HTTP header can hold"
+        raise kinds.ConfigurationError(where, got, "a key in ASCII, without line breaks")
     return value if isinstance(value, Secret) else Secret(key)
 
 
@@ -476,7 +467,6 @@ _ANSWER_ROWS: Final = (
         "How the model's thinking is shown",
         "part",
         sets="stream.thinking",
-        is_bound=False,
         option="--thinking",
         dialog=Dialog("Thinking"),
     ),
@@ -486,7 +476,6 @@ _ANSWER_ROWS: Final = (
         "Where the text of an answer holds thinking, if the server has no field for it",
         "tags",
         sets="stream.think_tags",
-        is_bound=False,
         dialog=Dialog("Thinking in tags"),
     ),
     Setting(
@@ -495,7 +484,6 @@ _ANSWER_ROWS: Final = (
         "How code is shown that the server has run to answer, with what came out of it",
         "text",
         sets="stream.executed_code",
-        is_bound=False,
         dialog=Dialog("Code that the server has run"),
     ),
     Setting(
@@ -504,7 +492,6 @@ _ANSWER_ROWS: Final = (
         "How the sources that the model cites are shown",
         "inline",
         sets="stream.citations",
-        is_bound=False,
         option="--citations",
         dialog=Dialog("Citations"),
     ),
@@ -515,7 +502,6 @@ _ANSWER_ROWS: Final = (
         "machine or its network unless the server itself is there, and nothing of the server's key goes along",
         "link",
         sets="stream.files",
-        is_bound=False,
         option="--files",
         dialog=Dialog("Files by address"),
     ),
@@ -524,7 +510,6 @@ _ANSWER_ROWS: Final = (
         kinds.whole(),
         "The most tokens of an answer, sent with every request; `models` may say another number for a model",
         otherwise="what the server allows",
-        is_bound=False,
         option="--max-output-tokens",
         metavar="TOKENS",
         dialog=Dialog("Longest answer"),
@@ -536,7 +521,6 @@ _ANSWER_ROWS: Final = (
         "empty",
         outputs.GATEWAY_CALL_ID_PREFIX,
         sets="stream.call_id_prefix",
-        is_bound=False,
         may_be_empty=True,
         option="--call-id-prefix",
         metavar="TEXT",
@@ -547,7 +531,6 @@ _ANSWER_ROWS: Final = (
         kinds.choice(outputs.ErrorMode),
         "What becomes of an error that ends an answer",
         "reject",
-        is_bound=False,
         option="--errors",
         dialog=Dialog("Errors"),
     ),
@@ -556,7 +539,6 @@ _ANSWER_ROWS: Final = (
         kinds.choice(LogLevel),
         "The least severe messages that are logged",
         otherwise="`info` in VS Code, `warning` in a terminal",
-        is_bound=False,
         option="--log-level",
         dialog=Dialog(
             "Log level", hint="The output channel has a level of its own: see the command Developer: Set Log Level."
@@ -571,7 +553,6 @@ _LAST_ROWS: Final = (
         kinds.BOOLEAN,
         "Whether what is learned of tokens, and what answers take, is kept in your data folder: numbers, never text",
         default=True,
-        is_bound=False,
         dialog=Dialog("Token ledger"),
     ),
     Setting(
@@ -579,7 +560,6 @@ _LAST_ROWS: Final = (
         kinds.choice(CaptureMode),
         "Whether the last answers are kept in memory, so that one that went wrong can be looked at afterwards",
         "memory",
-        is_bound=False,
         option="--capture",
         dialog=Dialog("Last answers"),
     ),
@@ -630,9 +610,8 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
                 contents=replace(request, nesting=Nesting.BY_NAME),
                 dialog=Dialog("Requests of single models"),
             ),
-            *_ANSWER_ROWS,
-            *CONNECTION_ROWS,
-            *_LAST_ROWS,
+            # These hold for any upstream: they belong to no base URL.
+            *(replace(row, is_bound=False) for row in (*_ANSWER_ROWS, *CONNECTION_ROWS, *_LAST_ROWS)),
         )
     )
 
