@@ -61,9 +61,7 @@ class PartstreamError(Exception):
     Its errors keep their fields and their text when they are pickled, so that they reach other processes.
     """
 
-    def __reduce__(
-        self,
-    ) -> tuple[Callable[..., PartstreamError], tuple[type[PartstreamError], tuple[object, ...]], dict[str, Any]]:
+    def __reduce__(self) -> tuple[Callable[..., PartstreamError], tuple[object, ...], dict[str, Any]]:
         # By itself, an exception would be made again of its text, which is no argument of most constructors.
         return _unpickled, (type(self), self.args), self.__dict__
 

@@ -25,8 +25,18 @@ from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.protocol import PLAIN_MESSAGES, PROTOCOLS
 from partstream.protocols.serve import WireRequest
-from partstream.runtime import requests
 from partstream.runtime.progress import defined_at
+from partstream.runtime.requests import (
+    ConsumerLimits,
+    ConsumerSettings,
+    LanguageModelChatResponse,
+    ProviderErrorListener,
+    RunningRequest,
+    ViolationListener,
+    ViolationLog,
+    as_language_model_error,
+    log_provider_error,
+)
 from partstream.runtime.simple import UnknownKeywordError
 from partstream.settings.kinds import closest_name
 
@@ -280,7 +290,7 @@ class LanguageModelChat:
         options: RequestOptions = _NO_OPTIONS,
         token: CancellationToken | None = None,
         **fields: Unpack[RequestFields],
-    ) -> requests.LanguageModelChatResponse:
+    ) -> LanguageModelChatResponse:
         """Asks the model and returns the response, still to come: `async for part in model.stream("Hi")`.
 
         Does the same as VS Code's :meth:`send_request`, but without an `await`, and takes what :meth:`ask` takes.
@@ -290,7 +300,7 @@ class LanguageModelChat:
 
     async def send_request(
         self, messages: Prompt, options: RequestOptions = _NO_OPTIONS, token: CancellationToken | None = None
-    ) -> requests.LanguageModelChatResponse:
+    ) -> LanguageModelChatResponse:
         """Sends a request to the model; the provider starts at once, whether or not the response is read.
 
         Args:
@@ -328,8 +338,8 @@ class Registration:
         self,
         vendor: str,
         provider: LanguageModelChatProvider,
-        settings: requests.ConsumerSettings,
-        running: dict[asyncio.Task[None], requests.RunningRequest],
+        settings: ConsumerSettings,
+        running: dict[asyncio.Task[None], RunningRequest],
     ) -> None:
         self.vendor = vendor
         self.provider = provider
@@ -364,15 +374,13 @@ class Registration:
         messages: Sequence[ChatMessage],
         options: RequestOptions,
         token: CancellationToken | None,
-    ) -> requests.LanguageModelChatResponse:
+    ) -> LanguageModelChatResponse:
         """Calls the provider and returns the response, still to come; see :meth:`LanguageModelChat.send_request`."""
         self._require_registered(information.id)
         sent = checks.sequence_of("messages", messages, ChatMessage, "a ChatMessage")
         checks.check("options", options, _OPTIONS)
         checks.check("token", token, _TOKEN)
-        request = requests.RunningRequest(
-            self.vendor, information.id, (tool.name for tool in options.tools), self._settings
-        )
+        request = RunningRequest(self.vendor, information.id, (tool.name for tool in options.tools), self._settings)
 
         async def provide(progress: Progress, provider_token: CancellationToken) -> None:
             await self.provider.provide_language_model_chat_response(
@@ -383,7 +391,7 @@ class Registration:
         if task is not None:
             self._running[task] = request
             task.add_done_callback(self._running.pop)
-        return requests.LanguageModelChatResponse(request)
+        return LanguageModelChatResponse(request)
 
     async def count_tokens(
         self, information: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken | None
@@ -398,7 +406,7 @@ class Registration:
         except errors.LanguageModelError:
             raise
         except Exception as error:
-            raise requests.as_language_model_error(error, self.vendor) from error
+            raise as_language_model_error(error, self.vendor) from error
 
     async def _ask_for_models(self) -> tuple[LanguageModelChatInformation, ...]:
         seconds = self._settings.limits.list_seconds
@@ -516,7 +524,7 @@ _NAMES: Final = tuple(_PROPERTIES)
 
 # ---- The registry ----
 
-_DEFAULT_LIMITS = requests.ConsumerLimits()
+_DEFAULT_LIMITS = ConsumerLimits()
 _METHODS: Final = tuple(LanguageModelChatProvider.__abstractmethods__)
 _PROVIDER: Final = checks.Expectation(
     "a LanguageModelChatProvider: an object, not its class",
@@ -562,16 +570,14 @@ class LanguageModels:
         self,
         *,
         contract_mode: CheckMode = CheckMode.LENIENT,
-        on_violation: requests.ViolationListener | None = None,
-        on_provider_error: requests.ProviderErrorListener = requests.log_provider_error,
-        limits: requests.ConsumerLimits = _DEFAULT_LIMITS,
+        on_violation: ViolationListener | None = None,
+        on_provider_error: ProviderErrorListener = log_provider_error,
+        limits: ConsumerLimits = _DEFAULT_LIMITS,
     ) -> None:
-        self._settings = requests.ConsumerSettings(
-            contract_mode, on_violation or requests.ViolationLog(), on_provider_error, limits
-        )
+        self._settings = ConsumerSettings(contract_mode, on_violation or ViolationLog(), on_provider_error, limits)
         self._registrations: dict[str, Registration] = {}
         # The event loop holds tasks weakly: without this a request without readers could vanish half-way.
-        self._running: dict[asyncio.Task[None], requests.RunningRequest] = {}
+        self._running: dict[asyncio.Task[None], RunningRequest] = {}
         self._changed: EventEmitter[None] = EventEmitter()
 
     @property
@@ -668,7 +674,7 @@ async def offered_models(models: LanguageModels, vendor: str) -> Sequence[Langua
     offered = await models.select_chat_models({"vendor": vendor})
     error = models.provider_errors.get(vendor)
     if error is not None:
-        raise error if isinstance(error, errors.PartstreamError) else requests.as_language_model_error(error, vendor)
+        raise error if isinstance(error, errors.PartstreamError) else as_language_model_error(error, vendor)
     return offered
 
 

@@ -50,12 +50,7 @@ _UPSTREAM = "upstream"
 
 
 class ProviderNotFoundError(CallerError):
-    """The source in the configuration holds no provider.
-
-    Attributes:
-        source: The source, as the configuration names it.
-        expected: A description of the sources that are valid.
-    """
+    """The source in the configuration, which it names, holds no provider; `expected` describes valid sources."""
 
     def __init__(self, source: str, got: str, expected: str) -> None:
         super().__init__(f"{source}: got {got}, expected {expected}")
@@ -161,7 +156,14 @@ class SourceLoader:
                 sys.path.append(str(path.parent))
             # Two files of the same name in different folders are two modules.
             return _run(_spec(f"partstream_provider_{path.stem}_{crc32(str(path).encode()):08x}", path))
-        spec = _found(self._place)
+        try:
+            spec = importlib.util.find_spec(self._place)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{self._place}.".startswith(f"{error.name}."):
+                raise  # a package of the module imports what is not there
+            spec = None
+        except ValueError:  # empty, or a module that was made without a spec
+            spec = None
         if spec is None:
             raise ProviderNotFoundError(self._source, "no such module", "an importable module or a .py file")
         if spec.origin is None or not spec.origin.endswith(".py"):
@@ -200,18 +202,6 @@ class SourceLoader:
         return self._attribute
 
 
-def _found(name: str) -> ModuleSpec | None:
-    """The module of a name; None also for an invalid name, and where one of its packages does not exist."""
-    try:
-        return importlib.util.find_spec(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
-            return None
-        raise  # a package of the module imports what is not there
-    except ValueError:  # empty, or a module that was made without a spec
-        return None
-
-
 def default_name(source: str) -> str:
     """The name of a provider without one in the configuration: the name of its file or module."""
     place, _ = _split(source)
@@ -241,9 +231,8 @@ def _run(spec: ModuleSpec) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        if before is None:
-            sys.modules.pop(spec.name, None)
-        else:
+        sys.modules.pop(spec.name, None)
+        if before is not None:
             sys.modules[spec.name] = before
         raise
     return module
@@ -296,15 +285,11 @@ def _named(module: ModuleType, name: str, source: str) -> Any:
     value = getattr(module, name)
     if inspect.isfunction(value) and _UPSTREAM in inspect.signature(value).parameters:
         got = f"{name!r}, a function of `upstream` that only the conformance kit calls"
-        raise ProviderNotFoundError(
-            source, got, f"a provider, such as the result of {name}(URL) in a variable of its own"
-        )
-    if (
-        _is_provider(value)
-        or _is_provider_class(value)
-        or is_agent(value)
-        or (inspect.isfunction(value) and is_factory(value))
-    ):
+        expected = f"a provider, such as the result of {name}(URL) in a variable of its own"
+        raise ProviderNotFoundError(source, got, expected)
+    if _is_provider(value) or _is_provider_class(value) or is_agent(value):
+        return value
+    if inspect.isfunction(value) and is_factory(value):
         return value
     got = f"{name!r} of type {type(value).__name__}"
     expected = "a LanguageModelChatProvider, as an instance or a class, or an agent"
@@ -444,7 +429,6 @@ class ReloadedProvider(LanguageModelChatProvider):
 
     async def aclose(self) -> None:
         """Closes all versions."""
-        versions: list[Any] = [self._version, *self._replaced]
-        self._replaced.clear()
+        versions, self._replaced = [self._version, *self._replaced], []
         for version in versions:
             await version.aclose()

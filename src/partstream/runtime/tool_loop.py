@@ -95,22 +95,17 @@ def tool_result_content(value: object) -> tuple[ToolResultContent, ...]:
     try:
         return (TextPart(json_codec.dumps(value).decode()),)
     except TypeError as error:
-        message = f"got {type(value).__name__}, expected a text, parts or a JSON value ({error})"
-        raise CallerError(message) from error
+        raise CallerError(f"got {type(value).__name__}, expected a text, parts or a JSON value ({error})") from error
 
 
 async def execute_tool_call(call: ToolCallPart, functions: Mapping[str, ToolFunction]) -> ToolOutcome:
     """Runs the function that `functions` has for the call's tool; a failure becomes a result that describes it."""
-    function = functions.get(call.name)
-    if function is None:
+    if (function := functions.get(call.name)) is None:
         known = ", ".join(functions) or "none"
         return _failure(call, f"The tool {call.name!r} does not exist. Available tools: {known}.", None)
     try:
-        value: object
-        if inspect.iscoroutinefunction(function.call) or inspect.iscoroutinefunction(type(function.call).__call__):
-            value = function.call(call.input)
-        else:
-            value = await asyncio.to_thread(function.call, call.input)
+        is_async = any(map(inspect.iscoroutinefunction, (function.call, type(function.call).__call__)))
+        value = function.call(call.input) if is_async else await asyncio.to_thread(function.call, call.input)
         if inspect.isawaitable(value):
             value = await value
     except asyncio.CancelledError as error:
@@ -293,12 +288,13 @@ async def stream_tool_loop(
         >>> asyncio.run(main())
         ['RoundStarted', 'PartReceived', 'LoopFinished']
     """
-    functions = _functions_by_name(tools, options, max_rounds)
+    _check_arguments(tools, options, max_rounds)
+    functions = {function.tool.name: function for function in tools}
     options = replace(options, tools=tuple(function.tool for function in tools))
     loop = _Loop(tuple(conversation_of(messages)))
     for number in range(1, max_rounds + 1):
         yield RoundStarted(number, loop.messages)
-        loop.begin_round(number)
+        loop.rounds, loop.received, loop.results = number, [], {}
         response = await model.send_request(loop.messages, options, token)
         async with response, aclosing(response.stream) as parts:
             async for part in parts:
@@ -336,11 +332,6 @@ class _Loop:
     def calls(self) -> list[ToolCallPart]:
         return [part for part in self.received if isinstance(part, ToolCallPart)]
 
-    def begin_round(self, number: int) -> None:
-        self.rounds = number
-        self.received = []
-        self.results = {}
-
     def end_round(self) -> None:
         """Adds the assistant's message, and the results of the answered calls in the order of the calls."""
         self.usage_parts += [p for p in self.received if isinstance(p, DataPart) and p.mime_type == "usage"]
@@ -357,9 +348,7 @@ class _Loop:
         return ToolLoopResult(text, self.messages, self.rounds, tuple(self.usage_parts), is_cancelled, finish)
 
 
-def _functions_by_name(
-    tools: Sequence[ToolFunction], options: RequestOptions, max_rounds: int
-) -> dict[str, ToolFunction]:
+def _check_arguments(tools: Sequence[ToolFunction], options: RequestOptions, max_rounds: int) -> None:
     sequence_of("tools", tools, ToolFunction, "a ToolFunction")
     if max_rounds < 1:
         raise CallerError(f"max_rounds: got {max_rounds}, expected at least 1")
@@ -368,7 +357,6 @@ def _functions_by_name(
     twice = [name for name, count in Counter(function.tool.name for function in tools).items() if count > 1]
     if twice:
         raise CallerError(f"tools: got {', '.join(twice)} more than once, expected unique names")
-    return {function.tool.name: function for function in tools}
 
 
 async def _execute(
@@ -430,9 +418,7 @@ def assistant_content(parts: Iterable[ResponsePart], answered: Collection[str]) 
                 is_returned = part.value != ""
             case ThinkingPart():
                 is_returned = True
-        if not is_returned:
-            continue
-        if not runs or not runs[-1].take(part):
+        if is_returned and (not runs or not runs[-1].take(part)):
             runs.append(_Run(part))
     return tuple(run.joined() for run in runs)
 
