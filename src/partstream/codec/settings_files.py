@@ -47,9 +47,6 @@ class FileForm(Protocol):
     def without(self, text: str, key: Key) -> tuple[Splice, ...]:
         """The changes that take a key away, and the tables around it that are empty then; none if it is not there."""
 
-    def shown(self, values: dict[Key, Any]) -> str:
-        """A file with these values alone."""
-
 
 # ---- Changes that can be reverted ----
 

@@ -55,22 +55,7 @@ _INDENTATION: Final = re.compile(r"\n([ \t]+)\S")
 _BLANK: Final = " \t"
 
 
-class _Form:
-    """What all forms have in common."""
-
-    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
-        """See the protocol."""
-        raise NotImplementedError
-
-    def shown(self, values: dict[Key, Any]) -> str:
-        """See the protocol."""
-        text = ""
-        for key, value in values.items():
-            text = applied(text, self.with_value(text, key, value))
-        return text
-
-
-class JsonFile(_Form):
+class JsonFile:
     """JSON, also with comments. See :class:`~partstream.codec.settings_files.FileForm`."""
 
     def found(self, text: str, key: Key) -> str | None:
@@ -190,7 +175,7 @@ _VALUE: Final = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"'\[{][^\s#]*)(?=[ \t]*(?:#.
 """A value that is on one line, whatever comment follows it."""
 
 
-class TomlFile(_Form):
+class TomlFile:
     """TOML 1.0. A key of one name is one of the head, a longer one is a table of values.
 
     See :class:`~partstream.codec.settings_files.FileForm`.
@@ -340,7 +325,7 @@ _ONE_LINE: Final = re.compile(
 """A text that ends on its line."""
 
 
-class YamlNames(_Form):
+class YamlNames:
     """A file of names with a text each. See :class:`~partstream.codec.settings_files.FileForm`."""
 
     def found(self, text: str, key: Key) -> str | None:
@@ -372,7 +357,7 @@ class YamlNames(_Form):
         return (Splice(start, text[start:end], ""),)
 
 
-class YamlList(_Form):
+class YamlList:
     """A file that is a list. A key is the name and the text by which an entry is known.
 
     See :class:`~partstream.codec.settings_files.FileForm`.
@@ -553,6 +538,13 @@ class FileSettings:
     file: ClientSettingsFile
     form: FileForm
     values: Mapping[Key, Any]
+
+    def shown(self) -> str:
+        """A file with these values alone."""
+        text = ""
+        for key, value in self.values.items():
+            text = applied(text, self.form.with_value(text, key, value))
+        return text
 
 
 @dataclass(frozen=True, slots=True)

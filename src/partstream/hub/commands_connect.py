@@ -226,7 +226,7 @@ def _print(client: Client, server: Server, settings: Settings, wire: str) -> Non
     shell = settings.exports()
     for one in settings.files:
         heading = f"# {_shown(_path(one))} (--write puts it there)"
-        lines += ["", heading, *one.form.shown(dict(one.values)).rstrip("\n").splitlines()]
+        lines += ["", heading, *one.shown().rstrip("\n").splitlines()]
     if shell:
         instead = " instead, for one shell" if settings.files and settings.is_environment_enough else ""
         lines += ["", f"# in the shell{instead}", *shell]
@@ -255,7 +255,7 @@ def _as_json(client: Client, server: Server, settings: Settings) -> dict[str, An
         "client": client.name,
         "url": server.root,
         "model": server.model,
-        "files": [{"path": str(_path(one)), "text": one.form.shown(dict(one.values))} for one in settings.files],
+        "files": [{"path": str(_path(one)), "text": one.shown()} for one in settings.files],
         "environment": {
             name: {"command": list(value.command)} if isinstance(value, TokenPlace) else value
             for name, value in settings.environment.items()
