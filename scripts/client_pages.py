@@ -138,7 +138,7 @@ def _told(client: Client, settings: Settings) -> Iterator[str]:
         path = f"~/{'/'.join(part for part in (one.file.folder, one.file.names[0]) if part)}"
         yield f"In `{path}`{f' (or where `{one.file.variable}` says)' if one.file.variable else ''}:"
         yield ""
-        yield from _block(_LANGUAGES[Path(path).suffix], one.form.shown(dict(one.values)))
+        yield from _block(_LANGUAGES[Path(path).suffix], one.shown())
     if settings.environment:
         instead = " instead, for one shell" if settings.files and settings.is_environment_enough else ""
         yield f"In the shell{instead}:"
