@@ -24,12 +24,7 @@ class KeyRequirement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of the world with a host of its own; a key of one region does not work in another.
-
-    Attributes:
-        host: The host.
-        title: What a person reads.
-    """
+    """A part of the world with a host of its own, and the title that a person reads; a key works in one region only."""
 
     host: str
     title: str
@@ -41,7 +36,6 @@ class KnownServer:
 
     Attributes:
         name: What a person types to choose it, and what tables of other modules are keyed by: lower case, no blanks.
-        title: What a person reads.
         hosts: Its host names, regional ones too; `*.` at the beginning is any name below the rest.
         ports: The ports on which it listens by default where people run it themselves; the usual one first.
         key: Whether it wants a key.
@@ -320,11 +314,7 @@ def server_at(url: str) -> KnownServer | None:
 
 
 def known_server(name: str) -> KnownServer:
-    """The known server with a name.
-
-    Raises:
-        KeyError: There is none.
-    """
+    """The known server with a name; a KeyError where there is none."""
     return _BY_NAME[name]
 
 

@@ -8,6 +8,7 @@ api-reference/errorcode, platform.kimi.ai/docs/api/errors (Moonshot), help.aliyu
 from __future__ import annotations
 
 import re
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,10 +21,9 @@ if TYPE_CHECKING:
     from partstream.errors import LanguageModelError, UpstreamError
 
 
-# ---- optional fields ----
-# The fields of Chat Completions that servers refuse, and what takes their place.
-#
-# See docs/wires/chat-completions.md#tools-and-schemas and the sections after it.
+# ---- Optional fields (docs/wires/chat-completions.md#tools-and-schemas and the sections after it) ----
+
+_word = partial(OptionalField, is_word=True)
 
 OPTIONAL_FIELDS: Final = (
     # gpt-5.4 and newer reason by default and refuse tools then: only "none" passes, with no effort in the body too.
@@ -44,74 +44,38 @@ OPTIONAL_FIELDS: Final = (
     OptionalField("max_completion_tokens", twin="max_tokens"),
     # Moonshot, Qwen, and Anthropic through gateways refuse a forced choice beside thinking.
     OptionalField("tool_choice", instead="auto"),
-    OptionalField("parallel_tool_calls"),
-    OptionalField("parallel_function_calling"),
-    OptionalField("tools[].function.strict", is_word=True),
-    OptionalField("tool_stream"),
-    OptionalField("reasoning_effort"),
-    OptionalField("reasoning_split"),
-    OptionalField("reasoning_format"),
-    OptionalField("include_reasoning"),
-    OptionalField("reasoning.exclude", is_word=True),
-    OptionalField("reasoning", is_word=True),
-    OptionalField("thinking.keep", is_word=True),
+    *map(OptionalField, ("parallel_tool_calls", "parallel_function_calling", "tool_stream")),
+    _word("tools[].function.strict"),
+    # Reasoning: an inner field is before the object that holds it.
+    *map(OptionalField, ("reasoning_effort", "reasoning_split", "reasoning_format", "include_reasoning")),
+    *map(_word, ("reasoning.exclude", "reasoning", "thinking.keep")),
     OptionalField("thinking.clear_thinking"),
-    OptionalField("thinking", is_word=True),
-    OptionalField("thinking_budget"),
-    OptionalField("enable_thinking"),
-    OptionalField("clear_thinking"),
-    OptionalField("chat_template_kwargs"),
-    OptionalField("chat_template_args"),
-    OptionalField("extra_body"),
-    # Cerebras and Groq refuse the first, which DeepSeek and Moonshot demand.
-    OptionalField("messages[].reasoning_content"),
-    OptionalField("messages[].reasoning_details"),
-    OptionalField("messages[].reasoning_text"),
-    OptionalField("messages[].reasoning_opaque"),
-    OptionalField("messages[].thinking_blocks"),
-    OptionalField("messages[].reasoning", is_word=True),
-    OptionalField("messages[].name", is_word=True),
-    OptionalField("messages[].tool_calls[].extra_content"),
-    OptionalField("messages[].extra_content"),
-    OptionalField("messages[].content[].cache_control"),
-    OptionalField("tools[].cache_control"),
-    OptionalField("prompt_cache_key"),
-    OptionalField("prompt_cache_retention"),
-    OptionalField("safety_identifier"),
-    OptionalField("service_tier"),
-    OptionalField("verbosity", is_word=True),
-    OptionalField("store", is_word=True),
-    OptionalField("metadata", is_word=True),
-    OptionalField("user", is_word=True),
-    OptionalField("temperature", is_word=True),
-    OptionalField("top_p"),
-    OptionalField("top_k"),
-    OptionalField("min_p"),
-    OptionalField("presence_penalty"),
-    OptionalField("frequency_penalty"),
-    OptionalField("repetition_penalty"),
-    OptionalField("logprobs", is_word=True),
-    OptionalField("top_logprobs"),
-    OptionalField("logit_bias"),
-    OptionalField("stop", is_word=True),
-    OptionalField("seed", is_word=True),
+    _word("thinking"),
+    *map(OptionalField, ("thinking_budget", "enable_thinking", "clear_thinking")),
+    *map(OptionalField, ("chat_template_kwargs", "chat_template_args", "extra_body")),
+    # Messages. Cerebras and Groq refuse the first, which DeepSeek and Moonshot demand.
+    *map(OptionalField, ("messages[].reasoning_content", "messages[].reasoning_details", "messages[].reasoning_text")),
+    *map(OptionalField, ("messages[].reasoning_opaque", "messages[].thinking_blocks")),
+    *map(_word, ("messages[].reasoning", "messages[].name")),
+    *map(OptionalField, ("messages[].tool_calls[].extra_content", "messages[].extra_content")),
+    *map(OptionalField, ("messages[].content[].cache_control", "tools[].cache_control")),
+    *map(OptionalField, ("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier")),
+    *map(_word, ("verbosity", "store", "metadata", "user", "temperature", "stop", "seed", "logprobs")),
+    *map(OptionalField, ("top_p", "top_k", "min_p", "top_logprobs", "logit_bias")),
+    *map(OptionalField, ("presence_penalty", "frequency_penalty", "repetition_penalty")),
 )
-
-REFUSED_FIELDS: Final = refused_fields(OPTIONAL_FIELDS)
-"""For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 
 LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS)
 """For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
 
 
-# ---- errors ----
+# ---- Errors ----
 
 _CODES: Final = MappingProxyType(
     {
         # Zhipu and Z.ai
-        **dict.fromkeys(
-            ("1000", "1001", "1002", "1003", "1004", "1110", "1111", "1112", "1220"), ErrorKind.NO_PERMISSION
-        ),
+        **dict.fromkeys(("1000", "1001", "1002", "1003", "1004"), ErrorKind.NO_PERMISSION),
+        **dict.fromkeys(("1110", "1111", "1112", "1220"), ErrorKind.NO_PERMISSION),
         **dict.fromkeys(("1113", "1308", "1309", "1310"), ErrorKind.NO_CREDIT),
         "1211": ErrorKind.UNKNOWN_MODEL,
         "1234": ErrorKind.UNAVAILABLE,
@@ -119,24 +83,18 @@ _CODES: Final = MappingProxyType(
         **dict.fromkeys(("1300", "1301"), ErrorKind.CONTENT_POLICY),
         **dict.fromkeys(("1302", "1303", "1304", "1305", "1312", "1313"), ErrorKind.RATE_LIMIT),
         # Moonshot
-        "incorrect_api_key_error": ErrorKind.NO_PERMISSION,
-        "invalid_authentication_error": ErrorKind.NO_PERMISSION,
+        **dict.fromkeys(("incorrect_api_key_error", "invalid_authentication_error"), ErrorKind.NO_PERMISSION),
         "exceeded_current_quota_error": ErrorKind.NO_CREDIT,
         "rate_limit_reached_error": ErrorKind.RATE_LIMIT,
         "engine_overloaded_error": ErrorKind.UNAVAILABLE,
         # DashScope
         "arrearage": ErrorKind.NO_CREDIT,
-        "data_inspection_failed": ErrorKind.CONTENT_POLICY,
-        "datainspectionfailed": ErrorKind.CONTENT_POLICY,
-        "throttling": ErrorKind.RATE_LIMIT,
-        "throttling.ratequota": ErrorKind.RATE_LIMIT,
-        "throttling.allocationquota": ErrorKind.RATE_LIMIT,
+        **dict.fromkeys(("data_inspection_failed", "datainspectionfailed"), ErrorKind.CONTENT_POLICY),
+        **dict.fromkeys(("throttling", "throttling.ratequota", "throttling.allocationquota"), ErrorKind.RATE_LIMIT),
         # Cerebras, Groq, GitHub Models, and the names that Google has for a status
-        "too_many_requests_error": ErrorKind.RATE_LIMIT,
+        **dict.fromkeys(("too_many_requests_error", "resource_exhausted"), ErrorKind.RATE_LIMIT),
         "tokens_limit_reached": ErrorKind.INPUT_TOO_LONG,
-        "resource_exhausted": ErrorKind.RATE_LIMIT,
-        "permission_denied": ErrorKind.NO_PERMISSION,
-        "unauthenticated": ErrorKind.NO_PERMISSION,
+        **dict.fromkeys(("permission_denied", "unauthenticated"), ErrorKind.NO_PERMISSION),
         # SGLang and vLLM
         "notfounderror": ErrorKind.UNKNOWN_MODEL,
     }
@@ -149,25 +107,20 @@ _MINIMAX_STATUSES: Final = MappingProxyType(
 """The HTTP status that each of MiniMax's codes stands for, which come with the status 200. Others have Zhipu's numbers
 with another meaning, so the numbers themselves are no codes."""
 
-_MINIMAX_FILTERED: Final = frozenset({1026, 1027})
-"""A filter refused the input, or the output."""
-
 
 def _read_body(document: Any) -> ErrorBody:
     value = document[0] if isinstance(document, list) and len(document) == 1 else document
-    if not isinstance(value, dict):
-        return read_error_body(document)
-    if said := _minimax_failure(value):
-        return said
-    if stopped := _groq_stop(value):
-        return ErrorBody(stopped)
+    if isinstance(value, dict):
+        if said := _minimax_failure(value):
+            return said
+        if stopped := _groq_stop(value):
+            return ErrorBody(stopped)
     return read_error_body(document)
 
 
 def _holds_error(document: Any) -> bool:
-    if holds_error(document):
-        return True
-    return isinstance(document, dict) and (_minimax_failure(document) is not None or bool(_groq_stop(document)))
+    is_own = isinstance(document, dict) and (_minimax_failure(document) is not None or _groq_stop(document) is not None)
+    return is_own or holds_error(document)
 
 
 def _minimax_failure(document: dict[str, Any]) -> ErrorBody | None:
@@ -181,7 +134,7 @@ def _minimax_failure(document: dict[str, Any]) -> ErrorBody | None:
         f"{message or 'it gave no reason'} ({code})" if isinstance(message, str) else f"the code {code}",
         f"minimax_{code}",
         status=_MINIMAX_STATUSES.get(code),
-        kind=ErrorKind.CONTENT_POLICY if code in _MINIMAX_FILTERED else None,
+        kind=ErrorKind.CONTENT_POLICY if code in {1026, 1027} else None,  # a filter refused the input, or the output
     )
 
 
@@ -208,13 +161,15 @@ def _refused(error: UpstreamError) -> Carried:
 
 
 ERRORS: Final = Errors(
-    codes=_CODES, read_body=_read_body, refused=_refused, refused_fields=REFUSED_FIELDS, holds_error=_holds_error
+    codes=_CODES,
+    read_body=_read_body,
+    refused=_refused,
+    refused_fields=refused_fields(OPTIONAL_FIELDS),
+    holds_error=_holds_error,
 )
 
 
-# ---- written errors ----
-# Writes errors in the form of Chat Completions: as an HTTP body, and as the last event of a stream.
-#
+# ---- Written errors: an HTTP body, and the last event of a stream ----
 # Source: the error object as `openai` 3.54.0 reads it (`_exceptions.py`, `APIError`: message, type, param, code);
 # vLLM and SGLang send it in a stream, with `[DONE]` after it (docs/wires/chat-completions.md#errors-in-the-stream).
 
@@ -235,13 +190,9 @@ _KINDS: Final[dict[int, tuple[str, str | None]]] = {
 def error_document(status: int, message: str) -> dict[str, Any]:
     """The JSON object of an HTTP error."""
     kind, code = _KINDS.get(status, (SERVER_ERROR, SERVER_ERROR) if status >= 500 else (_REQUEST, None))
-    return _error(message, kind, code)
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
 def error_event(error: LanguageModelError | None) -> dict[str, Any]:
     """The event with which a failed answer ends."""
     return {"error": said_in_stream(error)}
-
-
-def _error(message: str, kind: str, code: str | None) -> dict[str, Any]:
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
