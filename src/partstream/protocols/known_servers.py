@@ -37,10 +37,9 @@ class KnownServer:
     Attributes:
         name: What a person types to choose it, and what tables of other modules are keyed by: lower case, no blanks.
         hosts: Its host names, regional ones too; `*.` at the beginning is any name below the rest.
-        ports: The ports on which it listens by default where people run it themselves; the usual one first.
-        key: Whether it wants a key.
         key_variables: The environment variables that usually hold its key; the vendor's own first.
         keys_page: Where a person makes a key; empty where there is no such page.
+        ports: The ports on which it listens by default where people run it themselves; the usual one first.
         address_example: An example of its base URL, for a server without a common address; empty for a server whose
             base URL is known.
         headers: The headers that every request to it needs, whatever the protocol: names in lower case, and values.
@@ -51,10 +50,10 @@ class KnownServer:
     name: str
     title: str
     hosts: tuple[str, ...] = ()
-    ports: tuple[int, ...] = ()
-    key: KeyRequirement = KeyRequirement.REQUIRED
     key_variables: tuple[str, ...] = ()
     keys_page: str = ""
+    ports: tuple[int, ...] = ()
+    key: KeyRequirement = KeyRequirement.REQUIRED
     address_example: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     regions: tuple[Region, ...] = ()
@@ -76,30 +75,30 @@ KNOWN_SERVERS: Final = (
         "openai",
         "OpenAI",
         ("api.openai.com", "*.api.openai.com"),  # eu.api.openai.com and other regions
-        key_variables=("OPENAI_API_KEY",),
-        keys_page="https://platform.openai.com/api-keys",
+        ("OPENAI_API_KEY",),
+        "https://platform.openai.com/api-keys",
     ),
     KnownServer(
         "anthropic",
         "Anthropic",
         ("api.anthropic.com",),
-        key_variables=("ANTHROPIC_API_KEY",),
-        keys_page="https://platform.claude.com/settings/keys",
+        ("ANTHROPIC_API_KEY",),
+        "https://platform.claude.com/settings/keys",
         headers=(("anthropic-version", "2023-06-01"),),  # its list of models demands it
     ),
     KnownServer(
         "gemini",
         "Google Gemini",
         ("generativelanguage.googleapis.com",),
-        key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
-        keys_page="https://aistudio.google.com/apikey",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
+        "https://aistudio.google.com/apikey",
     ),
     KnownServer(
         "openrouter",
         "OpenRouter",
         ("openrouter.ai", "*.openrouter.ai"),
-        key_variables=("OPENROUTER_API_KEY",),
-        keys_page="https://openrouter.ai/settings/keys",
+        ("OPENROUTER_API_KEY",),
+        "https://openrouter.ai/settings/keys",
     ),
     KnownServer(
         "ollama",
@@ -113,60 +112,46 @@ KNOWN_SERVERS: Final = (
     KnownServer("llama.cpp", "llama.cpp", ports=(8080,), key=KeyRequirement.OPTIONAL, key_variables=("LLAMA_API_KEY",)),
     KnownServer("vllm", "vLLM", ports=(8000,), key=KeyRequirement.OPTIONAL, key_variables=("VLLM_API_KEY",)),
     KnownServer(
-        "deepseek",
-        "DeepSeek",
-        ("api.deepseek.com",),
-        key_variables=("DEEPSEEK_API_KEY",),
-        keys_page="https://platform.deepseek.com/api_keys",
+        "deepseek", "DeepSeek", ("api.deepseek.com",), ("DEEPSEEK_API_KEY",), "https://platform.deepseek.com/api_keys"
     ),
-    KnownServer(
-        "groq", "Groq", ("api.groq.com",), key_variables=("GROQ_API_KEY",), keys_page="https://console.groq.com/keys"
-    ),
+    KnownServer("groq", "Groq", ("api.groq.com",), ("GROQ_API_KEY",), "https://console.groq.com/keys"),
     KnownServer(
         "mistral",
         "Mistral",
         ("api.mistral.ai", "codestral.mistral.ai"),
-        key_variables=("MISTRAL_API_KEY",),
-        keys_page="https://console.mistral.ai/api-keys",
+        ("MISTRAL_API_KEY",),
+        "https://console.mistral.ai/api-keys",
     ),
-    KnownServer(
-        "xai", "xAI", ("api.x.ai", "*.api.x.ai"), key_variables=("XAI_API_KEY",), keys_page="https://console.x.ai"
-    ),
+    KnownServer("xai", "xAI", ("api.x.ai", "*.api.x.ai"), ("XAI_API_KEY",), "https://console.x.ai"),
     KnownServer(
         "together",
         "Together AI",
         ("api.together.ai", "api.together.xyz"),
-        key_variables=("TOGETHER_API_KEY",),
-        keys_page="https://api.together.ai/settings/api-keys",
+        ("TOGETHER_API_KEY",),
+        "https://api.together.ai/settings/api-keys",
     ),
     KnownServer(
         "fireworks",
         "Fireworks AI",
         ("api.fireworks.ai",),
-        key_variables=("FIREWORKS_API_KEY",),
-        keys_page="https://app.fireworks.ai/settings/users/api-keys",
+        ("FIREWORKS_API_KEY",),
+        "https://app.fireworks.ai/settings/users/api-keys",
     ),
-    KnownServer(
-        "cerebras",
-        "Cerebras",
-        ("api.cerebras.ai",),
-        key_variables=("CEREBRAS_API_KEY",),
-        keys_page="https://cloud.cerebras.ai",
-    ),
+    KnownServer("cerebras", "Cerebras", ("api.cerebras.ai",), ("CEREBRAS_API_KEY",), "https://cloud.cerebras.ai"),
     KnownServer(
         "moonshot",
         "Moonshot AI (Kimi)",
         ("api.moonshot.ai", "api.moonshot.cn"),
-        key_variables=("MOONSHOT_API_KEY",),
-        keys_page="https://platform.moonshot.ai/console/api-keys",
+        ("MOONSHOT_API_KEY",),
+        "https://platform.moonshot.ai/console/api-keys",
         regions=(Region("api.moonshot.ai", "International"), Region("api.moonshot.cn", "China")),
     ),
     KnownServer(
         "zhipu",
         "Zhipu AI (Z.ai, GLM)",
         ("api.z.ai", "open.bigmodel.cn"),
-        key_variables=("ZAI_API_KEY", "ZHIPU_API_KEY", "ZHIPUAI_API_KEY"),
-        keys_page="https://z.ai/manage-apikey/apikey-list",
+        ("ZAI_API_KEY", "ZHIPU_API_KEY", "ZHIPUAI_API_KEY"),
+        "https://z.ai/manage-apikey/apikey-list",
         regions=(Region("api.z.ai", "International (Z.ai)"), Region("open.bigmodel.cn", "China (BigModel)")),
     ),
     KnownServer(
@@ -178,8 +163,8 @@ KNOWN_SERVERS: Final = (
             "dashscope.aliyuncs.com",
             "cn-hongkong.dashscope.aliyuncs.com",
         ),
-        key_variables=("DASHSCOPE_API_KEY",),
-        keys_page="https://modelstudio.console.alibabacloud.com",
+        ("DASHSCOPE_API_KEY",),
+        "https://modelstudio.console.alibabacloud.com",
         regions=(
             Region("dashscope-intl.aliyuncs.com", "Singapore"),
             Region("dashscope-us.aliyuncs.com", "US (Virginia)"),
@@ -191,24 +176,24 @@ KNOWN_SERVERS: Final = (
         "minimax",
         "MiniMax",
         ("api.minimax.io", "api.minimaxi.com"),
-        key_variables=("MINIMAX_API_KEY",),
-        keys_page="https://platform.minimax.io",
+        ("MINIMAX_API_KEY",),
+        "https://platform.minimax.io",
         regions=(Region("api.minimax.io", "International"), Region("api.minimaxi.com", "China")),
     ),
     KnownServer(
         "azure",
         "Azure OpenAI (Microsoft Foundry)",
         ("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
-        key_variables=("AZURE_OPENAI_API_KEY", "AZURE_API_KEY"),
-        keys_page="https://ai.azure.com",
+        ("AZURE_OPENAI_API_KEY", "AZURE_API_KEY"),
+        "https://ai.azure.com",
         address_example="https://YOUR-RESOURCE.openai.azure.com/openai/v1",
     ),
     KnownServer(
         "vercel",
         "Vercel AI Gateway",
         ("ai-gateway.vercel.sh",),
-        key_variables=("AI_GATEWAY_API_KEY",),
-        keys_page="https://vercel.com/dashboard/ai/api-keys",
+        ("AI_GATEWAY_API_KEY",),
+        "https://vercel.com/dashboard/ai/api-keys",
     ),
     KnownServer(
         "litellm",
@@ -222,7 +207,7 @@ KNOWN_SERVERS: Final = (
         "hub",
         "Partstream hub",
         ("hub.example.com",),  # every team has its own; the key that it gave shows it
-        key_variables=("PARTSTREAM_HUB_KEY",),
+        ("PARTSTREAM_HUB_KEY",),
         address_example="https://hub.example.com/v1",
     ),
     KnownServer(
@@ -235,15 +220,15 @@ KNOWN_SERVERS: Final = (
         "github-models",
         "GitHub Models",
         ("models.github.ai", "models.inference.ai.azure.com"),
-        key_variables=("GITHUB_TOKEN",),
+        ("GITHUB_TOKEN",),
         is_offered=False,
     ),
     KnownServer(
         "vertex",
         "Google Vertex AI",
         ("aiplatform.googleapis.com",),
-        key_variables=("GOOGLE_API_KEY",),
-        keys_page="https://console.cloud.google.com/vertex-ai/studio",
+        ("GOOGLE_API_KEY",),
+        "https://console.cloud.google.com/vertex-ai/studio",
         is_offered=False,  # its list of models wants more than a key
     ),
     KnownServer("sglang", "SGLang", ports=(30000,), key=KeyRequirement.OPTIONAL, is_offered=False),
@@ -251,40 +236,40 @@ KNOWN_SERVERS: Final = (
         "nvidia",
         "NVIDIA NIM",
         ("integrate.api.nvidia.com",),
-        key_variables=("NVIDIA_API_KEY",),
-        keys_page="https://build.nvidia.com/settings/api-keys",
+        ("NVIDIA_API_KEY",),
+        "https://build.nvidia.com/settings/api-keys",
         is_offered=False,
     ),
     KnownServer(
         "perplexity",
         "Perplexity",
         ("api.perplexity.ai",),
-        key_variables=("PERPLEXITY_API_KEY",),
-        keys_page="https://www.perplexity.ai/account/api",
+        ("PERPLEXITY_API_KEY",),
+        "https://www.perplexity.ai/account/api",
         is_offered=False,
     ),
     KnownServer(
         "hugging-face",
         "Hugging Face",
         ("router.huggingface.co",),
-        key_variables=("HF_TOKEN",),
-        keys_page="https://huggingface.co/settings/tokens",
+        ("HF_TOKEN",),
+        "https://huggingface.co/settings/tokens",
         is_offered=False,
     ),
-    KnownServer("chutes", "Chutes", ("llm.chutes.ai",), key_variables=("CHUTES_API_KEY",), is_offered=False),
+    KnownServer("chutes", "Chutes", ("llm.chutes.ai",), ("CHUTES_API_KEY",), is_offered=False),
     KnownServer(
         "nebius",
         "Nebius",
         ("api.tokenfactory.nebius.com", "api.studio.nebius.com"),
-        key_variables=("NEBIUS_API_KEY",),
+        ("NEBIUS_API_KEY",),
         is_offered=False,
     ),
-    KnownServer("baseten", "Baseten", ("inference.baseten.co",), key_variables=("BASETEN_API_KEY",), is_offered=False),
+    KnownServer("baseten", "Baseten", ("inference.baseten.co",), ("BASETEN_API_KEY",), is_offered=False),
     KnownServer(
         "cloudflare",
         "Cloudflare",
         ("api.cloudflare.com", "gateway.ai.cloudflare.com"),
-        key_variables=("CLOUDFLARE_API_TOKEN",),
+        ("CLOUDFLARE_API_TOKEN",),
         is_offered=False,
     ),
 )
