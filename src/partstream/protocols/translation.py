@@ -2,7 +2,8 @@
 
 Any two protocols with the corners it takes translate into each other, through the values in the middle:
 :class:`partstream.lm.outputs.InboundRequest` and the outputs of a response. docs/translation.md says what each pair
-loses on the way; tests/unsupported has the table of each protocol.
+loses on the way; tests/unsupported has the table of each protocol. A function raises :class:`MissingCornerError` if the
+protocol cannot be asked or served.
 """
 
 from __future__ import annotations
@@ -24,12 +25,7 @@ if TYPE_CHECKING:
 
 
 class MissingCornerError(CallerError):
-    """A protocol lacks a corner that a translation needs.
-
-    Attributes:
-        protocol: The protocol's name.
-        corner: The corner, such as `write_response`.
-    """
+    """A protocol lacks a corner that a translation needs, such as `write_response`."""
 
     def __init__(self, protocol: str, corner: str) -> None:
         super().__init__(f"the protocol {protocol!r} has no {corner}")
@@ -47,13 +43,9 @@ def write_question(
     """Writes a request in the form of the wire.
 
     Args:
-        protocol: The wire.
-        asked: What is asked.
-        settings: How requests are written.
         upstream: The fingerprint of the server that is asked: opaque state goes back only to the one that gave it.
 
     Raises:
-        MissingCornerError: The protocol cannot be asked in.
         RequestNotExpressibleError: Something in the request has no form in this protocol.
     """
     if protocol.write_request is None:
@@ -68,7 +60,6 @@ def read_question(protocol: Protocol, request: WireRequest) -> InboundRequest:
     """Reads a request from the wire.
 
     Raises:
-        MissingCornerError: The protocol cannot be served.
         InvalidRequestError: The request is not what the protocol asks for.
     """
     if protocol.read_request is None:
@@ -79,21 +70,13 @@ def read_question(protocol: Protocol, request: WireRequest) -> InboundRequest:
 def write_answer(
     protocol: Protocol, asked: InboundRequest, outputs: Iterable[StreamOutput], reply: Reply
 ) -> list[WireEvent]:
-    """Writes all events of an answer.
-
-    Raises:
-        MissingCornerError: The protocol cannot be served.
-    """
+    """Writes all events of an answer."""
     writer = _answering(protocol).open(asked, reply)
     return [event for output in outputs for event in writer.write(output)]
 
 
 def frame_answer(protocol: Protocol, events: Iterable[WireEvent]) -> bytes:
-    """Frames the events of an answer as bytes.
-
-    Raises:
-        MissingCornerError: The protocol cannot be served.
-    """
+    """Frames the events of an answer as bytes."""
     corner = _answering(protocol)
     return b"".join(map(corner.frame, events)) + corner.end_of_stream
 
@@ -101,11 +84,7 @@ def frame_answer(protocol: Protocol, events: Iterable[WireEvent]) -> bytes:
 def write_document(
     protocol: Protocol, asked: InboundRequest, outputs: Iterable[StreamOutput], reply: Reply
 ) -> tuple[int, WireEvent]:
-    """Writes an answer as one document: HTTP status and JSON.
-
-    Raises:
-        MissingCornerError: The protocol cannot be served.
-    """
+    """Writes an answer as one document: HTTP status and JSON."""
     return _answering(protocol).document(write_answer(protocol, asked, outputs, reply))
 
 

@@ -19,7 +19,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, data_url
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.errors import Chunk
 
 
-# ---- Items ----
+# ---- Items of the response, as metadata of its blocks and calls ----
 
 _OPTIONS: Final = "providerOptions"
 _FIELDS: Final = {
@@ -58,9 +58,7 @@ class Brought(NamedTuple):
             conversation; `tool-call`: beside the next call.
         said: The metadata, by provider.
         text: The text of its block, or of the summary.
-        call_id: Its call, as the upstream names it.
         wrapped: The metadata where the block has another text.
-        item: The item; None where there is none.
     """
 
     kind: str
@@ -108,9 +106,16 @@ def take_for_call(waiting: list[Brought], call_id: str) -> Brought | None:
 
 
 def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> Brought:
-    kind, options = item.get("type"), item.get(_OPTIONS)
-    wrapped = wrap(item, beside)
-    if kind not in _FIELDS or item.keys() != _FIELDS[kind] or not _is_own(options) or (beside and PROVIDER in options):
+    kind, wrapped = item.get("type"), wrap(item, beside)
+    options: Any = item.get(_OPTIONS)
+    # Whether the options are provider metadata that a reader returns unchanged.
+    is_own = (
+        isinstance(options, Mapping)
+        and bool(options)
+        and _UNSAYABLE not in options
+        and all(isinstance(said, Mapping) and said for said in options.values())
+    )
+    if kind not in _FIELDS or item.keys() != _FIELDS[kind] or not is_own or (beside and PROVIDER in options):
         return Brought(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped, item=item)
     said = {**options, **wrap(None, beside)}
     if kind == TOOL_CALL:
@@ -120,19 +125,7 @@ def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> Brought:
     return Brought(kind, said, text=item["text"], wrapped=wrapped, item=item)
 
 
-def _is_own(options: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Tells whether options are provider metadata that a reader returns unchanged."""
-    return (
-        isinstance(options, Mapping)
-        and bool(options)
-        and _UNSAYABLE not in options
-        and all(isinstance(said, Mapping) and said for said in options.values())
-    )
-
-
 # ---- Sources, from every protocol ----
-
-_UNKNOWN: Final = "application/octet-stream"
 
 
 def source_chunk(part: DataPart) -> Chunk | None:
@@ -149,19 +142,11 @@ def source_chunk(part: DataPart) -> Chunk | None:
     if url is None:
         filename = citation.filename
         known |= {"sourceType": "document", "title": title or filename or source_id, "filename": filename}
-        known["mediaType"] = citation.media_type or _UNKNOWN
+        known["mediaType"] = citation.media_type or "application/octet-stream"
     said = {"startIndex": citation.start, "endIndex": citation.end, "citedText": citation.cited_text}
     span = {name: value for name, value in said.items() if value is not None}
     known["providerMetadata"] = {PROVIDER: span} if span else None
     return {name: value for name, value in known.items() if value is not None}
-
-
-def cited_span(source: Chunk) -> Chunk | None:
-    """The span of a source at the end of a text, since version 4."""
-    span = source.get("providerMetadata", {}).get(PROVIDER)
-    if span is None:
-        return None
-    return {"source": {name: value for name, value in source.items() if name != "providerMetadata"}, **span}
 
 
 # ---- The response ----
@@ -186,7 +171,6 @@ class ChunkForms:
             provider's interface has them.
         summary: The summary of a compacted conversation: its id, its text and its metadata.
         call: A tool call: the part, its arguments as JSON text in pieces, and its metadata.
-        source: A source, given as the chunk of a provider's stream.
     """
 
     start: Callable[[InboundRequest, Reply], list[Chunk]]
@@ -281,9 +265,10 @@ class ChunkWriter:
             source = source_chunk(part)
             if source is not None:
                 chunks += self._forms.source(source)
-                span = cited_span(source)
+                span = source.get("providerMetadata", {}).get(PROVIDER)
                 if span is not None and self._block is not None and self._block[0] == TEXT:
-                    self._cited.append(span)
+                    bare = {name: value for name, value in source.items() if name != "providerMetadata"}
+                    self._cited.append({"source": bare, **span})
         elif not is_mark(part.mime_type):
             self._leave(chunks)
             chunks += self._forms.file(part)
@@ -325,9 +310,6 @@ _WRITERS: Final[dict[type[Any], Callable[[ChunkWriter, Any, list[Chunk]], None]]
 
 # ---- Chunks of several streams ----
 
-_OF_EVERY_CLIENT: Final = frozenset({"headers"})
-"""Fields that no person has set: the client of version 5 sends its own headers in every body."""
-
 
 def start_block(kind: str, block_id: str) -> list[Chunk]:
     """A block opens: since version 5."""
@@ -366,22 +348,8 @@ def beside(said: Metadata) -> Chunk:
 
 def warnings(asked: InboundRequest) -> list[Chunk]:
     """The parts of a request that have no place; the provider never sees them."""
-    missed = [place for place in asked.unmapped if place not in _OF_EVERY_CLIENT]
+    missed = (place for place in asked.unmapped if place != "headers")  # which version 5 sends in every body
     return [{"type": "other", "message": f"{place}: has no place and was left out"} for place in missed]
-
-
-def error_body(_status: int, message: str) -> Chunk:
-    """The JSON of an HTTP error; the SDK has no form of its own for it."""
-    return {"error": {"message": message}}
-
-
-def no_document(_chunks: Sequence[Chunk]) -> NoReturn:
-    """Refuses to write an answer in one piece.
-
-    Raises:
-        AdapterUsageError: Always: a stream of the SDK is a stream.
-    """
-    raise AdapterUsageError("a stream of the AI SDK has no document in its place")
 
 
 def written_usage(usage: Usage) -> Chunk:
@@ -411,6 +379,24 @@ def rest_of(total: int | None, *parts: int | None) -> int | None:
 def known(**fields: object) -> Chunk:
     """The fields that have a value: JSON has no undefined."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _spec(forms: ChunkForms, frame: Callable[[Chunk], bytes], **others: Any) -> ResponseWriterSpec:
+    return ResponseWriterSpec(
+        open=partial(ChunkWriter, forms),
+        frame=frame,
+        document=_no_document,
+        error=lambda _status, message: {"error": {"message": message}},  # the SDK has no form of its own for it
+        **others,
+    )
+
+
+def _no_document(_chunks: Sequence[Chunk]) -> NoReturn:
+    raise AdapterUsageError("a stream of the AI SDK has no document in its place")
+
+
+def _base64(part: DataPart) -> str:
+    return b64encode(part.data).decode()
 
 
 # ---- The data stream ----
@@ -451,17 +437,11 @@ _DATA_STREAM_FORMS: Final = ChunkForms(
     summary=lambda _block_id, _text, _said: [],
     call=_call,
     source=lambda source: [{"type": "source", "source": {name: source[name] for name in source if name != "type"}}],
-    file=lambda part: [{"type": "file", "data": b64encode(part.data).decode(), "mimeType": part.mime_type}],
+    file=lambda part: [{"type": "file", "data": _base64(part), "mimeType": part.mime_type}],
     end=_end,
 )
 
-WRITE_DATA_STREAM: Final = ResponseWriterSpec(
-    open=partial(ChunkWriter, _DATA_STREAM_FORMS),
-    frame=write_line,
-    document=no_document,
-    error=error_body,
-    content_type="text/plain; charset=utf-8",
-)
+WRITE_DATA_STREAM: Final = _spec(_DATA_STREAM_FORMS, write_line, content_type="text/plain; charset=utf-8")
 
 
 # ---- `fullStream` ----
@@ -472,10 +452,6 @@ def _full_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata)
     return [*streamed_input(part, pieces), {**call, **beside(said)}]
 
 
-def _full_stream_file(part: DataPart) -> list[Chunk]:
-    return [{"type": "file", "file": {"base64": b64encode(part.data).decode(), "mediaType": part.mime_type}}]
-
-
 def _full_stream_end(finish: Finish) -> list[Chunk]:
     reason = finish.reason
     reasons = known(finishReason=reason and reason.unified.value, rawFinishReason=reason and reason.raw)
@@ -483,11 +459,7 @@ def _full_stream_end(finish: Finish) -> list[Chunk]:
     response = known(id=finish.response_id, modelId=finish.model)
     failed = [] if finish.error is None else [{"type": "error", "error": error_value(finish.error)}]
     step = {"type": "finish-step", **reasons, "usage": usage, "response": response}
-    return [
-        *failed,
-        {**step, **beside(finish.provider_metadata)},
-        {"type": "finish", **reasons, "totalUsage": usage},
-    ]
+    return [*failed, {**step, **beside(finish.provider_metadata)}, {"type": "finish", **reasons, "totalUsage": usage}]
 
 
 _FULL_STREAM_FORMS: Final = ChunkForms(
@@ -498,16 +470,12 @@ _FULL_STREAM_FORMS: Final = ChunkForms(
     summary=partial(whole_text, "text"),
     call=_full_stream_call,
     source=lambda source: [source],
-    file=_full_stream_file,
+    file=lambda part: [{"type": "file", "file": {"base64": _base64(part), "mediaType": part.mime_type}}],
     end=_full_stream_end,
 )
 
-WRITE_FULL_STREAM: Final = ResponseWriterSpec(
-    open=partial(ChunkWriter, _FULL_STREAM_FORMS),
-    frame=lambda chunk: dumps(chunk) + b"\n",
-    document=no_document,
-    error=error_body,
-    content_type="application/x-ndjson",
+WRITE_FULL_STREAM: Final = _spec(
+    _FULL_STREAM_FORMS, lambda chunk: dumps(chunk) + b"\n", content_type="application/x-ndjson"
 )
 
 
@@ -560,10 +528,6 @@ _UI_STREAM_FORMS: Final = ChunkForms(
     end=_ui_stream_end,
 )
 
-WRITE_UI_STREAM: Final = ResponseWriterSpec(
-    open=partial(ChunkWriter, _UI_STREAM_FORMS),
-    frame=lambda chunk: b"data: " + dumps(chunk) + b"\n\n",
-    document=no_document,
-    error=error_body,
-    end_of_stream=b"data: [DONE]\n\n",
+WRITE_UI_STREAM: Final = _spec(
+    _UI_STREAM_FORMS, lambda chunk: b"data: " + dumps(chunk) + b"\n\n", end_of_stream=b"data: [DONE]\n\n"
 )

@@ -1,11 +1,15 @@
-"""The settings of requests that only Ollama has a place for."""
+"""What requests to Ollama differ in: its own settings, the context window, the field `think`, and options.
+
+A prompt longer than the window is cut without a word, and the server's own window may be as small as 4,096 tokens. So
+every request sets the window, and the same number is advertised (docs/wires/ollama.md#context-window).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.protocols.protocol import ChosenWindow, OwnSettings, WindowSource
 from partstream.settings.kinds import BOOLEAN, ConfigurationError, shortened, text, whole
@@ -17,10 +21,7 @@ if TYPE_CHECKING:
     from partstream.protocols.known_servers import KnownServer
 
 
-# ---- settings ----
-
-_DURATION: Final = re.compile(r"-?\d{1,9}|-?(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h))+")
-"""Seconds, or what Go calls a duration."""
+# ---- Settings ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,8 @@ class OllamaSettings:
     Attributes:
         num_ctx: The context window in tokens that models are loaded with: 0 leaves it to the server; None for what is
             known of the model.
-        keep_alive: How long a model stays loaded after a response: seconds or a duration; None for the server's.
-        truncate: Whether the server cuts a conversation that is too long.
-        shift: Whether the server forgets the beginning when the window fills during an answer.
+        keep_alive: How long a model stays loaded after a response: seconds or what Go calls a duration; None for the
+            server's.
     """
 
     num_ctx: int | None = None
@@ -42,7 +42,7 @@ class OllamaSettings:
 
 
 def _duration(value: str, where: str) -> str:
-    if _DURATION.fullmatch(value) is None:
+    if re.fullmatch(r"-?\d{1,9}|-?(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h))+", value) is None:
         raise ConfigurationError(where, shortened(value), "seconds such as `600`, a duration such as `10m`, or `-1`")
     return value
 
@@ -81,27 +81,18 @@ OWN_SETTINGS: Final = OwnSettings(
 )
 
 
-# ---- window ----
-# Chooses the context window that requests load a model with (docs/wires/ollama.md#context-window).
-#
-# A prompt longer than the window is cut without a word, and the server's own window may be as small as 4,096 tokens.
-# So every request says the window, and the same number is advertised.
+# ---- Window ----
 
 CAREFUL_WINDOW: Final = 32_768
 """Tokens where nothing says more: agents need it, and it fits beside a model of middle size."""
 SMALLEST_WINDOW: Final = 4_096
 """The tokens that a server with little memory chooses if requests set no window."""
 
-_ADVERTISED: Final = "maxContextWindowTokens"
-
 
 def choose_window(settings: RequestSettings) -> ChosenWindow:
     """The window that requests to a model set, never more than it was trained for.
 
     What a person set comes first, then the window of the Modelfile or of the loaded model.
-
-    Args:
-        settings: How requests to the model are written, with what is known of the model.
     """
     own, known = settings.own_settings(OllamaSettings), settings.capabilities
     if own.num_ctx:
@@ -124,7 +115,7 @@ def complete_settings(
     own = settings.own_settings(OllamaSettings)
     if own.num_ctx == 0:
         return settings
-    advertised = model.extra.get(_ADVERTISED)
+    advertised = model.extra.get("maxContextWindowTokens")
     window = (
         settings.capabilities.context_window
         or own.num_ctx
@@ -134,15 +125,13 @@ def complete_settings(
     return replace(settings, own=replace(own, num_ctx=window))
 
 
-# ---- thinking levels ----
-# How much a model is asked to think: the field `think` (docs/wires/ollama.md#thinking).
+# ---- How much a model thinks: the field `think` (docs/wires/ollama.md#thinking) ----
 
 HIGHEST: Final = "max"
 """Newer than the other words: servers that predate it are asked again with the next lower one."""
-_NONE: Final = "none"
 
 _THINK: Final[Mapping[str, bool | str]] = {
-    _NONE: False,
+    "none": False,
     "minimal": "low",
     "low": "low",
     "medium": "medium",
@@ -157,36 +146,21 @@ _ALWAYS_THINKS: Final = re.compile(r"(?:^|[/:-])gpt-?oss", re.IGNORECASE)
 
 
 def think_for(effort: str, model_id: str, known: ModelCapabilities) -> bool | str | None:
-    """The value of `think`; None where none is sent: a model that does not think refuses the field.
-
-    Args:
-        effort: The reasoning effort.
-        model_id: The model.
-        known: What is known of it.
-    """
+    """The value of `think`; None where none is sent: a model that does not think refuses the field."""
     if not known.reasoning:
         return None
     think = _THINK.get(effort.lower())
-    if isinstance(think, bool) and _cannot_stop(model_id, known):
-        return "low"
-    return think
-
-
-def _cannot_stop(model_id: str, known: ModelCapabilities) -> bool:
     efforts = known.reasoning_efforts
-    return (efforts is not None and _NONE not in efforts) or _ALWAYS_THINKS.search(model_id) is not None
+    cannot_stop = (efforts is not None and "none" not in efforts) or _ALWAYS_THINKS.search(model_id) is not None
+    return "low" if isinstance(think, bool) and cannot_stop else think
 
 
-# ---- options ----
-# What a caller chose, under whatever name, as fields of a body and its `options` (docs/wires/ollama.md#requests).
-
-_Wire: TypeAlias = dict[str, Any]
+# ---- Options: what a caller chose, as fields of a body and its `options` (docs/wires/ollama.md#requests) ----
 
 NUM_CTX: Final = "num_ctx"
 NUM_PREDICT: Final = "num_predict"
 _EFFORT: Final = "effort"
 _FORMAT: Final = "format"
-_OPTIONS: Final = "options"
 
 MODEL_OPTIONS: Final = frozenset(
     {NUM_CTX, NUM_PREDICT, "num_keep", "seed", "temperature", "top_k", "top_p", "min_p", "typical_p", "stop"}
@@ -196,23 +170,13 @@ MODEL_OPTIONS: Final = frozenset(
 )
 """The fields of `options`; what is none of them is a field of the body itself."""
 
-_NAMES: Final = {
-    **dict.fromkeys(
-        ("maxTokens", "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"), NUM_PREDICT
-    ),
-    "reasoning_effort": _EFFORT,
-    "reasoningEffort": _EFFORT,
-    "topP": "top_p",
-    "topK": "top_k",
-    "minP": "min_p",
-    "presencePenalty": "presence_penalty",
-    "frequencyPenalty": "frequency_penalty",
-    "stopSequences": "stop",
-    "stop_sequences": "stop",
-    "responseFormat": _FORMAT,
-    "response_format": _FORMAT,
-    "keepAlive": "keep_alive",
-}
+_NAMES: Final = (
+    dict.fromkeys(("maxTokens", "max_tokens", "max_completion_tokens"), NUM_PREDICT)
+    | {"max_output_tokens": NUM_PREDICT, "maxOutputTokens": NUM_PREDICT, "keepAlive": "keep_alive"}
+    | {"reasoning_effort": _EFFORT, "reasoningEffort": _EFFORT, "responseFormat": _FORMAT, "response_format": _FORMAT}
+    | {"topP": "top_p", "topK": "top_k", "minP": "min_p", "stopSequences": "stop", "stop_sequences": "stop"}
+    | {"presencePenalty": "presence_penalty", "frequencyPenalty": "frequency_penalty"}
+)
 """Options in the words of other protocols and SDKs; all others are sent as they are."""
 
 _NOT_OPTIONS: Final = frozenset(
@@ -223,16 +187,10 @@ _NOT_OPTIONS: Final = frozenset(
 
 
 class ChosenOptions(NamedTuple):
-    """What was chosen.
+    """Fields of the body, fields of `options` in the body, and the reasoning effort."""
 
-    Attributes:
-        fields: Fields of the body.
-        options: Fields of `options` in the body.
-        effort: The reasoning effort, or None.
-    """
-
-    fields: _Wire
-    options: _Wire
+    fields: dict[str, Any]
+    options: dict[str, Any]
     effort: str | None
 
 
@@ -243,7 +201,7 @@ def read_options(given: Mapping[str, Any]) -> ChosenOptions:
     reasoning = named.get("reasoning")
     if effort is None and isinstance(reasoning, Mapping) and reasoning.keys() <= {"effort", "summary"}:
         effort = named.pop("reasoning").get("effort")  # as OpenResponses says it
-    nested = named.pop(_OPTIONS, None)
+    nested = named.pop("options", None)
     options = dict(nested) if isinstance(nested, Mapping) else {}
     options |= {name: value for name, value in named.items() if name in MODEL_OPTIONS}
     fields = {name: value for name, value in named.items() if name not in MODEL_OPTIONS}
