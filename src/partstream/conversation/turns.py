@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby, takewhile
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conversation.media import MediaKind, read_media
 from partstream.lm.messages import Role
@@ -44,6 +44,7 @@ from partstream.lm.parts import (
 )
 
 if TYPE_CHECKING:
+    from _hashlib import HASH
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from partstream.lm.messages import ChatMessage
@@ -64,12 +65,7 @@ class TurnRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that is not empty.
-
-    Attributes:
-        value: The text.
-        is_json: Whether the text came as a JSON document; protocols that can send JSON values may send it as one.
-    """
+    """A text that is not empty; `is_json` if it came as a JSON document, which some protocols can send as a value."""
 
     value: str
     is_json: bool = field(default=False, compare=False)
@@ -80,11 +76,8 @@ class Attachment:
     """An image or a file.
 
     Attributes:
-        kind: Whether it is an image or a file.
-        media_type: The media type of the bytes.
-        data: The bytes; empty if they are somewhere else.
         where: The place in the messages, such as `messages[2].content[0]`.
-        url: The address of an image or a file whose bytes are somewhere else; otherwise empty.
+        url: The address of an image or a file whose bytes are somewhere else; `data` is empty then.
     """
 
     kind: MediaKind
@@ -96,15 +89,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a tool.
-
-    Attributes:
-        call_id: The id to send.
-        name: The name to send.
-        input: The arguments.
-        where: The place in the messages.
-        is_added: Whether it was added for a result without a call.
-    """
+    """A call of a tool, with the id and the name to send; `is_added` if it was added for a result without a call."""
 
     call_id: str
     name: str
@@ -129,10 +114,6 @@ class Result:
 
     Attributes:
         call_id: The id to send, always that of an earlier call.
-        name: The name of the tool to send.
-        content: The result; may be empty.
-        is_error: Whether the tool failed.
-        where: The place in the messages.
         is_added: Whether it was added for a call without a result.
     """
 
@@ -152,7 +133,6 @@ class Turn:
     """Consecutive pieces of one role.
 
     Attributes:
-        role: The role.
         content: The pieces. Only turns of tools hold results; only turns of the assistant hold calls and reasoning.
         message: The number of the message of the first piece.
     """
@@ -164,12 +144,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note for the owner of a request, which is sent nevertheless.
-
-    Attributes:
-        subject: The subject, the same for every note of its kind.
-        where: The place in the messages.
-    """
+    """A note for the owner of a request, which is sent nevertheless; notes of one kind have the same subject."""
 
     subject: str
     where: str
@@ -244,19 +219,7 @@ def well_formed(text: str) -> str:
 # ---- From messages to turns ----
 
 
-class _Placed(NamedTuple):
-    """A piece, and the role of the turn to which it belongs."""
-
-    role: TurnRole
-    piece: Piece
-
-
-_Notes: TypeAlias = list[Note]
-
 _SPEAKERS: Final = {Role.SYSTEM: TurnRole.SYSTEM, Role.USER: TurnRole.USER, Role.ASSISTANT: TurnRole.ASSISTANT}
-_SHOWN_BY: Final = {TurnRole.SYSTEM: TurnRole.USER}
-"""The role of images and files in messages of a role that allows only text."""
-_JSON_SUFFIXES: Final = ("/json", "+json")
 
 
 def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]:
@@ -265,66 +228,31 @@ def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]
     Consecutive results form one turn. Thinking is omitted: it goes back in another way, or not at all.
     """
     turns: list[Turn] = []
-    notes: _Notes = []
+    notes: list[Note] = []
     instructions = leading_instructions(messages)
     for number, message in enumerate(messages):
         speaker = TurnRole.SYSTEM if number < instructions else _SPEAKERS[message.role]
-        run: list[Piece] = []
-        role = speaker
+        placed: list[tuple[TurnRole, Piece]] = []
         for place, part in enumerate(message.content):
-            placed = row_of_class(_CONVERTERS, part)(part, speaker, f"messages[{number}].content[{place}]", notes)
-            if placed is None:
-                continue
-            if placed.role is not role:
-                _end_run(turns, role, run, number)
-                role, run = placed.role, []
-            run.append(placed.piece)
-        _end_run(turns, role, run, number)
+            piece = row_of_class(_CONVERTERS, part)(part, f"messages[{number}].content[{place}]", notes)
+            if piece is not None:
+                placed.append((_role(piece, speaker), piece))
+        for role, run in groupby(placed, lambda one: one[0]):
+            turns.append(Turn(role, tuple(piece for _, piece in run), number))
     return turns, notes
 
 
-def _end_run(turns: list[Turn], role: TurnRole, run: Iterable[Piece], number: int) -> None:
-    content = tuple(run)
-    if content:
-        turns.append(Turn(role, content, number))
+def _role(piece: Piece, speaker: TurnRole) -> TurnRole:
+    """The role of the turn that a piece belongs to."""
+    if isinstance(piece, Call):
+        return TurnRole.ASSISTANT
+    if isinstance(piece, Result):
+        return TurnRole.TOOL
+    # The system role allows only text.
+    return TurnRole.USER if isinstance(piece, Attachment) and speaker is TurnRole.SYSTEM else speaker
 
 
-def _text(part: TextPart, speaker: TurnRole, _where: str, _notes: _Notes) -> _Placed | None:
-    return _Placed(speaker, Text(well_formed(part.value))) if part.value else None
-
-
-def _data(part: DataPart, speaker: TurnRole, where: str, notes: _Notes) -> _Placed | None:
-    content = _content(part, where, notes)
-    if isinstance(content, Attachment):
-        return _Placed(_SHOWN_BY.get(speaker, speaker), content)
-    return None if content is None else _Placed(speaker, content)
-
-
-def _thinking(_part: ThinkingPart, _speaker: TurnRole, _where: str, _notes: _Notes) -> None:
-    """Omits reasoning: it is not the assistant's text, and reasoning sent as text teaches the model to think aloud."""
-
-
-def _call(part: ToolCallPart, _speaker: TurnRole, where: str, _notes: _Notes) -> _Placed:
-    return _Placed(TurnRole.ASSISTANT, Call(part.call_id, part.name, part.input, where))
-
-
-def _result(part: ToolResultPart, _speaker: TurnRole, where: str, notes: _Notes) -> _Placed:
-    pieces = (_content(piece, f"{where}.content[{place}]", notes) for place, piece in enumerate(part.content))
-    content = tuple(piece for piece in pieces if piece is not None)
-    return _Placed(TurnRole.TOOL, Result(part.call_id, "", content, part.is_error, where))
-
-
-_CONVERTERS: Final[dict[type[MessagePart], Callable[..., _Placed | None]]] = {
-    TextPart: _text,
-    ThinkingPart: _thinking,
-    DataPart: _data,
-    ToolCallPart: _call,
-    ToolResultPart: _result,
-}
-"""The converters by part class; a converter returns None for a part that it omits."""
-
-
-def _content(part: ToolResultContent, where: str, notes: _Notes) -> ResultContent | None:
+def _content(part: ToolResultContent, where: str, notes: list[Note]) -> ResultContent | None:
     if isinstance(part, TextPart):
         return Text(well_formed(part.value)) if part.value else None
     if is_mark(part.mime_type):
@@ -333,9 +261,24 @@ def _content(part: ToolResultContent, where: str, notes: _Notes) -> ResultConten
         return None
     media = read_media(part)
     if media.kind is MediaKind.TEXT:
-        return Text(media.text, media.media_type.endswith(_JSON_SUFFIXES)) if media.text else None
-    data = b"" if media.url else part.data
-    return Attachment(media.kind, media.media_type, data, where, media.url)
+        return Text(media.text, media.media_type.endswith(("/json", "+json"))) if media.text else None
+    return Attachment(media.kind, media.media_type, b"" if media.url else part.data, where, media.url)
+
+
+def _result(part: ToolResultPart, where: str, notes: list[Note]) -> Result:
+    pieces = (_content(piece, f"{where}.content[{place}]", notes) for place, piece in enumerate(part.content))
+    return Result(part.call_id, "", tuple(piece for piece in pieces if piece is not None), part.is_error, where)
+
+
+_CONVERTERS: Final[dict[type[MessagePart], Callable[..., Piece | None]]] = {
+    TextPart: _content,
+    DataPart: _content,
+    ToolCallPart: lambda part, where, _notes: Call(part.call_id, part.name, part.input, where),
+    ToolResultPart: _result,
+    # Reasoning is not the assistant's text, and reasoning sent as text teaches the model to think aloud.
+    ThinkingPart: lambda _part, _where, _notes: None,
+}
+"""The converters by part class; a converter returns None for a part that it omits."""
 
 
 # ---- One message a speaker, and results directly after their calls ----
@@ -424,53 +367,39 @@ def in_next_user_message(kind: MediaKind, number: int) -> str:
 def shown_by_user(turns: Iterable[Turn], *, of_results: bool, of_assistant: bool) -> Iterator[Turn]:
     """The turns, with images and files of results or of the assistant moved into a user turn after the consecutive
     results."""
-    deferral = _Deferral(of_results=of_results, of_assistant=of_assistant)
+    waiting: list[Piece] = []
     last = 0
     for turn in turns:
-        if turn.role is not TurnRole.TOOL:
-            yield from deferral.release(last)
-        yield deferral.take_from(turn)
+        if waiting and turn.role is not TurnRole.TOOL:
+            yield Turn(TurnRole.USER, tuple(waiting), last)
+            waiting = []
+        content = turn.content
+        if turn.role is TurnRole.ASSISTANT and of_assistant:
+            for piece in content:
+                if isinstance(piece, Attachment):
+                    waiting += [Text(SHOWN_BY_ASSISTANT), piece]
+            content = tuple(piece for piece in content if not isinstance(piece, Attachment))
+        elif turn.role is TurnRole.TOOL and of_results:
+            content = tuple(_without_attachments(piece, waiting) for piece in content)
+        yield replace(turn, content=content)
         last = turn.message
-    yield from deferral.release(last)
+    if waiting:
+        yield Turn(TurnRole.USER, tuple(waiting), last)
 
 
-class _Deferral:
-    """The pieces that wait for the next user turn."""
-
-    def __init__(self, *, of_results: bool, of_assistant: bool) -> None:
-        self._of_results = of_results
-        self._of_assistant = of_assistant
-        self._waiting: list[Piece] = []
-
-    def take_from(self, turn: Turn) -> Turn:
-        if turn.role is TurnRole.ASSISTANT and self._of_assistant:
-            return replace(turn, content=tuple(piece for piece in turn.content if not self._takes(piece)))
-        if turn.role is TurnRole.TOOL and self._of_results:
-            return replace(turn, content=tuple(map(self._result, turn.content)))
-        return turn
-
-    def release(self, message: int) -> Iterator[Turn]:
-        if self._waiting:
-            yield Turn(TurnRole.USER, tuple(self._waiting), message)
-        self._waiting = []
-
-    def _takes(self, piece: Piece) -> bool:
-        if isinstance(piece, Attachment):
-            self._waiting += [Text(SHOWN_BY_ASSISTANT), piece]
-        return isinstance(piece, Attachment)
-
-    def _result(self, piece: Piece) -> Piece:
-        if not isinstance(piece, Result):
-            return piece
-        content: list[ResultContent] = []
-        for one in piece.content:
-            if isinstance(one, Attachment):
-                self._waiting.append(one)
-                number = sum(isinstance(waiting, Attachment) for waiting in self._waiting)
-                content.append(Text(in_next_user_message(one.kind, number)))
-            else:
-                content.append(one)
-        return replace(piece, content=tuple(content))
+def _without_attachments(piece: Piece, waiting: list[Piece]) -> Piece:
+    """The result with texts in place of its attachments, which are added to those that wait."""
+    if not isinstance(piece, Result):
+        return piece
+    content: list[ResultContent] = []
+    for one in piece.content:
+        if isinstance(one, Attachment):
+            waiting.append(one)
+            number = sum(isinstance(other, Attachment) for other in waiting)
+            content.append(Text(in_next_user_message(one.kind, number)))
+        else:
+            content.append(one)
+    return replace(piece, content=tuple(content))
 
 
 # ---- Pairs of calls and results ----
@@ -481,10 +410,7 @@ UNKNOWN_TOOL: Final = "unknown_tool"
 
 
 def pair(
-    turns: Sequence[Turn],
-    ids: CallIds,
-    names: ToolNames,
-    foreign: Collection[int] = (),
+    turns: Sequence[Turn], ids: CallIds, names: ToolNames, foreign: Collection[int] = ()
 ) -> tuple[list[Turn], list[Note]]:
     """The turns with the ids and names to send, with a result for every call and a call for every result; and notes.
 
@@ -594,17 +520,9 @@ class _Pairing:
 _SIZE: Final = 16
 
 
-class Hash(Protocol):
-    """A hash of the standard library."""
-
-    def update(self, data: bytes, /) -> None:
-        """Adds bytes."""
-        ...
-
-
 def short_digest(text: str, size: int = 8) -> str:
     """The digest of a short text, in `2 * size` hexadecimal digits."""
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=size).hexdigest()
+    return blake2b(_bytes(text), digest_size=size).hexdigest()
 
 
 class HistoryDigest:
@@ -633,14 +551,14 @@ def answer_digest(parts: Iterable[MessagePart]) -> str:
     parts = list(parts)
     text = "".join(part.value for part in parts if isinstance(part, TextPart)).strip()
     digest = blake2b(digest_size=_SIZE)
-    add_fields(digest, (b"text", text.encode(errors="surrogatepass")))
+    add_fields(digest, (b"text", _bytes(text)))
     for part in parts:
         if isinstance(part, ToolCallPart):
             add_fields(digest, _digest_call(part))
     return digest.hexdigest()
 
 
-def add_fields(digest: Hash, fields: Iterable[bytes]) -> None:
+def add_fields(digest: blake2b | HASH, fields: Iterable[bytes]) -> None:
     """Adds fields to a digest, each after its length, so that different lists of fields give different digests."""
     for one in fields:
         digest.update(b"%d:" % len(one))
@@ -648,27 +566,15 @@ def add_fields(digest: Hash, fields: Iterable[bytes]) -> None:
 
 
 def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
-    for part in parts:
-        piece = row_of_class(_PIECES, part)(part)
-        if piece:
-            yield piece
+    return (piece for part in parts if (piece := row_of_class(_PIECES, part)(part)))
 
 
-def _digest_text(part: TextPart) -> tuple[bytes, ...]:
-    return (b"text", part.value.encode(errors="surrogatepass")) if part.value else ()
-
-
-def _digest_data(part: DataPart) -> tuple[bytes, ...]:
-    return () if is_mark(part.mime_type) else (b"data", part.mime_type.encode(errors="surrogatepass"), part.data)
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
 
 
 def _digest_call(part: ToolCallPart) -> tuple[bytes, ...]:
-    return (
-        b"call",
-        part.call_id.encode(errors="surrogatepass"),
-        part.name.encode(errors="surrogatepass"),
-        canonical_json(part.input),
-    )
+    return b"call", _bytes(part.call_id), _bytes(part.name), canonical_json(part.input)
 
 
 def canonical_json(value: Mapping[str, Any]) -> bytes:
@@ -676,24 +582,20 @@ def canonical_json(value: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(dict(value), sort_keys=True, separators=(",", ":")).encode()
     except (TypeError, ValueError):  # not JSON: writing the request refuses it
-        return repr(value).encode(errors="surrogatepass")
+        return _bytes(repr(value))
 
 
 def _digest_result(part: ToolResultPart) -> tuple[bytes, ...]:
     content = (field for piece in _pieces(part.content) for field in piece)
-    return (b"result", part.call_id.encode(errors="surrogatepass"), b"%d" % part.is_error, *content)
-
-
-def _nothing(_part: ThinkingPart) -> tuple[bytes, ...]:
-    return ()
+    return (b"result", _bytes(part.call_id), b"%d" % part.is_error, *content)
 
 
 _PIECES: Final[dict[type[MessagePart], Callable[..., tuple[bytes, ...]]]] = {
-    TextPart: _digest_text,
-    DataPart: _digest_data,
+    TextPart: lambda part: (b"text", _bytes(part.value)) if part.value else (),
+    DataPart: lambda part: () if is_mark(part.mime_type) else (b"data", _bytes(part.mime_type), part.data),
     ToolCallPart: _digest_call,
     ToolResultPart: _digest_result,
-    ThinkingPart: _nothing,
+    ThinkingPart: lambda _part: (),
 }
 
 
@@ -729,16 +631,13 @@ class IdForm:
         return (readable or "call")[: self.longest - len(suffix)] + suffix
 
 
-_ANY_ID: Final = IdForm()
-
-
 @dataclass(frozen=True, slots=True)
 class CallIdRule:
     """The ids of calls that a server accepts: its own and those of others. Some servers recognize a call only by its
     own id, so an own id changes only if the server would refuse it."""
 
-    own: IdForm = _ANY_ID
-    foreign: IdForm = _ANY_ID
+    own: IdForm = IdForm()
+    foreign: IdForm = IdForm()
 
 
 ANY_IDS: Final = CallIdRule()
@@ -776,11 +675,7 @@ class CallIds:
         return sent
 
     def from_upstream(self, sent: str) -> str:
-        """The given id of a call, by its sent id.
-
-        Raises:
-            KeyError: No call was sent with this id.
-        """
+        """The given id of a call, by its sent id; a KeyError if no call was sent with this id."""
         return self._given[sent]
 
     def is_changed(self, sent: str) -> bool:
@@ -854,11 +749,10 @@ class ToolNames:
         Models put the namespace of their own format before a name: Gemini `default_api:`, Kimi and gpt-oss
         `functions.`. It is removed if a sent name remains.
         """
-        given = self._given.get(name)
-        if given is None:
-            bare = next((name.removeprefix(one) for one in _NAMESPACES if name.startswith(one)), name)
-            given = self._given.get(bare, name)
-        return given
+        if name in self._given:
+            return self._given[name]
+        bare = next((name.removeprefix(one) for one in _NAMESPACES if name.startswith(one)), name)
+        return self._given.get(bare, name)
 
     def _add(self, name: str) -> str:
         attempt = 0
