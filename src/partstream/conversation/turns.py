@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby, takewhile
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.conversation.media import MediaKind, read_media
 from partstream.lm.messages import Role
@@ -44,7 +44,6 @@ from partstream.lm.parts import (
 )
 
 if TYPE_CHECKING:
-    from _hashlib import HASH
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from partstream.lm.messages import ChatMessage
@@ -520,6 +519,12 @@ class _Pairing:
 _SIZE: Final = 16
 
 
+class Hash(Protocol):
+    """A hash of the standard library."""
+
+    def update(self, data: bytes, /) -> None: ...  # noqa: D102 - as there
+
+
 def short_digest(text: str, size: int = 8) -> str:
     """The digest of a short text, in `2 * size` hexadecimal digits."""
     return blake2b(_bytes(text), digest_size=size).hexdigest()
@@ -558,7 +563,7 @@ def answer_digest(parts: Iterable[MessagePart]) -> str:
     return digest.hexdigest()
 
 
-def add_fields(digest: blake2b | HASH, fields: Iterable[bytes]) -> None:
+def add_fields(digest: Hash, fields: Iterable[bytes]) -> None:
     """Adds fields to a digest, each after its length, so that different lists of fields give different digests."""
     for one in fields:
         digest.update(b"%d:" % len(one))
