@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from itertools import accumulate
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,15 +33,6 @@ JSONDecodeError = json.JSONDecodeError
 """The error that :func:`loads` raises for a text that is not JSON, whichever library reads it."""
 
 
-def _standard_loads(data: bytes | str) -> Any:
-    try:
-        return json.loads(data)
-    except JSONDecodeError:
-        raise
-    except (ValueError, RecursionError) as error:  # not UTF-8; an integer of thousands of digits; nests too deep
-        raise JSONDecodeError(str(error), "", 0) from error
-
-
 def loads_event(data: bytes) -> Any:
     """The value of the JSON text of an event, read with all patience.
 
@@ -51,17 +42,7 @@ def loads_event(data: bytes) -> Any:
     Raises:
         JSONDecodeError: `data` is not JSON for the standard library either.
     """
-    text = data.decode(errors="replace")
-    try:
-        return _decode(text)
-    except DECODE_ERRORS:
-        pass
-    try:
-        return json.loads(text, parse_int=_integer)
-    except JSONDecodeError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise JSONDecodeError(str(error), "", 0) from error
+    return _loads(data.decode(errors="replace"), parse_int=_integer)
 
 
 def _integer(digits: str) -> int | float:
@@ -136,11 +117,7 @@ _quote: Callable[[str], str] = json.encoder.encode_basestring
 
 
 def is_json(value: object) -> bool:
-    """Whether JSON can represent `value`: the readers also accept NaN and infinite numbers, which JSON lacks.
-
-    Args:
-        value: A value from :func:`loads` or from a program.
-    """
+    """Whether JSON can represent `value`: the readers also accept NaN and infinite numbers, which JSON lacks."""
     try:
         json.dumps(value, allow_nan=False)
     except (ValueError, TypeError, RecursionError):
@@ -148,15 +125,12 @@ def is_json(value: object) -> bool:
     return True
 
 
-def _load_msgspec() -> Any:
-    try:
-        import msgspec  # noqa: PLC0415 - optional: the extra `fast`
-    except ImportError:
-        return None
-    return msgspec
+try:
+    import msgspec as _msgspec_module
+except ImportError:  # optional: the extra `fast`
+    _msgspec_module = None  # type: ignore[assignment]
 
-
-_msgspec = _load_msgspec()
+_msgspec: Any = _msgspec_module
 
 FAST: Final = _msgspec is not None
 """Whether msgspec is installed and reads JSON."""
@@ -204,17 +178,14 @@ def _event_decoder(tag: str | None, kind: str, wanted: tuple[tuple[str, str], ..
     attributes = [(name, Any, None) for name in names]
     tagged = {} if tag is None else {"tag_field": tag, "tag": kind}
     record = _msgspec.defstruct("record", attributes, rename=names, gc=False, **tagged)
-    # A structure with a tag is also read from an object without the tag, one of several structures is not. The other
-    # one here cannot be read from anything.
-    readable = record if tag is None else record | _nothing(tag, kind)
+    readable = record
+    if tag is not None:
+        # A structure with a tag is also read from an object without the tag, one of several structures is not. The
+        # other one here cannot be read from anything: no number fits its field.
+        never = Annotated[int, _msgspec.Meta(gt=0, lt=0)]
+        readable |= _msgspec.defstruct("nothing", [("never", never)], tag_field=tag, tag=f"not {kind}")
     decode: Callable[[bytes], Any] = _msgspec.json.Decoder(readable).decode
     return decode
-
-
-def _nothing(tag: str, kind: str) -> Any:
-    """A structure of another kind, with a field that no number fits."""
-    never = Annotated[int, _msgspec.Meta(gt=0, lt=0)]
-    return _msgspec.defstruct("nothing", [("never", never)], tag_field=tag, tag=f"not {kind}")
 
 
 def _quick_loads(data: bytes) -> Any:
@@ -278,10 +249,20 @@ def loads(data: bytes | str) -> Any:
     Raises:
         JSONDecodeError: `data` is not JSON for the standard library, which is more lenient than msgspec.
     """
+    return _loads(data)
+
+
+def _loads(data: bytes | str, **options: Any) -> Any:
     try:
         return _decode(data)
     except DECODE_ERRORS:
-        return _standard_loads(data)
+        pass
+    try:
+        return json.loads(data, **options)
+    except JSONDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:  # not UTF-8; an integer of thousands of digits; nests too deep
+        raise JSONDecodeError(str(error), "", 0) from error
 
 
 _decode: Callable[[bytes | str], Any] = json.loads if _msgspec is None else _msgspec.json.Decoder().decode
@@ -291,20 +272,14 @@ _decode: Callable[[bytes | str], Any] = json.loads if _msgspec is None else _msg
 
 _SIGNS: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]', re.DOTALL)
 _CLOSES: Final = {"{": "}", "[": "]"}
-_MOST: Final = 65536
-"""The characters that are read: the kind of an event is at its beginning."""
 
 
 def begun_object(data: bytes) -> dict[str, Any] | None:
-    """The object that a text begins, with the members that it holds whole and what is there of a last string.
+    """The object that a text in UTF-8 begins, with the members that it holds whole and what is there of a last string.
 
-    Args:
-        data: The beginning of a JSON text, in UTF-8.
-
-    Returns:
-        The object; None for a text that begins with anything else, or that says no member.
+    None for a text that begins with anything else, or that has no member.
     """
-    text = data.decode(errors="ignore").lstrip()[:_MOST]
+    text = data.decode(errors="ignore").lstrip()[:65536]  # the kind of an event is at its beginning
     if not text.startswith("{"):
         return None
     for candidate in _closed(text):
@@ -323,7 +298,9 @@ def _closed(text: str) -> list[str]:
     ends_in_string = False
     for sign in _SIGNS.finditer(text):
         part = sign[0]
-        ends_in_string = part.startswith('"') and (len(part) == 1 or not part.endswith('"') or _is_hidden(part))
+        inner = part[:-1]
+        is_hidden = (len(inner) - len(inner.rstrip("\\"))) % 2 == 1  # a backslash hides the quote at the end
+        ends_in_string = part.startswith('"') and (len(part) == 1 or not part.endswith('"') or is_hidden)
         if part in _CLOSES:
             open_values.append(_CLOSES[part])
             before_member, open_then = text[: sign.end()], "".join(reversed(open_values))
@@ -337,12 +314,6 @@ def _closed(text: str) -> list[str]:
     return [whole + closing, before_member + open_then]
 
 
-def _is_hidden(part: str) -> bool:
-    """Whether the quote at the end of a string is hidden by a backslash."""
-    inner = part[:-1]
-    return (len(inner) - len(inner.rstrip("\\"))) % 2 == 1
-
-
 # ---- Values that JSON cannot represent ----
 
 MAX_DEPTH: Final = 500
@@ -350,16 +321,14 @@ MAX_DEPTH: Final = 500
 
 _MAX_SHOWN: Final = 80
 
-_Key: TypeAlias = str | int
-
 
 class NonJSON(NamedTuple):
     """A place in a value that JSON cannot represent.
 
     Attributes:
         place: The place, such as `input['a'][0]`.
-        got: What stands there, such as `a set`.
-        expected: What JSON takes there, such as `a JSON value`.
+        got: What is there, such as `a set`.
+        expected: What JSON takes there.
         clause: The end of the sentence that begins with the place; empty for one made of `got` and `expected`.
     """
 
@@ -373,12 +342,7 @@ class NonJSON(NamedTuple):
 
 
 def find_non_json(value: object, name: str) -> str | None:
-    """Describes the first place in `value` that JSON cannot represent, as :func:`locate_non_json` finds it.
-
-    Args:
-        value: Any object.
-        name: The value's name in the description, such as `input`.
-    """
+    """Describes the first place in `value` that JSON cannot represent, as :func:`locate_non_json` finds it."""
     found = locate_non_json(value, name)
     return None if found is None else str(found)
 
@@ -388,19 +352,16 @@ def locate_non_json(value: object, name: str) -> NonJSON | None:
 
     Objects are mappings with string keys, arrays are lists and tuples, numbers are finite. Takes time linear in the
     size of the value, bounded by :data:`MAX_DEPTH`: a cycle counts as a value that nests too deep.
-
-    Args:
-        value: Any object.
-        name: The value's name in the place, such as `input`.
+    `name` is the value's name in the place, such as `input`.
     """
-    path: list[_Key] = [name]
-    stack: list[Iterator[tuple[_Key, object]]] = [iter([(name, value)])]
+    path: list[str | int] = [name]
+    stack: list[Iterator[tuple[str | int, object]]] = [iter([(name, value)])]
     while stack:
         for key, child in stack[-1]:
             path[-1] = key
             fault = _fault(child)
             if fault is not None:
-                return fault._replace(place=_render(path))
+                return fault._replace(place=name + "".join(f"[{shorten(key)}]" for key in path[1:]))
             if isinstance(child, Mapping | list | tuple):
                 if len(stack) > MAX_DEPTH:
                     clause = f"nests deeper than {MAX_DEPTH} levels, or contains itself"
@@ -425,14 +386,9 @@ def _fault(value: object) -> NonJSON | None:
     if value is None or isinstance(value, str | int | list | tuple):
         return None
     if isinstance(value, float):
-        return (
-            None if math.isfinite(value) else NonJSON("", str(value), clause=f"is {value}, which is not a JSON number")
-        )
+        clause = f"is {value}, which is not a JSON number"
+        return None if math.isfinite(value) else NonJSON("", str(value), clause=clause)
     if isinstance(value, Mapping):
         odd = [key for key in value if not isinstance(key, str)]
         return NonJSON("", f"an object with the key {shorten(odd[0])}", "only string keys") if odd else None
     return NonJSON("", f"a {type(value).__name__}")
-
-
-def _render(path: list[_Key]) -> str:
-    return str(path[0]) + "".join(f"[{shorten(key)}]" for key in path[1:])

@@ -1,20 +1,6 @@
 """Decodes bytes into server-sent events, lines of JSON, or bare JSON; knows no protocol.
 
-:class:`LineSplitter` splits bytes into lines, in linear time and memory however the bytes arrive. Lines end with LF, CR
-or CR LF, or with LF alone. An incomplete line grows in one buffer, and only new bytes are searched: searching the whole
-tail on every read made a 2 MB event in reads of 1,460 bytes three hundred times slower than in one read. A list of the
-pieces would cost 90 bytes for each: `bytes.join` describes every piece in memory.
-
-:class:`SSEDecoder` implements the algorithm of the WHATWG HTML standard
-(https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation), with three intended
-differences: a last event without its blank line is still dispatched (real servers close the connection after it); data
-stays bytes, because JSON is decoded from bytes; `id` and `retry` are ignored, because a model's response is never
-resumed. The events do not depend on how the bytes are split.
-
-:class:`BareJSONDecoder` also reads JSON without `data:`. Some servers and proxies respond to a request for a stream
-with one JSON document under the name of a stream, in one line or many, some with `data: [DONE]` appended; others send
-each event as a line of JSON. The standard ignores such lines, because it knows no field of their names
-(docs/wires/chat-completions.md#framing).
+The events do not depend on how the bytes are split, and decoding takes linear time and memory.
 """
 
 from __future__ import annotations
@@ -31,11 +17,16 @@ DEFAULT_MAX_EVENT_SIZE: Final = 64 * 1024 * 1024
 """The most bytes of an event. The largest field of the OpenResponses schema is a file of 32 MiB in base64."""
 
 _LINE_FEED: Final = 10
+_CARRIAGE_RETURN: Final = 13
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 class LineSplitter:
     """Splits bytes into lines and drops a byte order mark at their start.
+
+    An incomplete line grows in one buffer, and only new bytes are searched: searching the whole tail on every read made
+    a 2 MB event in reads of 1,460 bytes three hundred times slower than in one read. A list of the pieces would cost 90
+    bytes for each: `bytes.join` describes every piece in memory.
 
     Args:
         carriage_returns: Whether CR and CR LF end a line too; otherwise CR is a byte like any other.
@@ -73,7 +64,16 @@ class LineSplitter:
                 return []
             data = bytes(self._pending)
             self.drop_pending()
-        return self._lines(data)
+        if not self._carriage_returns:
+            *lines, rest = data.split(b"\n")
+            self._keep(rest)
+            return lines
+        lines = data.splitlines()
+        if data[-1] == _CARRIAGE_RETURN:
+            self._after_carriage_return = True
+        elif data[-1] != _LINE_FEED:
+            self._keep(lines.pop())
+        return lines
 
     def end(self) -> list[bytes]:
         """Records that no more bytes come; returns the last line if it has no line end."""
@@ -88,18 +88,6 @@ class LineSplitter:
         """Drops the incomplete line."""
         self._pending.clear()
         self.pending_size = 0
-
-    def _lines(self, data: bytes) -> list[bytes]:
-        if not self._carriage_returns:
-            *lines, rest = data.split(b"\n")
-            self._keep(rest)
-            return lines
-        lines = data.splitlines()
-        if data[-1] == _CARRIAGE_RETURN:
-            self._after_carriage_return = True
-        elif data[-1] != _LINE_FEED:
-            self._keep(lines.pop())
-        return lines
 
     def _keep(self, piece: bytes) -> None:
         self._pending += piece
@@ -122,9 +110,6 @@ SHORT_EVENT: Final = 512
 ServerSentEvent: TypeAlias = tuple[bytes, bytes]
 """One event as it came: the value of its last `event:` line in UTF-8 (empty without such a line), and the values of its
 `data:` lines joined by line feeds. A plain tuple, because one is made for every event of a response."""
-
-
-_CARRIAGE_RETURN: Final = 13
 _ONE_READ: Final = 2048
 """Bytes. A chunk that holds one event, as servers write it, is smaller."""
 
@@ -154,13 +139,15 @@ class EventDecoder(Protocol):
 
 
 class SSEDecoder:
-    """Decodes an event stream.
+    """Decodes an event stream by the algorithm of the WHATWG HTML standard.
+
+    https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation; three differences
+    are intended: a last event without its blank line is still dispatched (real servers close the connection after it);
+    data stays bytes, because JSON is decoded from bytes; `id` and `retry` are ignored, because a model's response is
+    never resumed.
 
     Args:
         max_event_size: The most bytes that the lines of one event may have.
-
-    Attributes:
-        error: Set once an event exceeds the limit; no event is returned after it.
     """
 
     __slots__ = (
@@ -222,8 +209,7 @@ class SSEDecoder:
             whole = data[:end]
             events += self._usual_events(whole) or self._read(whole)
             data = data[end:]
-        events += self._read(data)
-        return events
+        return events + self._read(data)
 
     def _usual_events(self, data: bytes) -> list[ServerSentEvent] | None:
         """The short way for many events at once; None unless all of them have the name of the event before."""
@@ -275,19 +261,14 @@ class SSEDecoder:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
-            self._add(value)
+            if self._data is None:
+                self._data = value
+                return
+            if isinstance(self._data, bytes):  # an event may have millions of data lines: all go into one buffer
+                self._data = bytearray(self._data)
+            self._data += b"\n" + value
         elif name == b"event":
             self._event = value
-
-    def _add(self, value: bytes) -> None:
-        """Takes one more data line. All but the first go into one buffer: an event may have millions of them."""
-        if self._data is None:
-            self._data = value
-            return
-        if isinstance(self._data, bytes):
-            self._data = bytearray(self._data)
-        self._data += b"\n"
-        self._data += value
 
     def _check_size(self, pending: int) -> None:
         if self._size + pending > self._limit and self.error is None:
@@ -307,9 +288,6 @@ class JSONLinesDecoder:
 
     Args:
         max_event_size: The most bytes that one line may have.
-
-    Attributes:
-        error: Set once a line exceeds the limit; no event is returned after it.
     """
 
     __slots__ = ("_at_border", "_limit", "_short", "_splitter", "error")
@@ -370,12 +348,12 @@ _FIELDS: Final = (b"data:", b"event:", b"id:", b"retry:")
 
 
 class BareJSONDecoder(SSEDecoder):
-    """Decodes an event stream, and JSON values between its lines.
+    """Decodes an event stream, and JSON values without `data:` between its lines.
 
-    Each object in a list is a value, as Gemini's servers send them and errors (docs/wires/gemini.md#framing).
-
-    Args:
-        max_event_size: The most bytes that the lines of one event or value may have.
+    Some servers and proxies respond to a request for a stream with one JSON document under the name of a stream, in one
+    line or many, some with `data: [DONE]` appended; others send each event as a line of JSON. The standard ignores such
+    lines, because it knows no field of their names (docs/wires/chat-completions.md#framing). Each object in a list is a
+    value, as Gemini's servers send them and errors (docs/wires/gemini.md#framing).
     """
 
     __slots__ = ("_depth", "_is_listed", "_value")
