@@ -97,12 +97,7 @@ class InvalidArgumentError(UnexpectedValueError, CallerError, TypeError, ValueEr
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The values that an argument may have.
-
-    Attributes:
-        description: A description for the error, such as `a text (str)`.
-        fits: Whether a value is one of them.
-    """
+    """The values that an argument may have, with a description for the error, such as `a text (str)`."""
 
     description: str
     fits: Callable[[object], bool]
@@ -129,34 +124,20 @@ def instance_of(kind: type, description: str = "") -> Expectation:
 
 
 def refuse(where: str, value: object, expected: str) -> NoReturn:
-    """Raises the error for a value.
-
-    Raises:
-        InvalidArgumentError: Always.
-    """
+    """Raises the error for a value."""
     raise InvalidArgumentError(where, described(value), expected)
 
 
 def check(where: str, value: object, expectation: Expectation) -> None:
-    """Checks one argument.
-
-    Raises:
-        InvalidArgumentError: The value does not fit.
-    """
+    """Checks one argument; an InvalidArgumentError if the value does not fit."""
     if not expectation.fits(value):
         refuse(where, value, expectation.description)
 
 
 def check_fields(instance: object, expectations: Mapping[str, Expectation]) -> None:
-    """Checks fields of a new object, by their names.
-
-    Raises:
-        InvalidArgumentError: The first field with a value that does not fit.
-    """
+    """Checks fields of a new object, by their names; an InvalidArgumentError for the first that does not fit."""
     for name, expectation in expectations.items():
-        value = getattr(instance, name)
-        if not expectation.fits(value):
-            refuse(f"{type(instance).__name__}.{name}", value, expectation.description)
+        check(f"{type(instance).__name__}.{name}", getattr(instance, name), expectation)
 
 
 def sequence_of(where: str, values: Iterable[T], classes: type | tuple[type, ...], expected: str) -> tuple[T, ...]:

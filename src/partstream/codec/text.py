@@ -6,8 +6,6 @@ import json
 import re
 from typing import Any, Final
 
-# ---- markdown ----
-
 
 def code_block(value: Any) -> str:
     """A JSON value as a block of code in Markdown, whatever marks it holds."""
@@ -28,12 +26,10 @@ def _fence(text: str, at_least: int) -> str:
     return "`" * max(at_least, longest + 1)
 
 
-# ---- visible text ----
-# Shows the characters of a text that act on a terminal or hide in it, as escapes that everybody sees.
-#
-# What servers, recordings and files say is other people's text. An escape sequence in it may clear the screen or
-# write to the clipboard, a bidirectional control may show `exe.gpj` for `jpg.exe`, a character without width may make
-# two names look alike.
+# ---- Visible text ----
+# What servers, recordings and files say is other people's text. An escape sequence in it may clear the screen or write
+# to the clipboard, a bidirectional control may show `exe.gpj` for `jpg.exe`, a character without width may make two
+# names look alike.
 
 _RANGES: Final = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 but for tab, line feed and carriage return, DEL, C1
@@ -61,11 +57,7 @@ _HIDDEN: Final = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text with such characters as `\\uXXXX`; a text in JSON keeps its meaning.
-
-    Args:
-        text: Any text. Tabs and line ends stay as they are.
-    """
+    """The text with such characters as `\\uXXXX`; a text in JSON keeps its meaning. Tabs and line ends stay."""
     return _HIDDEN.sub(_escaped, text)
 
 
@@ -79,8 +71,7 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-# ---- media types ----
-# The name of a media type without what may stand around it.
+# ---- Media types ----
 
 
 def bare_media_type(text: str) -> str:

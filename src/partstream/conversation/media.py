@@ -30,7 +30,6 @@ class Media(NamedTuple):
     """The content of a data part.
 
     Attributes:
-        kind: The kind of input.
         media_type: The true media type, without parameters, in lower case.
         text: The text, for :attr:`MediaKind.TEXT`; otherwise empty.
         url: The address of an image or a file whose bytes are somewhere else; otherwise empty.
