@@ -1,10 +1,4 @@
-"""Checks of values from outside: numbers, arguments of public constructors, and objects with an interface of ours.
-
-Upstreams, providers, settings and files may hold any number: JSON allows `1e999`, Python reads `NaN` too, and headers
-hold any text. A number that is not finite or not within its limits is unknown. Beyond these limits floats overflow,
-SQLite refuses integers (64 bits) and the JSON-RPC peer refuses the whole message. Pure functions; their callers report
-dropped values.
-"""
+"""Checks of values from outside: numbers, arguments of public constructors, and objects with an interface of ours."""
 
 from __future__ import annotations
 
@@ -16,6 +10,9 @@ from typing import Final, NoReturn, TypeVar
 from partstream.errors import CallerError, UnexpectedValueError
 
 # ---- Numbers ----
+# Upstreams, providers, settings and files may hold any number: JSON allows `1e999`, Python reads `NaN` too, and headers
+# hold any text. A number that is not finite or not within its limits is unknown. Beyond these limits floats overflow,
+# SQLite refuses integers (64 bits) and the JSON-RPC peer refuses the whole message. Callers report dropped values.
 
 MOST_TOKENS: Final = 10**9
 """The most tokens of a request, an answer or a limit; servers without a limit report larger numbers."""

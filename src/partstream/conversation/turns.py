@@ -7,16 +7,9 @@ steps are:
 1. :func:`read_turns` converts messages into turns: consecutive pieces of one role, where consecutive tool results form
    a turn of their own. It omits empty texts and the host's marks. Leading messages of the assistant are instructions,
    unless they greet: VS Code's public API has no system role (:func:`leading_instructions`).
-2. :func:`pair` assigns the ids and names to send (:class:`CallIds`, :class:`ToolNames`), and adds the missing half of
-   each call or result. Servers refuse incomplete pairs, and hosts send them after a summary or a stopped response.
+2. :func:`pair` assigns the ids and names to send (:class:`CallIds`, :class:`ToolNames`), and adds missing halves.
 3. :func:`shown_by_user` moves images and files that a protocol does not accept in their place.
-4. :func:`spoken_turns` puts results directly after their calls. Servers refuse a message of the user between the two,
-   and so does the AI SDK since version 6 (`MissingToolResultsError`: recorded with `ai` 6.0.50); hosts send text before
-   a result in one message, or a result two messages later.
-
-Ids and names depend only on the conversation before them, so later requests send the same ones, and the server's prompt
-cache stays valid. :class:`HistoryDigest` covers everything that reaches a model and nothing else: marks move between
-messages (`cache_control`), thinking comes and goes, and the host adds empty texts.
+4. :func:`spoken_turns` puts results directly after their calls.
 """
 
 from __future__ import annotations
@@ -281,6 +274,9 @@ _CONVERTERS: Final[dict[type[MessagePart], Callable[..., Piece | None]]] = {
 
 
 # ---- One message a speaker, and results directly after their calls ----
+# Servers refuse a message of the user between the two, and so does the AI SDK since version 6
+# (`MissingToolResultsError`: recorded with `ai` 6.0.50); hosts send text before a result in one message, or a result
+# two messages later.
 
 
 @dataclass(slots=True)
@@ -402,6 +398,8 @@ def _without_attachments(piece: Piece, waiting: list[Piece]) -> Piece:
 
 
 # ---- Pairs of calls and results ----
+# Servers refuse incomplete pairs, and hosts send them after a summary or a stopped response. Ids and names depend
+# only on the conversation before them, so later requests send the same ones, and the server's prompt cache stays valid.
 
 MISSING_RESULT: Final = "[The result of this call is missing: it was not given back.]"
 UNKNOWN_TOOL: Final = "unknown_tool"
@@ -531,7 +529,11 @@ def short_digest(text: str, size: int = 8) -> str:
 
 
 class HistoryDigest:
-    """The digest of a conversation that grows message by message; takes time linear in the size of the messages."""
+    """The digest of a conversation that grows message by message; takes time linear in the size of the messages.
+
+    It covers everything that reaches a model and nothing else: marks move between messages (`cache_control`), thinking
+    comes and goes, and the host adds empty texts.
+    """
 
     def __init__(self) -> None:
         self._hash = blake2b(digest_size=_SIZE)

@@ -4,12 +4,6 @@ The form of the chunks is in :class:`ChunkForms`, one value for each stream and 
 with a beginning and an end; a block is open until something else comes. Sources are inside of blocks. Metadata of
 thinking parts lists all items of the response so far; the new ones become provider metadata of reasoning blocks and
 calls, the opposite of :mod:`partstream.protocols.ai_sdk.provider_state`.
-
-- The data stream of version 4 is lines of a code and a JSON value. It names and closes no block, and of provider
-  metadata it has a place only for the signatures of Anthropic's models.
-- `fullStream` of `streamText` is written as version 6 has it, as lines of JSON.
-- The UI message stream of versions 5 to 7 is server-sent events. Version 6.0.50 refuses fields that it does not know,
-  so only documented ones are written. Usage is in `messageMetadata`, the one place for facts of an application.
 """
 
 from __future__ import annotations
@@ -399,7 +393,8 @@ def _base64(part: DataPart) -> str:
     return b64encode(part.data).decode()
 
 
-# ---- The data stream ----
+# ---- The data stream of version 4: lines of a code and a JSON value ----
+# It names and closes no block, and of provider metadata it has a place only for the signatures of Anthropic's models.
 
 
 def _close(_kind: str, _block_id: str, said: Metadata, _cited: Sequence[Chunk]) -> list[Chunk]:
@@ -444,7 +439,7 @@ _DATA_STREAM_FORMS: Final = ChunkForms(
 WRITE_DATA_STREAM: Final = _spec(_DATA_STREAM_FORMS, write_line, content_type="text/plain; charset=utf-8")
 
 
-# ---- `fullStream` ----
+# ---- `fullStream` of `streamText` as version 6 has it: lines of JSON ----
 
 
 def _full_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
@@ -479,7 +474,9 @@ WRITE_FULL_STREAM: Final = _spec(
 )
 
 
-# ---- The UI message stream ----
+# ---- The UI message stream of versions 5 to 7: server-sent events ----
+# Version 6.0.50 refuses fields that it does not know, so only documented ones are written. Usage is in
+# `messageMetadata`, the one place for facts of an application.
 
 _ADDRESS: Final = re.compile(rb"https?://[\x21-\x7e]+")
 

@@ -1,9 +1,4 @@
-"""The errors of Chat Completions: the words of its servers beside those that servers of several wires have.
-
-Sources: docs.bigmodel.cn/cn/api/api-code (Zhipu and Z.ai, whose codes are numbers as texts), platform.minimax.io
-api-reference/errorcode, platform.kimi.ai/docs/api/errors (Moonshot), help.aliyun.com model-studio error codes
-(DashScope), the reference of Cerebras, and docs/wires/chat-completions.md#error-bodies.
-"""
+"""The errors of Chat Completions: the words of its servers beside those that servers of several wires have."""
 
 from __future__ import annotations
 
@@ -70,6 +65,9 @@ LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS)
 
 
 # ---- Errors ----
+# Sources: docs.bigmodel.cn/cn/api/api-code (Zhipu and Z.ai, whose codes are numbers as texts), platform.minimax.io
+# api-reference/errorcode, platform.kimi.ai/docs/api/errors (Moonshot), help.aliyun.com model-studio error codes
+# (DashScope), the reference of Cerebras, and docs/wires/chat-completions.md#error-bodies.
 
 _CODES: Final = MappingProxyType(
     {

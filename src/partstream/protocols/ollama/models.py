@@ -1,8 +1,4 @@
-"""What requests to Ollama differ in: its own settings, the context window, the field `think`, and options.
-
-A prompt longer than the window is cut without a word, and the server's own window may be as small as 4,096 tokens. So
-every request sets the window, and the same number is advertised (docs/wires/ollama.md#context-window).
-"""
+"""What requests to Ollama differ in: its own settings, the context window, the field `think`, and options."""
 
 from __future__ import annotations
 
@@ -81,7 +77,9 @@ OWN_SETTINGS: Final = OwnSettings(
 )
 
 
-# ---- Window ----
+# ---- Window (docs/wires/ollama.md#context-window) ----
+# A prompt longer than the window is cut without a word, and the server's own window may be as small as 4,096 tokens. So
+# every request sets the window, and the same number is advertised.
 
 CAREFUL_WINDOW: Final = 32_768
 """Tokens where nothing says more: agents need it, and it fits beside a model of middle size."""
