@@ -2,8 +2,6 @@
 
 The library is chosen once, at import. msgspec reads about five times faster, but refuses lone surrogates, which real
 servers send when they cut UTF-16 text; the standard library reads the texts that msgspec refuses.
-:func:`make_event_decoder` decodes the few fields of frequent events. :func:`begun_object` reads the beginning of a cut
-JSON text, which shows the kind of a stream that was cut in its first event.
 """
 
 from __future__ import annotations
@@ -268,7 +266,7 @@ def _loads(data: bytes | str, **options: Any) -> Any:
 _decode: Callable[[bytes | str], Any] = json.loads if _msgspec is None else _msgspec.json.Decoder().decode
 
 
-# ---- A JSON text that was cut ----
+# ---- A JSON text that was cut: it shows the kind of a stream that was cut in its first event ----
 
 _SIGNS: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]', re.DOTALL)
 _CLOSES: Final = {"{": "}", "[": "]"}

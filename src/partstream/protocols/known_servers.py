@@ -2,8 +2,6 @@
 
 Nothing here names a protocol. What is spoken at a server, and below which base URL, are rows in the folder of the
 protocol, see :attr:`partstream.protocols.protocol.Protocol.spoken_at`.
-
-Sources: docs/wires and the documentation of each vendor, read in November 2026.
 """
 
 from __future__ import annotations
@@ -69,7 +67,7 @@ class KnownServer:
         return any(host == one or (one.startswith("*.") and host.endswith(one[1:])) for one in self.hosts)
 
 
-# In the order in which they are offered.
+# In the order in which they are offered. Sources: docs/wires and the documentation of vendors, read in November 2026.
 KNOWN_SERVERS: Final = (
     KnownServer(
         "openai",
