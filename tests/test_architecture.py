@@ -203,12 +203,12 @@ def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
 # The size of the house, and of the walk that follows one answer through it. Each number may only fall: a change that
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
-    "modules": 351,
-    "lines": 133_508,
-    "functions per 1,000 lines": 61.3,
-    "modules of less than 80 lines": 44,
+    "modules": 353,
+    "lines": 130_028,
+    "functions per 1,000 lines": 60.5,
+    "modules of less than 80 lines": 46,
     "modules with one importer, of their own package": 39,
-    "percent of the lines that stand before a module's first definition": 10.3,
+    "percent of the lines that stand before a module's first definition": 10.7,
     "files of read_stream of a text, Chat Completions": 16,
     "files of write_request of Anthropic Messages, from messages to body": 14,
     "files of a streamed answer of serve, from ASGI scope to provider and back": 25,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from partstream.cli import terminal as module
-from partstream.cli.terminal import program
+from partstream.cli import program as module
+from partstream.cli.program import program
 
 CACHE = "/home/me/.cache/uv/archive-v0/abc"
 

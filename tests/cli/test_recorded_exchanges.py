@@ -13,6 +13,7 @@ from bundles.recorded import ASKED, BODY, REFUSED, REQUEST, TOOL, chunks_of, rec
 from partstream.cli import main
 from partstream.codec.json_codec import dumps
 from partstream.devtools.bundles.archive import write_bundle
+from partstream.devtools.bundles.content import content_of
 from partstream.devtools.bundles.exchange import (
     Bundle,
     Chunk,
@@ -24,7 +25,6 @@ from partstream.devtools.bundles.exchange import (
     RecordedRequest,
     ReportedPart,
     ResponseHead,
-    content_of,
 )
 from partstream.devtools.testing.admission import scenario_events
 from partstream.lm.parts import ResponsePart, TextPart, ToolCallPart, part_json

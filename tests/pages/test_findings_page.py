@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from partstream.server.pages.usage import ShownFinding
+    from partstream.server.pages import ShownFinding
 
 FINE: ShownFinding = {"subject": "key", "verdict": "fine", "says": "set", "advice": ""}
 WARNING: ShownFinding = {"subject": "base URL", "verdict": "warning", "says": "unencrypted", "advice": "use https"}

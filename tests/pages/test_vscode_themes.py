@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from partstream.server.pages.usage import ShownFinding
+    from partstream.server.pages import ShownFinding
 
 # Colours of VS Code 1.139: `theme-defaults` and `chartsColors.ts`.
 THEMES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {

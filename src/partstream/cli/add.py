@@ -17,7 +17,8 @@ from rich.text import Text
 from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
 from partstream.cli.console import Questions, make_console, print_hanging
 from partstream.cli.options import UnusableConfigurationError
-from partstream.cli.terminal import ExitCode, program
+from partstream.cli.program import program
+from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
 from partstream.config import editing
 from partstream.config.table import configuration_file

@@ -19,7 +19,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from partstream.cli.console import StreamRenderer, broken_command, make_console, read_usage, usage_line
-from partstream.cli.terminal import program
+from partstream.cli.program import program
 from partstream.devtools.testing.admission import BASE_PATHS
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.lm.messages import ChatMessage, Tool

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from partstream.cli.program import program
 from partstream.cli.provider_source import TEMPLATES, Template, UnusableProviderError, find_template
-from partstream.cli.terminal import program
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:

@@ -23,9 +23,10 @@ from urllib.parse import urlsplit
 
 import click
 
+from partstream.cli.program import program
 from partstream.cli.provider_source import load, reloaded
 from partstream.cli.serve_options import all_options, option_of, variable_of
-from partstream.cli.terminal import echo_while_read, program
+from partstream.cli.terminal import echo_while_read
 from partstream.codec.system import CACHE, DATA
 from partstream.devtools.captures import captured_answers
 from partstream.hub.commands_serve import OpenHub, check_hub_options, is_hub, shown_place

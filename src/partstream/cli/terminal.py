@@ -6,17 +6,11 @@ What commands write through `click.echo`, loggers and the standard streams meets
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
-import shutil
 import sys
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from importlib.metadata import PackageNotFoundError, distribution
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, cast
-from urllib.parse import unquote, urlsplit
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
@@ -128,46 +122,3 @@ class ExitCode(IntEnum):
     """Ctrl-C, as shells report it."""
     NO_READER = 141
     """The reader of its output has gone, as shells report it."""
-
-
-# ---- Program ----
-
-_NAME: Final = "partstream"
-_OF_UVX: Final = frozenset({"archive-v0", "environments-v2"})
-"""The folders of uv's cache with the environments that `uvx` makes. Their commands are on the path of `uvx` alone."""
-
-
-def program(*, here: bool = True) -> str:
-    """The words of a shell that start this program: its name where the shell finds it, else the way it was started.
-
-    Args:
-        here: Whether the shell is in the present folder then.
-    """
-    if "UV" in os.environ and _OF_UVX & set(Path(sys.prefix).parts):
-        source = _source()
-        return f"uvx {_NAME}" if source is None else f"uvx --from {shlex.quote(_path(source, here=here))} {_NAME}"
-    if "UV_RUN_RECURSION_DEPTH" in os.environ:
-        return f"uv run {_NAME}"
-    if shutil.which(_NAME):
-        return _NAME
-    path = Path(sys.argv[0]).absolute()
-    if path.name != "__main__.py":
-        return shlex.quote(_path(path, here=here))
-    is_found = shutil.which("python") == sys.executable
-    return f"{'python' if is_found else shlex.quote(_path(Path(sys.executable), here=here))} -m {_NAME}"
-
-
-def _source() -> Path | None:
-    """The folder or the file that this package was installed from; None for an index."""
-    try:
-        kept = distribution(_NAME).read_text("direct_url.json")
-        url = urlsplit(json.loads(kept)["url"]) if kept else None
-    except (PackageNotFoundError, json.JSONDecodeError, KeyError):
-        return None
-    return Path(unquote(url.path)) if url is not None and url.scheme == "file" else None
-
-
-def _path(path: Path, *, here: bool) -> str:
-    """The path, as short as the shell needs it."""
-    folder = Path.cwd()
-    return str(path.relative_to(folder)) if here and path.is_relative_to(folder) else str(path)

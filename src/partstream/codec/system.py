@@ -6,7 +6,6 @@ The only module of this room that touches the system. It creates and opens no fo
 from __future__ import annotations
 
 import os
-import sqlite3
 import sys
 import time
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator
 
 
@@ -81,6 +81,8 @@ def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
     Raises:
         sqlite3.Error: The mode cannot be changed.
     """
+    import sqlite3  # noqa: PLC0415 - most callers want a folder and no database
+
     ends = time.monotonic() + seconds
     while True:
         try:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
-from partstream.cli.terminal import program
+from partstream.cli.program import program
 from partstream.devtools.capturing.door import CaptureSocket
 from partstream.devtools.capturing.last_answers import LastAnswers
-from partstream.upstream.configuration import is_off_here
+from partstream.upstream.context import is_off_here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

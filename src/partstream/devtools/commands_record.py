@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import click
 
 from partstream.cli.options import UnusableConfigurationError
-from partstream.cli.terminal import echo_while_read, program
+from partstream.cli.program import program
+from partstream.cli.terminal import echo_while_read
 from partstream.codec.system import DATA
 from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.bundles.forms import FORMS

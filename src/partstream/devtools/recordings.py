@@ -18,8 +18,8 @@ import click
 
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
+from partstream.devtools.bundles.content import answers_in, content_of, tools_asked
 from partstream.devtools.bundles.documents import BundleError
-from partstream.devtools.bundles.exchange import answers_in, content_of, tools_asked
 from partstream.devtools.bundles.forms import form_of, read_any
 from partstream.devtools.bundles.recorded import recorded_outputs, reported_outputs, timed_outputs
 from partstream.devtools.recorded_stream import RecordingError, read_recording

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from partstream.devtools.capturing.last_answers import LastAnswers, NextAnswers
 from partstream.errors import UnexpectedValueError
-from partstream.server.pages.document import Nonces
-from partstream.upstream.configuration import is_off_here
+from partstream.upstream.context import is_off_here
 from partstream.vscode.failures import run_in_thread
 from partstream.vscode.methods import InvalidParamsError
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.devtools.capturing.door import CaptureSocket
     from partstream.devtools.redaction.redacting import RedactionReport
-    from partstream.server.pages.document import ContentPolicy
+    from partstream.server.pages.document import ContentPolicy, Nonces
     from partstream.vscode import rpc_types as wire
 
 
@@ -291,6 +290,8 @@ def policy_of(params: wire.PageParams | wire.InspectParams | wire.FindingsPagePa
         InvalidParamsError: The nonce or the source does not fit into a policy.
     """
     try:
+        from partstream.server.pages.document import Nonces  # noqa: PLC0415 - comes with the first page
+
         return Nonces(params["nonce"], params["source"])
     except UnexpectedValueError as error:
         raise InvalidParamsError(f"params.{error.where}", error.got, error.expected) from error

@@ -12,7 +12,6 @@ No message shows a secret.
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -326,11 +325,6 @@ class CaptureMode(kinds.Choice):
 
     MEMORY = "memory", "The last 20 answers, in at most 20 MB of memory; written nowhere until somebody asks"
     OFF = "off", "Nothing, but for answers that somebody wants to be recorded"
-
-
-def is_off_here() -> bool:
-    """Whether the environment says that nothing is kept. Its variable counts for providers without settings too."""
-    return os.environ.get("PARTSTREAM_CAPTURE", "").strip().lower() == CaptureMode.OFF.value
 
 
 def _url(value: str, where: str) -> str:

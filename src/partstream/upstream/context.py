@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
@@ -183,3 +184,8 @@ async def run_until_cancelled(answer: Coroutine[object, object, None], token: Ca
     finally:
         subscription.dispose()
         task.cancel()
+
+
+def is_off_here() -> bool:
+    """Whether the environment says that nothing is captured. Its variable counts for providers without settings too."""
+    return os.environ.get("PARTSTREAM_CAPTURE", "").strip().lower() == "off"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
     from decimal import Decimal
 
-    from partstream.server.pages.usage import ShownFinding
+    from partstream.server.pages import ShownFinding
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.model_information import OfferedModel
     from partstream.upstream.provider import ModelList

@@ -8,7 +8,7 @@ import), because the generator and the validator read them.
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from partstream.server.pages.usage import ShownFinding
+from partstream.server.pages import ShownFinding
 from partstream.tokens.usage import AnswerUsage, ConversationUsage, DayUsage, TokenCountSource, UsageSums
 
 # ---- Parts and messages ----

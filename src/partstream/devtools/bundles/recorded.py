@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from partstream.devtools.bundles.exchange import ContentForm, HowEnded, content_of, media_type_of
+from partstream.devtools.bundles.content import ContentForm, content_of, media_type_of
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.errors import (
     TimeoutPhase,
     TruncatedStreamError,
@@ -26,7 +27,8 @@ from partstream.upstream.http_errors import content_type_error, http_error
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from partstream.devtools.bundles.exchange import Content, RecordedAnswer, RecordedError, RecordedExchange
+    from partstream.devtools.bundles.content import Content
+    from partstream.devtools.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
     from partstream.errors import LanguageModelError
     from partstream.lm.outputs import StreamOutput
     from partstream.protocols.protocol import Protocol

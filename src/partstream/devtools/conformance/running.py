@@ -24,7 +24,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.devtools.bundles.exchange import asked_of, content_of
+from partstream.devtools.bundles.content import asked_of, content_of
 from partstream.devtools.bundles.recorded import recorded_outputs
 from partstream.devtools.conformance.checks import (
     CONTRACT_VERSION,

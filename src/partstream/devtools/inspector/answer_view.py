@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.devtools.bundles.exchange import HowEnded, tools_asked
+from partstream.devtools.bundles.content import tools_asked
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.bundles.recorded import recorded_error
 from partstream.devtools.inspector.numbers import (
     FEWEST_TEXT_EVENTS,

@@ -22,7 +22,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads_event, nests_too_deeply
-from partstream.devtools.bundles.exchange import Chunk, Content, ContentForm, HowEnded, content_of
+from partstream.devtools.bundles.content import Content, ContentForm, content_of
+from partstream.devtools.bundles.exchange import Chunk, HowEnded
 from partstream.devtools.bundles.recorded import end_of, recorded_failure, refusal_of
 from partstream.devtools.recorded_stream import RecordingError
 from partstream.errors import UpstreamConnectionError

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from partstream.devtools.bundles.exchange import answers_in
+from partstream.devtools.bundles.content import answers_in
 from partstream.devtools.inspector.answer_view import view_of_answer, view_of_exchange
 from partstream.devtools.inspector.shapes import FORMAT, AnswerView, CommandView, RedactionView, View
 

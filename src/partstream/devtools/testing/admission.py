@@ -22,7 +22,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.devtools.bundles.exchange import HowEnded, answers_in, content_of, media_type_of
+from partstream.devtools.bundles.content import answers_in, content_of, media_type_of
+from partstream.devtools.bundles.exchange import HowEnded
 from partstream.devtools.bundles.forms import form_of, read_any
 from partstream.devtools.recorded_stream import RecordingError, as_stream
 from partstream.devtools.testing.directives import (
@@ -64,7 +65,8 @@ from partstream.server.requests import Endpoint, endpoints_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from partstream.devtools.bundles.exchange import Content, RecordedExchange
+    from partstream.devtools.bundles.content import Content
+    from partstream.devtools.bundles.exchange import RecordedExchange
     from partstream.devtools.testing.faults import Step
     from partstream.devtools.testing.scripted_model import Outputs
     from partstream.devtools.testing.vendors.vendor import PromptCache

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Final
 
 from partstream.codec.text import visible
 from partstream.server.pages.document import (
@@ -30,17 +30,9 @@ from partstream.server.pages.document import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from partstream.server.pages import ShownFinding
     from partstream.server.pages.document import ContentPolicy
     from partstream.tokens.usage import DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
-
-
-class ShownFinding(TypedDict):
-    """The result of one check: of what, how it is, what was found, and what helps, "" for nothing. No key is in it."""
-
-    subject: str
-    verdict: Literal["fine", "warning", "problem"]
-    says: str
-    advice: str
 
 
 # ---- Numbers as text ----
