@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -203,7 +204,9 @@ def test_what_a_connection_broke_with_is_no_error_of_a_provider():
 
 
 UPSTREAM_ERRORS = [
-    name for name in vars(errors) if issubclass(getattr(errors, name), errors.UpstreamError) and name != "UpstreamError"
+    name
+    for name, value in vars(errors).items()
+    if inspect.isclass(value) and issubclass(value, errors.UpstreamError) and name != "UpstreamError"
 ]
 
 

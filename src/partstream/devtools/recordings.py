@@ -59,6 +59,10 @@ def exit_code_of(finish: Finish) -> ExitCode:
     return ExitCode.TRUNCATED if finish.outcome is Outcome.TRUNCATED else ExitCode.FAILED
 
 
+def _next_piece() -> bytes:
+    return sys.stdin.buffer.read(_PIECE)
+
+
 def read_file(file: str) -> bytes:
     """The bytes of a file, or of standard input for `-`.
 
@@ -67,7 +71,7 @@ def read_file(file: str) -> bytes:
     """
     try:
         # Piece by piece: in one call that reads to the end, Ctrl-C would wait for the end.
-        return b"".join(iter(lambda: sys.stdin.buffer.read(_PIECE), b"")) if file == "-" else Path(file).read_bytes()
+        return b"".join(iter(_next_piece, b"")) if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise RecordingError(file, error.strerror or str(error)) from error
 
