@@ -46,6 +46,14 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     "starts a process for each policy": (
         "tests/hub/test_policy.py::test_a_hub_does_not_start_without_the_policy_that_it_should_have",
     ),
+    "translates whole sessions, each wire into each": (
+        "tests/protocols/test_signed_sessions.py",
+        "tests/serving/test_any_wire_into_any_other.py",
+    ),
+    "runs the kit against every framework of agents": ("tests/agents/test_agents_conformance.py",),
+    "stops and starts a database": ("tests/hub/budgets/test_database_away.py", "tests/hub/test_unreachable.py"),
+    "serves many clients at once": ("tests/serving/test_load.py",),
+    "tries programs of other people in processes": ("tests/test_clients.py", "tests/test_foreign_servers.py"),
     "makes a project of each template, and follows its README in an empty environment": ("tests/projects",),
     "asks with the published AI SDK, in Node": (
         "tests/protocols/ai_gateway/test_real_sdk.py",
