@@ -328,7 +328,6 @@ MAY_NAME_PROTOCOLS = {
     "partstream.protocols.protocol",
     "partstream.devtools.conformance.stream_shapes",
     "partstream.devtools.redaction.fragments",
-    "partstream.devtools.testing.served",
     "partstream.devtools.testing.admission",
     "partstream.devtools.testing.vendors",
     "partstream.cli",

@@ -303,7 +303,7 @@ class UpstreamRequest:
         on_pause: Takes the adapter of an answer that the upstream paused, for another request that goes on with it;
             None where a pause is the end.
         loads_models: Whether the upstream may load a model before it says anything.
-        session: The id of the conversation, see :attr:`partstream.upstream.http.HTTPRequest.session`.
+        session: The id of the conversation, see :attr:`partstream.upstream.http.OutboundHTTPRequest.session`.
     """
 
     request: WireRequest = field(repr=False)

@@ -399,7 +399,7 @@ _FOLDERS: Final = ("/models/", "/publishers/google/models/")
 PATHS: Final = tuple(f"{folder}{MODEL}:{method}" for method in (_STREAM, "generateContent") for folder in _FOLDERS)
 
 ARRAY: Final = "array"
-"""The :attr:`partstream.lm.outputs.Asked.dialect` of a client that wants a stream and no events: it gets an array."""
+"""The :attr:`InboundRequest.dialect` of a client that wants a stream and no events: it gets an array."""
 
 _READ: Final = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model"})
 """The fields of a body that are no options."""
