@@ -67,9 +67,6 @@ NOT_PACKED = {
 """Packages and modules of our own that the sidecar never imports, each with its reason."""
 
 PACKED_ALL_THE_SAME = {
-    "partstream.hub.__init__": "the package of the next two",
-    "partstream.hub.client": "joins a hub",
-    "partstream.hub.sidecar": "joins a hub",
     "partstream.server.__init__": "the package of the pages",
     "partstream.server.pages": "the pages that VS Code shows",
 }

@@ -52,7 +52,6 @@ CROSSINGS = {
     ("upstream", "devtools"): "an exchange is captured",
     ("server", "devtools"): "an answer is captured",
     ("vscode", "devtools"): "the sidecar captures, and opens the inspector",
-    ("vscode", "hub"): "the sidecar joins a hub",
     ("cli", "devtools"): "`chat`, `demo` and `serve` capture, and show the inspector",
     ("cli", "hub"): "`add` and `serve` know hubs, Ray and Kubernetes",
 }
@@ -207,7 +206,7 @@ RATCHETS = {
     "lines": 130_032,
     "functions per 1,000 lines": 60.5,
     "modules of less than 80 lines": 46,
-    "modules with one importer, of their own package": 39,
+    "modules with one importer, of their own package": 41,
     "percent of the lines that stand before a module's first definition": 10.7,
     "files of read_stream of a text, Chat Completions": 16,
     "files of write_request of Anthropic Messages, from messages to body": 14,

@@ -185,9 +185,9 @@ def test_the_extension_gets_every_module_that_the_sidecar_imports_and_no_other(p
 def test_a_module_that_the_sidecar_imports_and_the_extension_does_not_get_is_named_with_who_imports_it(
     packed: dict[str, Path],
 ):
-    names = [name for name in packed if not name.endswith("/hub/sidecar.py")]
+    names = [name for name in packed if not name.endswith("/vscode/hubs.py")]
     (fault,) = faults_of_imports(names, SOURCE)
-    assert fault.startswith("partstream.hub.sidecar is missing: partstream.vscode.")
+    assert fault.startswith("partstream.vscode.hubs is missing: partstream.vscode.")
 
 
 def test_a_module_that_the_extension_gets_and_the_sidecar_never_imports_is_named(packed: dict[str, Path]):

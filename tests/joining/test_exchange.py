@@ -10,9 +10,9 @@ import pytest
 from models.server import ModelServer, serving
 from partstream.codec.json_codec import loads
 from partstream.errors import LanguageModelError, UpstreamHTTPError, UpstreamProtocolError
-from partstream.hub.client import base_url_of, fetch_standing, is_of_hub, join
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import FixedKey, Secret
+from partstream.upstream.hub import base_url_of, fetch_standing, is_of_hub, join
 
 CODE = "k3Jx-92_bQ7vLw0r"
 KEY = "psk_ada1_" + "s3cretWord" * 4

@@ -2,8 +2,8 @@
 
 import pytest
 
-from partstream.hub.client import base_url_of, editor_link, hub_address, is_join_link, join_link, page_link
 from partstream.settings.kinds import ConfigurationError
+from partstream.upstream.hub import base_url_of, editor_link, hub_address, is_join_link, join_link, page_link
 
 CODE = "k3Jx-92_bQ7vLw0r"
 HUB = "https://hub.example.com"

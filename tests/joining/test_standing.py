@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.errors import UpstreamProtocolError
-from partstream.hub.client import BudgetUnit, HubBudget, left_text, read_standing
+from partstream.upstream.hub import BudgetUnit, HubBudget, left_text, read_standing
 
 DOLLAR = 10**9
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.just("money")

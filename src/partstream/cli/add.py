@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
+from partstream.cli.add_hub import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.cli.console import Questions, make_console, print_hanging
 from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.program import program
@@ -23,7 +24,6 @@ from partstream.codec.text import visible
 from partstream.config import editing
 from partstream.config.table import configuration_file
 from partstream.errors import LanguageModelError
-from partstream.hub.commands_add import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
 from partstream.upstream.detection import open_upstream
 from partstream.upstream.endpoint import presets

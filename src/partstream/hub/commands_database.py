@@ -97,7 +97,7 @@ def hub_url(url: str) -> str:
     Raises:
         UsageError: It is none.
     """
-    from partstream.hub.client import hub_address  # noqa: PLC0415 - with httpx2, which takes 0.1 s
+    from partstream.upstream.hub import hub_address  # noqa: PLC0415 - with httpx2, which takes 0.1 s
 
     try:
         return hub_address(url, "--url", allow_insecure_http=True)

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import click
 
 from partstream.codec.json_codec import dumps
-from partstream.hub.client import editor_link, page_link
 from partstream.hub.commands_database import (
     END,
     hub_database,
@@ -29,6 +28,7 @@ from partstream.hub.configuration import EntryId, Section
 from partstream.hub.directory import RATE_NAMES, RateLimits
 from partstream.settings.kinds import closest_name
 from partstream.upstream.endpoint import is_loopback
+from partstream.upstream.hub import editor_link, page_link
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

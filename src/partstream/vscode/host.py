@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
-from partstream.hub.sidecar import hub_of, join_hub, standing_of
 from partstream.runtime.answer_files import KeptFiles
 from partstream.runtime.provider_files import SourceLoader, default_name
 from partstream.tokens.usage import DAYS, UsageBook
@@ -34,6 +33,7 @@ from partstream.vscode.hosted import (
     estimate,
     is_copilots_own,
 )
+from partstream.vscode.hubs import hub_of, join_hub, standing_of
 from partstream.vscode.methods import (
     InvalidParamsError,
     decode_message,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from models.server import ModelServer, serving
-from partstream.hub.sidecar import join_hub
 from partstream.vscode.gateway import GatewaySurroundings
+from partstream.vscode.hubs import join_hub
 
 from .in_process import serving as session
 

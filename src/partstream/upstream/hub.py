@@ -278,7 +278,7 @@ async def join(configuration: GatewayConfiguration, code: Secret) -> JoinResult:
 
     Args:
         configuration: The hub as an upstream, without a key; see
-            :func:`partstream.hub.client.base_url_of`.
+            :func:`partstream.upstream.hub.base_url_of`.
 
     Raises:
         UpstreamHTTPError: The hub does not take the code.

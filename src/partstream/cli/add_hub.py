@@ -17,9 +17,9 @@ import click
 
 from partstream.cli.add_answers import kept, key_of, key_place
 from partstream.config.editing import Addition, keyring_fault, trial_of
-from partstream.hub.client import base_url_of, hub_address, is_join_link, join, join_code, join_link
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import Secret, is_hub_key
+from partstream.upstream.hub import base_url_of, hub_address, is_join_link, join, join_code, join_link
 
 if TYPE_CHECKING:
     from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress

@@ -12,8 +12,8 @@ from partstream.settings.row import hidden_url
 from partstream.vscode.gateway import GatewayLoader
 
 if TYPE_CHECKING:
-    from partstream.hub.client import HubStanding
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.hub import HubStanding
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.gateway import GatewaySurroundings
     from partstream.vscode.hosted import HostedProvider
@@ -29,7 +29,7 @@ async def join_hub(params: wire.JoinHubParams, surroundings: GatewaySurroundings
         params: The address and the code, both checked again: a link may come from anybody.
         surroundings: The other things that a gateway needs; learns the code and the key, so that no log shows them.
     """
-    from partstream.hub.client import (  # noqa: PLC0415 - as above
+    from partstream.upstream.hub import (  # noqa: PLC0415 - as above
         base_url_of,
         hub_address,
         join,
@@ -50,7 +50,7 @@ async def join_hub(params: wire.JoinHubParams, surroundings: GatewaySurroundings
 
 async def hub_of(hosted: HostedProvider) -> GatewayConfiguration | None:
     """The hub that a group asks, if its provider is loaded and its key is one that a hub gave; None for all others."""
-    from partstream.hub.client import is_of_hub  # noqa: PLC0415 - with httpx2, which a loaded gateway has imported
+    from partstream.upstream.hub import is_of_hub  # noqa: PLC0415 - with httpx2, which a loaded gateway has imported
     from partstream.upstream.provider import GatewayProvider  # noqa: PLC0415 - as above
 
     generation = hosted.loaded
@@ -64,7 +64,7 @@ async def hub_of(hosted: HostedProvider) -> GatewayConfiguration | None:
 
 async def standing_of(hub: GatewayConfiguration) -> wire.HubStanding:
     """The standing of the person whose key a hub gave, or why it is unknown."""
-    from partstream.hub.client import fetch_standing  # noqa: PLC0415 - as above
+    from partstream.upstream.hub import fetch_standing  # noqa: PLC0415 - as above
 
     address = hidden_url(hub.base_url).partition("?")[0].rstrip("/").removesuffix("/v1")
     shown: wire.HubStanding = {"hub": address, "page": f"{address}/hub", "person": "", "budgets": []}
@@ -79,7 +79,7 @@ async def standing_of(hub: GatewayConfiguration) -> wire.HubStanding:
 
 
 def _budgets(standing: HubStanding) -> list[wire.HubBudget]:
-    from partstream.hub.client import left_text  # noqa: PLC0415 - as above
+    from partstream.upstream.hub import left_text  # noqa: PLC0415 - as above
 
     return [
         {"text": left_text(one), "shareLeft": one.share_left, "resetsAt": one.resets_at} for one in standing.budgets
