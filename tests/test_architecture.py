@@ -29,6 +29,7 @@ ROOMS = (
     "_moved",
     "_version",
     "errors",
+    "plugins",
     "codec",
     "settings",
     "lm",
@@ -46,15 +47,7 @@ ROOMS = (
     "hub",
 )
 
-# What still leads from the core into the rooms that become packages of their own. A cut takes its row along.
-CROSSINGS = {
-    ("runtime", "agents"): "a provider file may hold an agent",
-    ("upstream", "devtools"): "an exchange is captured",
-    ("server", "devtools"): "an answer is captured",
-    ("vscode", "devtools"): "the sidecar captures, and opens the inspector",
-    ("cli", "devtools"): "`chat`, `demo` and `serve` capture, and show the inspector",
-    ("cli", "hub"): "`add` and `serve` know hubs, Ray and Kubernetes",
-}
+# The rooms that become packages of their own: the core imports none of them.
 CORE = {"errors", "codec", "settings", "lm", "conversation", "protocols"}
 
 # The modules of these rooms that touch the system.
@@ -125,8 +118,7 @@ def _imports_upwards(path: Path) -> Iterator[tuple[str, str, str]]:
 
 def test_imports_point_one_way() -> None:
     upwards = [arrow for path in INNER for arrow in _imports_upwards(path)]
-    assert_none(offence for room, other, offence in upwards if (room, other) not in CROSSINGS)
-    assert {(room, other) for room, other, _ in upwards} == set(CROSSINGS)
+    assert_none(offence for _, _, offence in upwards)
 
 
 def test_no_imports_go_round_in_a_circle() -> None:
@@ -202,11 +194,11 @@ def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
 # The size of the house, and of the walk that follows one answer through it. Each number may only fall: a change that
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
-    "modules": 353,
-    "lines": 130_032,
-    "functions per 1,000 lines": 60.5,
+    "modules": 356,
+    "lines": 130_600,
+    "functions per 1,000 lines": 60.9,
     "modules of less than 80 lines": 46,
-    "modules with one importer, of their own package": 41,
+    "modules with one importer, of their own package": 42,
     "percent of the lines that stand before a module's first definition": 10.7,
     "files of read_stream of a text, Chat Completions": 16,
     "files of write_request of Anthropic Messages, from messages to body": 14,

@@ -9,12 +9,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from partstream.devtools.capturing.capture import KeptRequest
 from partstream.devtools.capturing.door import CaptureSocket, follow
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.devtools.inspector.page.assembly import page_html
 from partstream.devtools.inspector.server import LiveSource, ViewServer
 from partstream.server.pages.document import Nonces
+from partstream.upstream.context import KeptRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import CallerError
+from partstream.runtime.provider_files import NoAgentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,20 +71,13 @@ KINDS: Final[tuple[AgentKind, ...]] = (
 """The kinds of objects, the first that fits counts."""
 
 
-class UnknownAgentError(CallerError):
-    """An object is no agent that is known here.
-
-    Attributes:
-        got: What the object is.
-    """
+class UnknownAgentError(NoAgentError):
+    """An object is no agent that is known here."""
 
     def __init__(self, got: str) -> None:
         known = ", ".join(kind.title for kind in KINDS)
-        super().__init__(
-            f"as_model: got {got}, expected {known}, an object with a method `{HOOK}`, "
-            "or a function that makes one of these"
-        )
-        self.got = got
+        expected = f"{known}, an object with a method `{HOOK}`, or a function that makes one of these"
+        super().__init__(got, f"as_model: got {got}, expected {expected}")
 
 
 def kind_of(value: object) -> AgentKind | None:

@@ -1,4 +1,8 @@
-"""The command `partstream`: one file per command, imported only when called; does not know what the commands do."""
+"""The command `partstream`: one module per command, imported only when called; does not know what the commands do.
+
+The table names all commands of Partstream, also those of its other packages, so that one whose package is missing says
+which line installs it. Packages of others may add commands too.
+"""
 
 from __future__ import annotations
 
@@ -11,50 +15,40 @@ import click
 from partstream._version import __version__
 from partstream.cli.terminal import ExitCode, drop_output, gated_streams
 from partstream.codec.silent_log import end_silence
+from partstream.plugins import COMMANDS as ADDED_COMMANDS
+from partstream.plugins import MissingPackageError, PluginLoadError, added, find
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = {
+COMMANDS: Final = {
     "add": ("partstream.cli.add", "Add a model server to your file, as a profile."),
     "chat": ("partstream.cli.chat", "Chat with a model on any server that speaks a known protocol."),
-    "check": ("partstream.devtools.commands_check", "Check a recorded stream against the contract."),
+    "check": ("partstream-devtools", "Check a recorded stream against the contract."),
     "connect": (
         "partstream.hub.commands_connect",
         "Tell a client, such as Codex or Claude Code, to ask a running server.",
     ),
-    "conformance": (
-        "partstream.devtools.commands_conformance",
-        "Test a provider or a model server against the contract.",
-    ),
+    "conformance": ("partstream-devtools", "Test a provider or a model server against the contract."),
     "config": ("partstream.cli.config", "Show the settings in force and where each comes from."),
     "demo": ("partstream.cli.demo", "Watch a whole conversation turn run over real HTTP."),
     "doctor": ("partstream.cli.doctor", "Find out what keeps a model from answering."),
-    "hub": ("partstream.hub.commands", "Serve models to many people, each with a key and budgets."),
-    "inspect": (
-        "partstream.devtools.commands_inspect",
-        "Look into recorded answers: bytes, events, parts, times, and what broke.",
-    ),
+    "hub": ("partstream-hub", "Serve models to many people, each with a key and budgets."),
+    "inspect": ("partstream-devtools", "Look into recorded answers: bytes, events, parts, times, and what broke."),
     "models": ("partstream.cli.models", "List a server's models, with their limits and the source of each."),
     "new": ("partstream.cli.new", "Write a small project: a provider, its test, settings for VS Code."),
     "profiles": ("partstream.cli.profiles", "List the profiles of your file, or remove one."),
-    "record": ("partstream.devtools.commands_record", "Record what goes by between any client and any model server."),
-    "replay": ("partstream.devtools.commands_replay", "Turn a recorded stream into parts."),
+    "record": ("partstream-devtools", "Record what goes by between any client and any model server."),
+    "replay": ("partstream-devtools", "Turn a recorded stream into parts."),
     "serve": (
         "partstream.cli.serve",
         "Serve providers and model servers to any client, over the wires that they speak.",
     ),
-    "share": (
-        "partstream.devtools.commands_share",
-        "Make of a recording a file that can be given away, without keys and texts.",
-    ),
+    "share": ("partstream-devtools", "Make of a recording a file that can be given away, without keys and texts."),
     "sidecar": ("partstream.cli.sidecar", "Serve providers to the VS Code extension over standard input and output."),
-    "upstream": (
-        "partstream.devtools.commands_upstream",
-        "Serve scenarios and recordings as a model server on loopback.",
-    ),
+    "upstream": ("partstream-devtools", "Serve scenarios and recordings as a model server on loopback."),
     "usage": ("partstream.cli.usage", "Show the tokens and cost of the answers on this machine, by day and model."),
 }
-"""The module of each command, which defines it as `command`, and its one-line help."""
+"""For each command its one-line help, and its module, which defines it as `command`; or the package that adds it."""
 
 
 class _LazyGroup(click.Group):
@@ -71,12 +65,20 @@ class _LazyGroup(click.Group):
         return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return sorted({*COMMANDS, *added(ADDED_COMMANDS)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        home, _ = COMMANDS.get(cmd_name, ("", ""))
+        command: click.Command | None
+        if "." in home:
+            command = import_module(home).command
+            return command
+        try:
+            command = find(ADDED_COMMANDS, cmd_name)
+        except PluginLoadError as error:
+            raise click.UsageError(str(error)) from error
+        if command is None and home:
+            raise click.UsageError(str(MissingPackageError(f"partstream {cmd_name}", home)))
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -94,8 +96,17 @@ class _LazyGroup(click.Group):
             ctx.exit(ExitCode.NO_READER)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        there, rows = added(ADDED_COMMANDS), []
+        for name in self.list_commands(ctx):
+            home, says = COMMANDS.get(name, ("", ""))
+            if not home:
+                command = self.get_command(ctx, name)
+                says = "" if command is None else command.get_short_help_str(formatter.width)
+            elif "." not in home and name not in there:
+                says = f"{says} Needs {home}."
+            rows.append((name, says))
         with formatter.section("Commands"):
-            formatter.write_dl(sorted((name, says) for name, (_, says) in COMMANDS.items()))
+            formatter.write_dl(rows)
 
 
 _EXIT_CODES: Final = (

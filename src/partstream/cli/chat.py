@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 from rich.markup import escape
 
+from partstream.cli.captures import KEPT, chat_captures
 from partstream.cli.console import MOMENTS, StreamRenderer, make_console, read_usage, saying_that_it_waits, usage_line
 from partstream.cli.options import gateway_of, upstream_options
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option, reloaded
@@ -23,7 +24,6 @@ from partstream.cli.terminal import ExitCode
 from partstream.codec.system import CACHE
 from partstream.codec.text import visible
 from partstream.config.examination import explained
-from partstream.devtools.captures import KEPT, ChatCaptures, checked_file
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
 from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.lm.messages import ChatMessage, Role
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from partstream.cli.captures import ChatCaptures
     from partstream.lm.contract import Violation
     from partstream.lm.parts import FinishReason, ResponsePart
     from partstream.runtime.consumer import LanguageModelChat
@@ -139,7 +140,7 @@ class ChatSession:
     screens: Screens  # where the conversation is shown
     first: list[ChatMessage]  # the messages that it begins with, also after `/clear`
     shows_thinking: bool  # whether thinking is shown
-    captures: ChatCaptures = field(default_factory=ChatCaptures)  # keeps the answers as they arrive
+    captures: ChatCaptures  # keeps the answers as they arrive
     _messages: list[ChatMessage] = field(init=False)
     _files: KeptFiles = field(default_factory=KeptFiles)
     _models: LanguageModels = field(init=False)
@@ -242,14 +243,17 @@ class ChatSession:
             try:
                 async with response, self._waiting() as stop_waiting, aclosing(response.stream) as stream:
                     async for part in stream:
-                        captured.part(part)
+                        if captured is not None:
+                            captured.part(part)
                         stop_waiting()
                         answer.take(part, keeps_state=self.partner.is_own)
                         self._show(part, renderer, answer)
             except PartstreamError as error:
-                captured.end(_outcome(response, "failed"), error)
+                if captured is not None:
+                    captured.end(_outcome(response, "failed"), error)
                 raise
-            captured.end(_outcome(response, "completed"))
+            if captured is not None:
+                captured.end(_outcome(response, "completed"))
         if sentence := _cut_sentence(response.finish_reason):
             renderer.end_line()
             self.screens.say(sentence, "yellow")
@@ -459,7 +463,7 @@ def command(
     screens = Screens()
     # A terminal shows thinking apart from the answer; who reads the output of a pipe wants the answer.
     mode = ThinkingMode.PART if sys.stdout.isatty() else ThinkingMode.OFF
-    file = checked_file(record)
+    captures = chat_captures(record)
     if trace:
         options["logLevel"] = LogLevel.TRACE
     partner: ChatPartner
@@ -474,7 +478,6 @@ def command(
     with asyncio.Runner() as runner:
         # The mode of a server is one of its settings, which it keeps by itself.
         shows_thinking = mode is ThinkingMode.PART or not partner.is_own
-        captures = ChatCaptures(file)
         session = ChatSession(runner, partner, screens, first, shows_thinking, captures)
         try:
             if prompt is None:

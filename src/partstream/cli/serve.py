@@ -25,11 +25,11 @@ from partstream.cli.serve_plan import (
     TextScreen,
     loop_factory,
     observer_options,
+    served_hub,
     store_options,
 )
 from partstream.cli.terminal import ExitCode
 from partstream.errors import CallerError, to_install
-from partstream.hub.commands_serve import hub_options
 from partstream.server.clients import TOKEN_VARIABLE
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT, CannotListenError, listening_sockets
 
@@ -57,19 +57,6 @@ way_options: Final = all_options(
         help="The port of the first worker's own metrics and health, on this machine; each further one has the "
         "next one. Default: any free ones.",
     ),
-    click.option(
-        "--on",
-        "host_program",
-        type=click.Choice(["ray"]),
-        envvar=variable_of("on"),
-        help="Serve on Ray in place of processes of its own: on the cluster of RAY_ADDRESS, else on this machine.",
-    ),
-    click.option("--print-ray-config", "print_ray", is_flag=True, help="Print the file for `serve run`, and end."),
-    click.option(
-        "--print-kubernetes",
-        is_flag=True,
-        help="Print what runs the same in Kubernetes, with --workers as the number of pods, and end.",
-    ),
 )
 """Adds the options of :class:`Deployment` to a command."""
 
@@ -80,9 +67,6 @@ class Deployment:
 
     workers: int  # the number of processes
     worker_port: int  # the first port of the workers' own; 0 for any free ones
-    host_program: str | None  # what serves in place of this process, or None
-    print_ray: bool  # whether the configuration for Ray is printed instead
-    print_kubernetes: bool  # whether the configuration for Kubernetes is printed
 
     @classmethod
     def of_options(cls, options: MutableMapping[str, Any]) -> Deployment:
@@ -95,21 +79,6 @@ class Deployment:
         Raises:
             UsageError: An option, a setting or a file is unusable.
         """
-        if self.print_ray:
-            from partstream.hub.commands_deploy import serve_config  # noqa: PLC0415 - for this alone
-
-            click.echo(serve_config(plan), nl=False)
-            return ExitCode.FINE
-        if self.print_kubernetes:
-            from partstream.hub.commands_deploy import kubernetes_text  # noqa: PLC0415 - for this alone
-
-            click.echo(kubernetes_text(plan, self.workers), nl=False)
-            return ExitCode.FINE
-        if self.host_program == "ray":
-            from partstream.hub.commands_deploy import serve_on_ray  # noqa: PLC0415 - for this alone
-
-            with _usage_errors("port"):
-                return serve_on_ray(plan, self.workers, screen)
         return _serve_here(plan, screen) if self.workers == 1 else _serve_by_workers(self, plan, screen)
 
 
@@ -192,7 +161,7 @@ _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
     envvar=variable_of("raw_reasoning"),
     help="Send reasoning as response.reasoning.delta in place of a summary; most clients read only the summary.",
 )
-@hub_options
+@served_hub().add_options
 @way_options
 @store_options
 @observer_options
@@ -225,7 +194,7 @@ def command(
     SIGTERM and Ctrl-C let open answers end; a second one ends at once.
     """
     screen: Screen = JsonScreen() if as_json else TextScreen()
-    way = Deployment.of_options(options)
+    way, elsewhere = Deployment.of_options(options), served_hub().elsewhere(options)
     plan = ServePlan(
         sources=sources,
         profiles=profiles,
@@ -250,4 +219,9 @@ def command(
         raise click.UsageError(
             f"{error.name} is missing, which `partstream serve` needs: {to_install('serve')}"
         ) from error
-    click.get_current_context().exit(way.serve(plan, screen))
+    if elsewhere is None:
+        code = way.serve(plan, screen)
+    else:
+        with _usage_errors("port"):
+            code = elsewhere(plan, way.workers, screen)
+    click.get_current_context().exit(code)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SERVE_PREFIX: Final = "PARTSTREAM_SERVE_"
 
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
+AnyCommand = TypeVar("AnyCommand", bound="Callable[..., Any]")
 
 
 def option_of(name: str) -> str:
@@ -28,14 +28,14 @@ def variable_of(name: str) -> str:
     return SERVE_PREFIX + name.upper()
 
 
-def all_options(*options: Callable[[Any], Any]) -> Callable[[_Function], _Function]:
+def all_options(*options: Callable[[Any], Any]) -> Callable[[AnyCommand], AnyCommand]:
     """A decorator that adds several options to a command, in the order of its help."""
 
-    def with_options(function: _Function) -> _Function:
+    def with_options(function: AnyCommand) -> AnyCommand:
         decorated: Any = function
         for option in reversed(options):
             decorated = option(decorated)
-        return cast("_Function", decorated)
+        return cast("AnyCommand", decorated)
 
     return with_options
 

@@ -4,6 +4,9 @@
 reads them. :class:`Opened` is a plan opened in this process: the providers from files, modules and profiles, the store
 of responses, the :class:`Observers` that hear of each answer (screen, ledger, metrics, spans), and a hub. A
 :class:`Screen` says as text or JSON where the server listens, which models there are, and what happens.
+
+A hub, Ray and Kubernetes are in a package of their own, which adds a :class:`ServedHub`: its options, and what follows
+from them. Where the package is missing, each of these options says which line installs it.
 """
 
 from __future__ import annotations
@@ -18,18 +21,18 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 import click
 
+from partstream.cli.captures import serve_captures
 from partstream.cli.program import program
 from partstream.cli.provider_source import load, reloaded
-from partstream.cli.serve_options import all_options, option_of, variable_of
+from partstream.cli.serve_options import AnyCommand, all_options, option_of, variable_of
 from partstream.cli.terminal import echo_while_read
 from partstream.codec.system import CACHE, DATA
-from partstream.devtools.captures import captured_answers
-from partstream.hub.commands_serve import OpenHub, check_hub_options, is_hub, shown_place
+from partstream.plugins import SERVE, MissingPackageError, find
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import default_name
 from partstream.server.clients import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, kept_token, local_program
@@ -49,7 +52,7 @@ from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.runtime.provider_files import ReloadedProvider
@@ -272,6 +275,114 @@ class Observers:
             yield
 
 
+# ---- A hub, or another place ----
+
+
+class OpenedHub(Protocol):
+    """The hub that a plan chooses, whose database is open."""
+
+    def application(
+        self,
+        providers: Mapping[str, LanguageModelChatProvider],
+        settings: ServingSettings,
+        token_ledger: Ledger | None = None,
+    ) -> ServingApp:
+        """The application, which uses the database from now on; if there is none, the database is closed.
+
+        Raises:
+            CallerError: The policy cannot be loaded.
+        """
+        ...
+
+    def close(self) -> None:
+        """Closes the database."""
+        ...
+
+
+class ServedHub(Protocol):
+    """What the package of the hub adds to the command."""
+
+    def add_options(self, command: AnyCommand) -> AnyCommand:
+        """Adds the options of a hub and of other places."""
+        ...
+
+    def is_chosen(self, options: Mapping[str, Any]) -> bool:
+        """Whether the options choose a hub."""
+        ...
+
+    def check(self, options: Mapping[str, Any], *, gives_token: bool) -> None:
+        """Refuses options that mean nothing together.
+
+        Args:
+            gives_token: Whether options say which token clients present, or that they need none.
+
+        Raises:
+            UsageError: There are such options.
+        """
+        ...
+
+    def shown_place(self) -> str:
+        """How people are shown the place of the database.
+
+        Raises:
+            StoreUnusableError: The name of the database names none.
+        """
+        ...
+
+    def open(self, options: Mapping[str, Any]) -> OpenedHub:
+        """Opens the hub that the options choose; a worker waits for a database that is away now.
+
+        Raises:
+            UsageError: There is no hub.
+            CallerError: The database cannot be used.
+        """
+        ...
+
+    def elsewhere(self, options: MutableMapping[str, Any]) -> Callable[[ServePlan, int, Screen], int] | None:
+        """What serves a plan by so many workers in another place, and returns the exit code; None for here.
+
+        Takes the options of other places out of `options`.
+        """
+        ...
+
+
+class _WithoutHub:
+    """The options where the package is missing: each ends the command, and names the package."""
+
+    def add_options(self, command: AnyCommand) -> AnyCommand:
+        def refuse(_context: click.Context, option: click.Parameter, value: object) -> None:
+            if value:
+                raise click.UsageError(str(MissingPackageError(option.opts[0], "partstream-hub")))
+
+        def missing(name: str, **more: Any) -> Callable[[Any], Any]:
+            return click.option(name, hidden=True, expose_value=False, callback=refuse, **more)
+
+        flags = (missing(name, is_flag=True) for name in ("--hub", "--print-ray-config", "--print-kubernetes"))
+        values = (missing(name) for name in ("--on", "--policy", "--contact", "--lease-seconds"))
+        return all_options(*flags, *values)(command)
+
+    def is_chosen(self, options: Mapping[str, Any]) -> bool:
+        return False
+
+    def check(self, options: Mapping[str, Any], *, gives_token: bool) -> None:
+        pass
+
+    def shown_place(self) -> str:
+        raise MissingPackageError("a hub", "partstream-hub")
+
+    def open(self, options: Mapping[str, Any]) -> OpenedHub:
+        raise MissingPackageError("a hub", "partstream-hub")
+
+    def elsewhere(self, options: MutableMapping[str, Any]) -> Callable[[ServePlan, int, Screen], int] | None:
+        return None
+
+
+def served_hub() -> ServedHub:
+    """What the package of the hub adds, or what is there without it."""
+    hub: ServedHub | None = find(SERVE, "hub")
+    return hub or _WithoutHub()
+
+
 # ---- Serve plan ----
 
 
@@ -312,7 +423,8 @@ class ServePlan:
         Raises:
             StoreUnusableError: What names the database names none.
         """
-        return shown_place() if is_hub(self.options) else None
+        hub = served_hub()
+        return hub.shown_place() if hub.is_chosen(self.options) else None
 
     def token(self) -> AccessToken | None:
         """The token that clients present; None where they need none, and with a hub, whose people have keys.
@@ -321,8 +433,9 @@ class ServePlan:
             UsageError: Everybody could ask, or guess; or the options of a hub contradict each other.
             UnusableTokenError: The token cannot be read.
         """
-        check_hub_options(self.options, gives_token=self.no_token or self.token_file is not None)
-        if is_hub(self.options):
+        hub = served_hub()
+        hub.check(self.options, gives_token=self.no_token or self.token_file is not None)
+        if hub.is_chosen(self.options):
             return None
         given = None if self.no_token else given_token(os.environ, self.token_file)
         if not self.is_public:
@@ -357,7 +470,7 @@ class ServePlan:
             store=opened_store(self.options),
             state_folder=DATA.path(),
             token=None if token is None else token.secret,
-            authenticate=local_program if token is None and not is_hub(self.options) else None,
+            authenticate=local_program if token is None and not served_hub().is_chosen(self.options) else None,
             raw_reasoning=self.raw_reasoning,
             **_given(self.options, ServingSettings),
         )
@@ -430,18 +543,19 @@ class ServePlan:
             CallerError: The address of the collector is none, or a package is missing.
         """
         # A hub has a ledger of its own, in which a team's policy says what is kept of its people.
-        keeps_ledger = not is_hub(self.options)
+        keeps_ledger = not served_hub().is_chosen(self.options)
         tracing = start_tracing(self.otlp, is_of_program=True)
         return Observers(self.log, MetricsAccess(self.metrics), tracing, self.as_json, keeps_ledger)
 
-    def hub(self) -> OpenHub | None:
+    def hub(self) -> OpenedHub | None:
         """The hub that is served, whose database is open; None for none.
 
         Raises:
             UsageError: There is none in the database.
             StoreUnusableError: The database cannot be used.
         """
-        return OpenHub.of(self.options) if is_hub(self.options) else None
+        hub = served_hub()
+        return hub.open(self.options) if hub.is_chosen(self.options) else None
 
 
 def is_given(value: Any) -> bool:
@@ -615,7 +729,7 @@ class Opened:
     settings: ServingSettings  # the settings, with the open store
     limits: ConnectionLimits
     observers: Observers
-    hub: OpenHub | None = None
+    hub: OpenedHub | None = None
     # its application, made before anything listens: its policy may be unusable; None for no hub
     hub_application: ServingApp | None = None
 
@@ -650,7 +764,7 @@ class Opened:
         following = asyncio.create_task(self.providers.follow_edits())
         try:
             # The requests of a hub's people are kept only as their team's policy says.
-            async with captured_answers(application) if self.hub is None else nullcontext():
+            async with serve_captures(application) if self.hub is None else nullcontext():
                 with self.observers.of(application):
                     yield application
         finally:
@@ -660,7 +774,7 @@ class Opened:
             if self.settings.store is not None:
                 await self.settings.store.close()
             if self.hub is not None:
-                self.hub.store.close()
+                self.hub.close()
 
     async def serve(self, sockets: Sequence[socket.socket], heard: Heard) -> bool:
         """Serves until a signal comes; whether all answers have ended before."""

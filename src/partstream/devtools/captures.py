@@ -11,7 +11,7 @@ import os
 import threading
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -21,18 +21,12 @@ from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.upstream.context import is_off_here
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
+    from partstream.cli.captures import Say
     from partstream.devtools.bundles.exchange import Bundle
     from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.server.application import ServingApp
-
-
-Say: TypeAlias = "Callable[[str, str], object]"
-"""Says something beside the answers, in a style."""
-
-KEPT: Final = ""
-"""Instead of a file: the recording goes to the folder of recordings."""
 
 _SOURCE: Final = "chat"
 _STYLE: Final = "dim"
@@ -41,36 +35,20 @@ _MOST_RECORDED_BYTES: Final = 200 * 1024 * 1024
 _MOST_RECORDED_OF_ONE: Final = 64 * 1024 * 1024
 
 
-def checked_file(name: str | None) -> str | None:
-    """The file of a recording, as :class:`ChatCaptures` takes it, before there is anything to write.
-
-    Raises:
-        UsageError: It is there already, or its name has the ending of no form that can be written.
-    """
-    from partstream.devtools.bundles.forms import FORMS  # noqa: PLC0415 - for recordings alone
-
-    if not name:
-        return name
-    endings = [ending for form in FORMS if form.write is not None for ending in form.endings]
-    if not name.lower().endswith(tuple(endings)):
-        expected = f"a name that ends with one of {', '.join(endings)}, or the prompt before --record"
-        raise click.UsageError(f"--record: got {name!r}, expected {expected}")
-    path = Path(name)
-    if path.exists():
-        raise click.UsageError(f"--record: {name} is there already; a recording replaces no file")
-    if not path.absolute().parent.is_dir():
-        raise click.UsageError(f"--record: there is no folder {path.absolute().parent}")
-    return name
-
-
 class ChatCaptures:
-    """Captures the answers of one chat.
+    """Captures the answers of one chat, as a :class:`partstream.cli.captures.ChatCaptures`.
 
     Args:
-        file: The file of the recording; :data:`KEPT` for one in the folder of recordings, None for no recording.
+        file: The file of the recording; :data:`~partstream.cli.captures.KEPT` for one in the folder of recordings,
+            None for no recording.
+
+    Raises:
+        UsageError: The file exists already, or its name has the ending of no form that can be written.
     """
 
     def __init__(self, file: str | None = None) -> None:
+        if file:
+            _check_file(file)
         self._file = file
         self._answers = (
             LastAnswers() if file is None else LastAnswers(_MOST_RECORDED, _MOST_RECORDED_BYTES, _MOST_RECORDED_OF_ONE)
@@ -168,3 +146,17 @@ async def captured_answers(application: ServingApp) -> AsyncIterator[None]:
         yield
     finally:
         await door.aclose()
+
+
+def _check_file(name: str) -> None:
+    from partstream.devtools.bundles.forms import FORMS  # noqa: PLC0415 - for recordings alone
+
+    endings = [ending for form in FORMS if form.write is not None for ending in form.endings]
+    if not name.lower().endswith(tuple(endings)):
+        expected = f"a name that ends with one of {', '.join(endings)}, or the prompt before --record"
+        raise click.UsageError(f"--record: got {name!r}, expected {expected}")
+    path = Path(name)
+    if path.exists():
+        raise click.UsageError(f"--record: {name} is there already; a recording replaces no file")
+    if not path.absolute().parent.is_dir():
+        raise click.UsageError(f"--record: there is no folder {path.absolute().parent}")

@@ -1,9 +1,9 @@
 """The recordings of the sidecar: the last answers in memory, those recorded as files, and what the extension shows.
 
-:class:`HostRecordings` captures the answers of one connection, opens the door through which other programs of the user
-read them, and writes the next answer into a file when a person asks for that. :class:`ShownRecordings` makes of a
-recording a page for a webview, a preview of what a file to share will hold, and that file, without keys and texts. The
-work is done in a thread, and its modules are imported at the first wish: the sidecar starts without them.
+:class:`SidecarRecordings` captures the answers of one connection, opens the door through which other programs of the
+user read them, and writes the next answer into a file when a person asks for that. It makes of a recording a page for a
+webview, a preview of what a file to share will hold, and that file, without keys and texts. The work is done in a
+thread, and its modules are imported at the first wish: the sidecar starts without them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.devtools.capturing.door import CaptureSocket
     from partstream.devtools.redaction.redacting import RedactionReport
-    from partstream.server.pages.document import ContentPolicy, Nonces
+    from partstream.server.pages.document import ContentPolicy
     from partstream.vscode import rpc_types as wire
 
 
@@ -37,10 +37,13 @@ _logger = logging.getLogger("partstream.hosts.vscode")
 _THREAD: Final = "partstream-recording"
 _SOURCE = "vscode"
 _BY_ITSELF = "vscode by itself"
+_LAST: Final = "last answer"
+_LONGEST_SAMPLE: Final = 60
+_MOST_RULES: Final = 12
 
 
-class HostRecordings:
-    """Captures the answers of one connection.
+class SidecarRecordings:
+    """Captures the answers of one connection, as :class:`partstream.vscode.recordings.Recordings`.
 
     Args:
         redact: Removes the secrets of all groups from a text.
@@ -53,6 +56,8 @@ class HostRecordings:
         self._on_recorded = on_recorded
         self._versions: dict[str, str] = {}
         self._door: CaptureSocket | None = None
+        self._inspected: Bundle | None = None
+        self._previewed: Bundle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, vscode_version: str) -> None:
@@ -89,76 +94,6 @@ class HostRecordings:
         else:
             self._next.disarm()
 
-    async def last_bundle(self) -> Bundle | None:
-        """The last answer without keys, as it is now; None where there is none."""
-        # A person means the last answer of a conversation, if there is any.
-        of_chats = (answer for answer in reversed(self._answers.answers) if answer.host == _SOURCE)
-        answer = next(of_chats, self._answers.newest)
-        return None if answer is None else await self._bundle([answer])
-
-    async def aclose(self) -> None:
-        """Closes the door, and waits until recordings are written."""
-        if self._door is not None:
-            await self._door.aclose()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _open_door(self) -> None:
-        from partstream.devtools.capturing.door import CaptureSocket  # noqa: PLC0415 - not before the connection is open
-
-        self._door = CaptureSocket(self._answers, _SOURCE, self._versions)
-        await self._door.open()
-
-    async def _tell(self, answers: Sequence[AnswerCapture]) -> None:
-        try:
-            self._on_recorded({"recording": await self._write(answers), "problem": None})
-        except OSError as error:
-            said = f"the recording could not be written: {error.strerror or type(error).__name__}"
-            self._on_recorded({"recording": None, "problem": said})
-        except Exception as error:
-            _logger.exception("the recording of an answer could not be made")
-            self._on_recorded({"recording": None, "problem": f"the recording failed with {type(error).__name__}"})
-
-    async def _bundle(self, answers: Sequence[AnswerCapture]) -> Bundle:
-        from partstream.devtools.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at a person's wish
-
-        snapshot, versions = snapshot_of(answers), self._versions
-        return await run_in_thread(lambda: redacted_bundle(snapshot, _SOURCE, versions), _THREAD)
-
-    async def _write(self, answers: Sequence[AnswerCapture]) -> wire.RecordedFile:
-        last = answers[-1]
-        bundle = await self._bundle(answers)
-        path = await run_in_thread(lambda: _written(bundle, last.model), _THREAD)
-        outcome = cast("wire.AnswerOutcome | None", last.outcome)
-        return {"path": path, "model": last.model, "outcome": outcome, "answers": len(answers)}
-
-    def _start(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-
-def _written(bundle: Bundle, model: str | None) -> str:
-    from partstream.devtools.bundles.archive import write_bundle  # noqa: PLC0415 - at a person's wish
-    from partstream.devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415 - the same
-
-    return str(KeptRecordings().write(write_bundle(bundle), model or ""))
-
-
-# ---- What the extension shows and shares ----
-
-_LAST: Final = "last answer"
-_LONGEST_SAMPLE: Final = 60
-_MOST_RULES: Final = 12
-
-
-class ShownRecordings:
-    """The recordings of one connection, for people."""
-
-    def __init__(self, recordings: HostRecordings) -> None:
-        self._recordings = recordings
-        self._inspected: Bundle | None = None
-        self._previewed: Bundle | None = None
-
     async def page(self, path: str | None, policy: ContentPolicy) -> str | None:
         """The page of a recording; None where there is no answer.
 
@@ -170,7 +105,7 @@ class ShownRecordings:
             InvalidParamsError: The file is no recording.
         """
         if path is None:
-            self._inspected = await self._recordings.last_bundle()
+            self._inspected = await self._last_bundle()
             if self._inspected is None:
                 return None
         bundle = await self._bundle(path)
@@ -188,7 +123,7 @@ class ShownRecordings:
             InvalidParamsError: The file is no recording, or no answer was inspected.
         """
         if path is None and is_last:
-            self._previewed = await self._recordings.last_bundle()
+            self._previewed = await self._last_bundle()
             if self._previewed is None:
                 return {"preview": "", "forms": []}
         bundle = await self._bundle(path, is_last=is_last)
@@ -208,6 +143,12 @@ class ShownRecordings:
         bundle = await self._bundle(path, is_last=is_last)
         return {"content": b64encode(await run_in_thread(lambda: _shared(bundle, name), _THREAD)).decode()}
 
+    async def aclose(self) -> None:
+        """Closes the door, and waits until recordings are written."""
+        if self._door is not None:
+            await self._door.aclose()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     async def _bundle(self, path: str | None, *, is_last: bool = False) -> Bundle:
         if path is not None:
             return await run_in_thread(lambda: _read(path), _THREAD)
@@ -215,6 +156,57 @@ class ShownRecordings:
         if chosen is None:
             raise InvalidParamsError("params.path", "null", f"a recording, since no answer was {what}")
         return chosen
+
+    async def _last_bundle(self) -> Bundle | None:
+        """The last answer without keys, as it is now; None where there is none."""
+        # A person means the last answer of a conversation, if there is any.
+        of_chats = (answer for answer in reversed(self._answers.answers) if answer.host == _SOURCE)
+        answer = next(of_chats, self._answers.newest)
+        return None if answer is None else await self._redacted([answer])
+
+    async def _open_door(self) -> None:
+        from partstream.devtools.capturing.door import CaptureSocket  # noqa: PLC0415 - not before the connection is open
+
+        self._door = CaptureSocket(self._answers, _SOURCE, self._versions)
+        await self._door.open()
+
+    async def _tell(self, answers: Sequence[AnswerCapture]) -> None:
+        try:
+            self._on_recorded({"recording": await self._write(answers), "problem": None})
+        except OSError as error:
+            said = f"the recording could not be written: {error.strerror or type(error).__name__}"
+            self._on_recorded({"recording": None, "problem": said})
+        except Exception as error:
+            _logger.exception("the recording of an answer could not be made")
+            self._on_recorded({"recording": None, "problem": f"the recording failed with {type(error).__name__}"})
+
+    async def _redacted(self, answers: Sequence[AnswerCapture]) -> Bundle:
+        from partstream.devtools.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at a person's wish
+
+        snapshot, versions = snapshot_of(answers), self._versions
+        return await run_in_thread(lambda: redacted_bundle(snapshot, _SOURCE, versions), _THREAD)
+
+    async def _write(self, answers: Sequence[AnswerCapture]) -> wire.RecordedFile:
+        last = answers[-1]
+        bundle = await self._redacted(answers)
+        path = await run_in_thread(lambda: _written(bundle, last.model), _THREAD)
+        outcome = cast("wire.AnswerOutcome | None", last.outcome)
+        return {"path": path, "model": last.model, "outcome": outcome, "answers": len(answers)}
+
+    def _start(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _written(bundle: Bundle, model: str | None) -> str:
+    from partstream.devtools.bundles.archive import write_bundle  # noqa: PLC0415 - at a person's wish
+    from partstream.devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415 - the same
+
+    return str(KeptRecordings().write(write_bundle(bundle), model or ""))
+
+
+# ---- What the extension shows and shares ----
 
 
 def _read(path: str) -> Bundle:
@@ -281,17 +273,3 @@ def _listed(words: Sequence[str]) -> str:
 
 def _counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
-
-
-def policy_of(params: wire.PageParams | wire.InspectParams | wire.FindingsPageParams) -> Nonces:
-    """The policy of a page for the webview that asks for it.
-
-    Raises:
-        InvalidParamsError: The nonce or the source does not fit into a policy.
-    """
-    try:
-        from partstream.server.pages.document import Nonces  # noqa: PLC0415 - comes with the first page
-
-        return Nonces(params["nonce"], params["source"])
-    except UnexpectedValueError as error:
-        raise InvalidParamsError(f"params.{error.where}", error.got, error.expected) from error

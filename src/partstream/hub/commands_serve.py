@@ -1,4 +1,7 @@
-"""`partstream serve --hub`: the options of a worker of a hub, and its application."""
+"""What this package adds to `partstream serve`: the options of a worker of a hub and its application, Ray, Kubernetes.
+
+:data:`HUB` is the addition, a :class:`~partstream.cli.serve_plan.ServedHub`.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from partstream.cli.serve_options import all_options, option_of, variable_of
+from partstream.cli.terminal import ExitCode
 from partstream.hub.leases import LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS, WorkerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, MutableMapping
 
+    from partstream.cli.serve_plan import Screen, ServePlan
     from partstream.hub.store.store import HubStore
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
@@ -26,7 +31,7 @@ _HUB: Final = "hub"
 _POLICY: Final = "policy"
 _CONTACT: Final = "contact"
 _LEASE_SECONDS: Final = "lease_seconds"
-hub_options: Final = all_options(
+_OPTIONS: Final = all_options(
     click.option(
         "--hub",
         _HUB,
@@ -57,8 +62,20 @@ hub_options: Final = all_options(
         help="With --hub: how long answers go on while the database is away, as far as budgets allow. Default: "
         f"{WorkerSettings().lease_seconds:g}.",
     ),
+    click.option(
+        "--on",
+        "host_program",
+        type=click.Choice(["ray"]),
+        envvar=variable_of("on"),
+        help="Serve on Ray in place of processes of its own: on the cluster of RAY_ADDRESS, else on this machine.",
+    ),
+    click.option("--print-ray-config", "print_ray", is_flag=True, help="Print the file for `serve run`, and end."),
+    click.option(
+        "--print-kubernetes",
+        is_flag=True,
+        help="Print what runs the same in Kubernetes, with --workers as the number of pods, and end.",
+    ),
 )
-"""Adds the options of a worker of a hub to a command, as `hub`, `policy`, `contact` and `lease_seconds`."""
 
 
 def is_hub(options: Mapping[str, Any]) -> bool:
@@ -66,32 +83,52 @@ def is_hub(options: Mapping[str, Any]) -> bool:
     return bool(options.get(_HUB))
 
 
-def check_hub_options(options: Mapping[str, Any], *, gives_token: bool) -> None:
-    """Refuses options that mean nothing together.
+class _Hub:
+    """A :class:`~partstream.cli.serve_plan.ServedHub`."""
 
-    Args:
-        gives_token: Whether options say which token clients present, or that they need none.
+    def add_options(self, command: Any) -> Any:
+        return _OPTIONS(command)
 
-    Raises:
-        UsageError: With a hub, there is something about a token; or without one, something about a hub.
-    """
-    if is_hub(options):
-        if gives_token:
-            raise click.UsageError("--hub: people present keys of their own; leave out --token-file and --no-token")
-        return
-    if given := [name for name in (_POLICY, _CONTACT, _LEASE_SECONDS) if options.get(name)]:
-        raise click.UsageError(f"{option_of(given[0])}: got it without --hub, expected both")
+    def is_chosen(self, options: Mapping[str, Any]) -> bool:
+        return is_hub(options)
+
+    def check(self, options: Mapping[str, Any], *, gives_token: bool) -> None:
+        if is_hub(options):
+            if gives_token:
+                raise click.UsageError("--hub: people present keys of their own; leave out --token-file and --no-token")
+            return
+        if given := [name for name in (_POLICY, _CONTACT, _LEASE_SECONDS) if options.get(name)]:
+            raise click.UsageError(f"{option_of(given[0])}: got it without --hub, expected both")
+
+    def shown_place(self) -> str:
+        from partstream.hub.store.opening import database_address, shown_address  # noqa: PLC0415 - most have no hub
+
+        return shown_address(database_address(os.environ))
+
+    def open(self, options: Mapping[str, Any]) -> OpenHub:
+        return OpenHub.of(options)
+
+    def elsewhere(self, options: MutableMapping[str, Any]) -> Callable[[ServePlan, int, Screen], int] | None:
+        names = ("print_ray", "print_kubernetes", "host_program")
+        prints_ray, prints_kubernetes, program = (options.pop(name) for name in names)
+        if not (prints_ray or prints_kubernetes or program):
+            return None
+        from partstream.hub import commands_deploy as deploy  # noqa: PLC0415 - for other places alone
+
+        if prints_ray:
+            return lambda plan, _workers, _screen: _printed(deploy.serve_config(plan))
+        if prints_kubernetes:
+            return lambda plan, workers, _screen: _printed(deploy.kubernetes_text(plan, workers))
+        return deploy.serve_on_ray
 
 
-def shown_place() -> str:
-    """How people are shown the place of the database.
+HUB: Final = _Hub()
+"""What this package adds to the command."""
 
-    Raises:
-        StoreUnusableError: What names it names none.
-    """
-    from partstream.hub.store.opening import database_address, shown_address  # noqa: PLC0415 - most servers have no hub
 
-    return shown_address(database_address(os.environ))
+def _printed(text: str) -> int:
+    click.echo(text, nl=False)
+    return ExitCode.FINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +175,10 @@ class OpenHub:
                 click.echo(f"{error}; until then, nobody is answered", err=True)
             failing.pop_all()
         return opened
+
+    def close(self) -> None:
+        """Closes the database."""
+        self.store.close()
 
     def application(
         self,

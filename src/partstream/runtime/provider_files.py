@@ -21,16 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 from zlib import crc32
 
-from partstream.agents.detection import UnknownAgentError, is_agent, is_factory
-from partstream.agents.in_files import agents_in, provider_of
 from partstream.codec.checks import as_kind
 from partstream.errors import CallerError
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.provider import LanguageModelChatProvider
+from partstream.plugins import AGENTS, MissingPackageError, find
 from partstream.tokens.counting import LedgerUser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import CodeType, ModuleType
 
     from partstream.lm.cancellation import CancellationToken, Disposable
@@ -56,6 +55,65 @@ class ProviderNotFoundError(CallerError):
         super().__init__(f"{source}: got {got}, expected {expected}")
         self.source = source
         self.expected = expected
+
+
+class NoAgentError(CallerError):
+    """An object is no agent, or makes none.
+
+    Attributes:
+        got: What the object is.
+    """
+
+    def __init__(self, got: str, message: str) -> None:
+        super().__init__(message)
+        self.got = got
+
+
+class AgentFinder(Protocol):
+    """What the package of the agents adds: which objects are agents of other frameworks, and their providers."""
+
+    def agents_in(self, names: Mapping[str, object]) -> Sequence[str]:
+        """The names of the variables of a module that hold the agent that is meant: one where it is clear."""
+        ...
+
+    def is_agent(self, value: object) -> bool:
+        """Whether an object can be asked as a model."""
+        ...
+
+    def is_factory(self, value: object) -> bool:
+        """Whether an object can be called for an agent: with nothing, or with the host's tools as the one argument."""
+        ...
+
+    def provider_of(self, agent: object, default_name: str) -> LanguageModelChatProvider:
+        """The provider of an agent, or of a function that makes agents; `default_name` names one without a name.
+
+        Raises:
+            NoAgentError: It is neither.
+        """
+        ...
+
+
+class _NoAgents:
+    """An :class:`AgentFinder` that knows no framework."""
+
+    def agents_in(self, names: Mapping[str, object]) -> Sequence[str]:
+        return ()
+
+    def is_agent(self, value: object) -> bool:
+        return False
+
+    def is_factory(self, value: object) -> bool:
+        return False
+
+    def provider_of(self, agent: object, default_name: str) -> LanguageModelChatProvider:
+        got = f"an object of type {type(agent).__name__}"
+        needed = MissingPackageError("an agent of another framework", "partstream-agents")
+        raise NoAgentError(got, f"got {got}, expected a LanguageModelChatProvider; {needed}")
+
+
+def _agents() -> AgentFinder:
+    finder: AgentFinder | None = find(AGENTS, "agents")
+    return finder or _NoAgents()
 
 
 class ProviderLoader(Protocol):
@@ -187,9 +245,9 @@ class SourceLoader:
             provider = found()
         else:
             try:
-                provider = provider_of(found, default_name(self._source))
-            except UnknownAgentError as error:
-                expected = "a LanguageModelChatProvider, or an agent"
+                provider = _agents().provider_of(found, default_name(self._source))
+            except NoAgentError as error:
+                expected = _with_agents("a LanguageModelChatProvider, or an agent")
                 expected += f"; {_FROM_FUNCTION}" if inspect.isfunction(found) else ""
                 raise ProviderNotFoundError(self._source, error.got, expected) from error
         if self._ledger is not None and (user := as_kind(provider, LedgerUser)) is not None:
@@ -250,14 +308,14 @@ def _pick(module: ModuleType, attribute: str | None, source: str) -> Any:
         # An imported class is a base class, not a provider that the file offers.
         if _is_provider_class(value) and getattr(value, "__module__", None) == module.__name__
     }
-    agents = () if instances else agents_in(vars(module))
+    agents = () if instances else _agents().agents_in(vars(module))
     candidates = sorted(instances.values()) or list(agents) or sorted(classes)
     if len(candidates) == 1:
         return _named(module, candidates[0], source)
     what = "agents" if agents else "providers"
     got = f"{len(candidates)} {what} ({', '.join(candidates)})" if candidates else "no provider"
     expected = "one agent, or one that is called `agent`" if agents else "one LanguageModelChatProvider or agent"
-    expected += f", or an attribute `{_ATTRIBUTE}`, or `source:attribute`"
+    expected = _with_agents(f"{expected}, or an attribute `{_ATTRIBUTE}`, or `source:attribute`")
     functions = sorted(  # those that a person wrote in the file to be called
         name
         for name, value in vars(module).items()
@@ -269,6 +327,13 @@ def _pick(module: ModuleType, attribute: str | None, source: str) -> Any:
         got += f", only {the} {named}{' and more' if functions[_SHOWN:] else ''}"
         expected += f"; {_FROM_FUNCTION}"
     raise ProviderNotFoundError(source, got, expected)
+
+
+def _with_agents(expected: str) -> str:
+    """What was expected, with the package that agents need where it is missing."""
+    if isinstance(_agents(), _NoAgents):
+        return f"{expected}; {MissingPackageError('an agent of another framework', 'partstream-agents')}"
+    return expected
 
 
 _FROM_FUNCTION: Final = (
@@ -287,12 +352,12 @@ def _named(module: ModuleType, name: str, source: str) -> Any:
         got = f"{name!r}, a function of `upstream` that only the conformance kit calls"
         expected = f"a provider, such as the result of {name}(URL) in a variable of its own"
         raise ProviderNotFoundError(source, got, expected)
-    if _is_provider(value) or _is_provider_class(value) or is_agent(value):
+    if _is_provider(value) or _is_provider_class(value) or _agents().is_agent(value):
         return value
-    if inspect.isfunction(value) and is_factory(value):
+    if inspect.isfunction(value) and _agents().is_factory(value):
         return value
     got = f"{name!r} of type {type(value).__name__}"
-    expected = "a LanguageModelChatProvider, as an instance or a class, or an agent"
+    expected = _with_agents("a LanguageModelChatProvider, as an instance or a class, or an agent")
     raise ProviderNotFoundError(source, got, f"{expected}; {_FROM_FUNCTION}" if inspect.isfunction(value) else expected)
 
 

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from partstream.conversation.provider_state import CallersMemory
-    from partstream.devtools.capturing.capture import AnswerCapture
     from partstream.lm.contract import Violation
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.server.settings import AnswerTrace, Reported, ServingSettings
     from partstream.tokens.records import UsageRow
+    from partstream.upstream.context import AnswerTap
 
 
 UPSTREAM_HEADER: Final = "x-partstream-upstream"
@@ -146,7 +146,7 @@ class ProviderCall:
         is_kept: bool = False,
         has_own_ids: bool = False,
         thinking: CallersMemory | None = None,
-        capture: AnswerCapture | None = None,
+        capture: AnswerTap | None = None,
         current: CurrentAnswer | None = None,
         reported: Reported | None = None,
     ) -> None:
@@ -397,7 +397,7 @@ class ReplyProgress:
         reply: ReplyWriter,
         outlet: ReplySink,
         on_failure: Callable[[BaseException], object],
-        capture: AnswerCapture | None = None,
+        capture: AnswerTap | None = None,
         look: Callable[[ResponsePart], object] | None = None,
     ) -> None:
         self.first_part_at: float | None = None

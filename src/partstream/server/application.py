@@ -55,7 +55,6 @@ from partstream.server.state import MOST_BYTES, OwnerRoute, ServerState, page_ha
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.devtools.capturing.last_answers import LastAnswers
     from partstream.lm.cancellation import Event
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import SocketConversation, SocketTurn
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     from partstream.server.requests import Endpoint, Receive, RequestHead, Scope, Send
     from partstream.server.settings import AnswerObservation, Lifetime, StartTrace
     from partstream.server.state import OwnerHandler
+    from partstream.upstream.context import TapSource
 
 
 _logger = logging.getLogger("partstream.serving")
@@ -189,9 +189,9 @@ class ServingApp:
         """Traces every request for a response from now on."""
         self._state.start_trace = start
 
-    def capture_answers(self, answers: LastAnswers) -> None:
+    def capture_answers(self, taps: TapSource) -> None:
         """Captures every response from now on."""
-        self._state.last_answers = answers
+        self._state.taps = taps
 
     def begin_drain(self) -> None:
         """Refuses new answers from now on, with 503 and `connection: close`; `/readyz` answers 503."""

@@ -455,9 +455,9 @@ class ResponseRun:
         kind = StreamReply if asked.stream else DocumentReply
         reply: ReplyWriter = kind(endpoint.writes, asked, identity, outlet, request_id)
         capture = None
-        if generates and self._state.last_answers is not None:
+        if generates and self._state.taps is not None:
             client = self._client()
-            capture = self._state.last_answers.begin(f"serve, for {client.name}" if client.name else "serve", model.id)
+            capture = self._state.taps.begin(f"serve, for {client.name}" if client.name else "serve", model.id)
         # The wire in whose words the options are, for servers that speak another one.
         options = {**asked.options.model_options, ASKED_IN: endpoint.protocol.name}
         answer = self._running = ProviderCall(

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
 
-    from partstream.devtools.capturing.last_answers import LastAnswers
     from partstream.lm.cancellation import Disposable
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from partstream.server.requests import Endpoint
     from partstream.server.settings import AnswerObservation, AnswerTrace, ServerOverrides, ServingSettings, StartTrace
     from partstream.server.stored_answers import SQLiteAnswers
+    from partstream.upstream.context import TapSource
 
 
 _logger = logging.getLogger("partstream.serving")
@@ -112,7 +112,7 @@ class ServerState:
         self.owner_routes = OwnerRoutes()
         self.lifetimes = Lifetimes()
         self.start_trace: StartTrace | None = None
-        self.last_answers: LastAnswers | None = None
+        self.taps: TapSource | None = None
         self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in writers))))
         self._answers: set[ProviderCall] = set()
         self._idle = asyncio.Event()

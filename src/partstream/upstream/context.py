@@ -16,23 +16,116 @@ import logging
 import os
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
 
 from partstream.errors import LanguageModelError
 from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Coroutine, Iterator
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 
-    from partstream.devtools.capturing.capture import AnswerCapture
+    from partstream.codec.redaction import Redactor
     from partstream.lm.cancellation import CancellationToken
+    from partstream.lm.outputs import StreamOptions
+    from partstream.lm.parts import ResponsePart
 
 
-_CURRENT: Final[ContextVar[AnswerCapture | None]] = ContextVar("partstream_capture", default=None)
+# ---- Taps: how another package captures an answer ----
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRequest:
+    """A request as it was sent, without the secrets of its headers; of a large body, the beginning is kept."""
+
+    method: str
+    path: str
+    query: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = field(repr=False)
+    left_out: int = 0
+
+
+class ExchangeTap(Protocol):
+    """Takes what passes in one exchange with a server; raises nothing. The first end counts."""
+
+    def sending(self) -> None:
+        """Says that the first byte of the request is being sent: the connection is there."""
+        ...
+
+    def was_sent(self) -> None:
+        """Says that the last byte of the request was sent."""
+        ...
+
+    def responded(self, status: int, reason: str, headers: Iterable[tuple[str, str]]) -> None:
+        """Takes the head of the response."""
+        ...
+
+    def chunk(self, data: bytes) -> None:
+        """Takes what one read of the body gave."""
+        ...
+
+    def whole(self) -> None:
+        """Says that the body has come to its end, or the answer in it has."""
+        ...
+
+    def cut(self, error: BaseException) -> None:
+        """Says that the body broke off, or was given up, with an error without secrets."""
+        ...
+
+    def cancelled(self) -> None:
+        """Says that the rest of the body was not wanted any more."""
+        ...
+
+    def no_response(self, error: BaseException | None) -> None:
+        """Says that no head of a response came; without an error, it was not wanted any more."""
+        ...
+
+
+class AnswerTap(Protocol):
+    """Takes what passes while one answer is made; raises nothing."""
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether nothing of the answer is kept any more."""
+        ...
+
+    def exchange(
+        self,
+        protocol: str | None,
+        request: KeptRequest,
+        redactor: Callable[[], Redactor],
+        shown: StreamOptions | None = None,
+    ) -> ExchangeTap:
+        """Begins an exchange. `redactor` makes what removes the secrets of the request from texts of the server."""
+        ...
+
+    def part(self, part: ResponsePart) -> None:
+        """Takes a part that the host got."""
+        ...
+
+    def end(self, outcome: str, error: BaseException | None = None) -> None:
+        """Takes the end: `completed`, `incomplete`, `failed`, `truncated` or `cancelled`; the first one counts."""
+        ...
+
+    def leave_out(self) -> None:
+        """Lets go of everything, because a setting says so; an answer that a person asked for stays."""
+        ...
+
+
+class TapSource(Protocol):
+    """Gives a tap to each answer of a host."""
+
+    def begin(self, host: str, model: str | None) -> AnswerTap:
+        """The tap of a new answer, for a host and the model that is asked; the caller reports its end."""
+        ...
+
+
+_CURRENT: Final[ContextVar[AnswerTap | None]] = ContextVar("partstream_capture", default=None)
 
 
 @contextmanager
-def capturing(answer: AnswerCapture | None) -> Iterator[None]:
+def capturing(answer: AnswerTap | None) -> Iterator[None]:
     """Has the exchanges of what runs inside, and of the tasks that it starts, captured for an answer.
 
     Args:
@@ -45,7 +138,7 @@ def capturing(answer: AnswerCapture | None) -> Iterator[None]:
         _CURRENT.reset(token)
 
 
-def current_capture() -> AnswerCapture | None:
+def current_capture() -> AnswerTap | None:
     """The capture of the answer that is being made here, or None."""
     answer = _CURRENT.get()
     return None if answer is None or answer.is_dropped else answer

@@ -44,6 +44,7 @@ from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import fits_header
 from partstream.upstream import endpoint
+from partstream.upstream.context import KeptRequest
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.http_connection import AnswerBody, DirectTransport
 from partstream.upstream.http_errors import redacted_error
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from partstream.codec.redaction import Redactor
-    from partstream.devtools.capturing.capture import ExchangeCapture, KeptRequest
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.context import ExchangeTap
 
 
 _logger = logging.getLogger("partstream.upstreams")
@@ -148,7 +149,7 @@ class UpstreamHTTP:
     ) -> HTTPAnswer:
         built = self._build(request, key)
         client = self._connections.client()
-        exchange = None
+        exchange, has_head = None, False
         if capture is not None:
             # In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the
             # words that other headers hold.
@@ -174,13 +175,14 @@ class UpstreamHTTP:
         else:
             if exchange is not None:
                 take_head(exchange, response)
+                has_head = True
             answer = HTTPAnswer(response, built.sent, self._secrets, self._keys, exchange)
             if _logger.isEnabledFor(logging.DEBUG):
                 said = answer.redactor.redact(response.headers.get("content-type", "no content type"))
                 _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, said)
             return answer
         finally:
-            if exchange is not None and exchange.head is None:
+            if exchange is not None and not has_head:
                 exchange.no_response(failure)
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
@@ -282,7 +284,7 @@ class HTTPAnswer:
     sent: Mapping[str, str] = field(repr=False)
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     keys: frozenset[str] = field(default=frozenset(), repr=False)
-    capture: ExchangeCapture | None = field(default=None, repr=False)
+    capture: ExchangeTap | None = field(default=None, repr=False)
 
     @property
     def url(self) -> str:
@@ -545,7 +547,7 @@ class _RedactedRecords(logging.Filter):
 
 # ---- Capture of an exchange ----
 
-OpenExchange: TypeAlias = "Callable[[KeptRequest, Callable[[], Redactor]], ExchangeCapture]"
+OpenExchange: TypeAlias = "Callable[[KeptRequest, Callable[[], Redactor]], ExchangeTap]"
 """Begins the capture of an exchange with its request, and with what makes the redactor of its response."""
 
 _OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
@@ -558,7 +560,7 @@ def begin_exchange(
     secrets: Container[str],
     own_headers: Container[str],
     redactor: Callable[[], Redactor],
-) -> ExchangeCapture:
+) -> ExchangeTap:
     """Begins the capture of an exchange, and has the request report to it, by its extensions, when it is sent.
 
     Args:
@@ -566,8 +568,6 @@ def begin_exchange(
         own_headers: The names of headers that were set for this request, in lower case: any may hold a secret.
         redactor: Makes the redactor that removes the secrets of the request from its response.
     """
-    from partstream.devtools.capturing.capture import KeptRequest  # noqa: PLC0415 - who captures has loaded it
-
     headers = [
         (name, HIDDEN if name.lower() in own_headers or value in secrets else value)
         for name, value in request.headers.multi_items()
@@ -589,7 +589,7 @@ def begin_exchange(
     return exchange
 
 
-def take_head(exchange: ExchangeCapture, response: httpx2.Response) -> None:
+def take_head(exchange: ExchangeTap, response: httpx2.Response) -> None:
     """Shows the head of a response, without the headers of a packed body: its reads are kept unpacked."""
     headers: Iterable[tuple[str, str]] = response.headers.multi_items()
     if response.headers.get("content-encoding", "identity") != "identity":

@@ -45,7 +45,6 @@ from partstream.vscode.methods import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.devtools.sidecar import HostRecordings
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.hosted import Generation
     from partstream.vscode.methods import Announcements
+    from partstream.vscode.recordings import Recordings
 
 
 COLLECT_SECONDS: Final = 0.1
@@ -100,7 +100,7 @@ class ProviderHost:
         self,
         sources: Sequence[wire.ProviderSource],
         announcements: Announcements,
-        recordings: HostRecordings,
+        recordings: Recordings,
         surroundings: GatewaySurroundings | None = None,
     ) -> None:
         self._announcements = announcements
@@ -173,8 +173,8 @@ class ProviderHost:
             ProviderFailedError: The provider failed, or the model is unknown.
             InvalidParamsError: A part of a message has the wrong shape.
         """
-        from partstream.devtools.capturing.capture import CapturedProgress  # noqa: PLC0415 - not before the first answer
-        from partstream.vscode.hosted_answer import (  # noqa: PLC0415 - the same
+        from partstream.vscode.hosted_answer import (  # noqa: PLC0415 - not before the first answer
+            CapturedProgress,
             HostedAnswer,
             SealedState,
             restored,
@@ -191,8 +191,9 @@ class ProviderHost:
         messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
         sealed = SealedState(progress, self._thinking) if seals else None
         async with hosted.using(generation):
-            with self._recordings.capture(model.id, is_of_chat=not is_copilots_own(options)) as captured:
-                shown = CapturedProgress(sealed or progress, captured)
+            with self._recordings.capture(model.id, is_of_chat=not is_copilots_own(options)) as tap:
+                own = sealed or progress
+                shown = own if tap is None else CapturedProgress(own, tap)
                 answer = HostedAnswer(hosted, generation, model, messages, options, shown, token, self._files)
                 try:
                     await answer.run()
@@ -201,7 +202,8 @@ class ProviderHost:
                 finally:
                     end = answer.end(time.time())
                     self._ends.appendleft(end)
-                    captured.end(end["outcome"], answer.error)
+                    if tap is not None:
+                        tap.end(end["outcome"], answer.error)
             used = answer_usage(answer.usage, model, time.time())
             if used is not None:
                 conversation = conversation_of(options)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.runtime.answer_files import KeptFiles
+    from partstream.upstream.context import AnswerTap
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.hosted import Generation, HostedProvider
 
@@ -54,6 +55,22 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("partstream.files")
 
 _BLANK_LINE: Final = "\n\n"
+
+
+class CapturedProgress(ForwardingProgress):
+    """A progress that passes on everything, and shows each part to a tap."""
+
+    __slots__ = ("_report", "_take")
+
+    def __init__(self, progress: DrainingProgress, tap: AnswerTap) -> None:
+        super().__init__(progress)
+        self._report = progress.report
+        self._take = tap.part
+
+    def report(self, part: ResponsePart) -> None:
+        """Passes on a part."""
+        self._report(part)
+        self._take(part)
 
 
 class ShownFiles(ForwardingProgress):

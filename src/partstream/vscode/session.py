@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
 from partstream.codec.json_codec import dumps
-from partstream.devtools.sidecar import HostRecordings, ShownRecordings
-from partstream.errors import CallerError
+from partstream.errors import CallerError, UnexpectedValueError
 from partstream.lm.cancellation import CancellationTokenSource
+from partstream.plugins import MissingPackageError
 from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
 from partstream.vscode.failures import ProviderFailedError, end_forked, error_data, is_forked
@@ -35,12 +35,14 @@ from partstream.vscode.methods import (
     check,
     encode_response_part,
 )
+from partstream.vscode.recordings import open_recordings
 from partstream.vscode.rpc import Connection, Malformed, Notification, Request, Response, encode_error, encode_result
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from partstream.lm.parts import ResponsePart
+    from partstream.server.pages.document import Nonces
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.failures import GroupSecrets
     from partstream.vscode.rpc import ItemStream, Outbox, RequestId
@@ -184,8 +186,7 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._state = _State.NEW
         self._announcements = Announcements(self._loop, outbox, redactor)
-        self._recordings = HostRecordings(redactor.redact, self._announcements.did_record)
-        self._shown = ShownRecordings(self._recordings)
+        self._recordings = open_recordings(redactor.redact, self._announcements.did_record)
         self._host = ProviderHost((), self._announcements, self._recordings)
         self._running: dict[RequestId, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -295,6 +296,8 @@ class Session:
             if isinstance(error, ProviderFailedError):
                 data = self._redactor.redact_values(error_data(error))
                 return encode_error(request_id, ErrorCode.LANGUAGE_MODEL_FAILED, message, data)
+            if isinstance(error, MissingPackageError):
+                return encode_error(request_id, ErrorCode.METHOD_NOT_FOUND, message)
             if isinstance(error, RefusedError):
                 return encode_error(request_id, error.code, message, error.data)
             if isinstance(error, InvalidParamsError):
@@ -363,9 +366,7 @@ class Session:
         return await self._host.usage()
 
     async def _usage_page(self, params: wire.PageParams, running: _Running) -> wire.PageResult:
-        from partstream.devtools.sidecar import policy_of  # noqa: PLC0415 - few windows show a page
-
-        return {"html": await self._host.usage_page(policy_of(params))}
+        return {"html": await self._host.usage_page(_policy_of(params))}
 
     async def _counting(self, _: None, running: _Running) -> wire.CountingResult:
         return self._host.counting()
@@ -385,25 +386,22 @@ class Session:
         return result
 
     async def _findings_page(self, params: wire.FindingsPageParams, running: _Running) -> wire.PageResult:
-        from partstream.devtools.sidecar import policy_of  # noqa: PLC0415 - few windows show a page
-        from partstream.server.pages.usage import findings_html  # noqa: PLC0415 - the same
+        from partstream.server.pages.usage import findings_html  # noqa: PLC0415 - few windows show a page
 
-        return {"html": findings_html(params["name"], params["findings"], policy_of(params))}
+        return {"html": findings_html(params["name"], params["findings"], _policy_of(params))}
 
     async def _record_next(self, params: wire.RecordNextParams, running: _Running) -> None:
         self._recordings.record_next(is_on=params["isOn"])
 
     async def _inspect(self, params: wire.InspectParams, running: _Running) -> wire.InspectResult:
-        from partstream.devtools.sidecar import policy_of  # noqa: PLC0415 - few windows show a page
-
-        html = await self._shown.page(params["path"], policy_of(params))
+        html = await self._recordings.page(params["path"], _policy_of(params))
         return {"html": html, "isOff": self._recordings.is_off}
 
     async def _share_preview(self, params: wire.SharePreviewParams, running: _Running) -> wire.SharePreviewResult:
-        return await self._shown.preview(params["path"], is_last=params.get("isLast", False))
+        return await self._recordings.preview(params["path"], is_last=params.get("isLast", False))
 
     async def _share(self, params: wire.ShareParams, running: _Running) -> wire.ShareResult:
-        return await self._shown.shared(params["path"], params["name"], is_last=params.get("isLast", False))
+        return await self._recordings.shared(params["path"], params["name"], is_last=params.get("isLast", False))
 
     async def _join_hub(self, params: wire.JoinHubParams, running: _Running) -> wire.JoinHubResult:
         result = await self._host.join_hub(params)
@@ -489,3 +487,17 @@ def _name(request: Request) -> str:
 
 def _cancelled(request_id: RequestId) -> bytes:
     return encode_error(request_id, ErrorCode.REQUEST_CANCELLED, "the request was cancelled")
+
+
+def _policy_of(params: wire.PageParams | wire.InspectParams | wire.FindingsPageParams) -> Nonces:
+    """The policy of a page for the webview that asks for it.
+
+    Raises:
+        InvalidParamsError: The nonce or the source does not fit into a policy.
+    """
+    from partstream.server.pages.document import Nonces  # noqa: PLC0415 - comes with the first page
+
+    try:
+        return Nonces(params["nonce"], params["source"])
+    except UnexpectedValueError as error:
+        raise InvalidParamsError(f"params.{error.where}", error.got, error.expected) from error

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.codec.redaction import Redactor, without_secrets_by_name
 from partstream.devtools.bundles.exchange import HowEnded, RecordedError
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.lm.provider import WaitingProgress
 from partstream.runtime.progress import said_by
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from partstream.lm.outputs import StreamOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.lm.provider import DrainingProgress
+    from partstream.upstream.context import KeptRequest
 
 
 # ---- Entries ----
@@ -88,18 +87,6 @@ _FACTS: Final = (
     "seconds",
 )
 """The fields of errors that are kept, as far as they hold a text or a number."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeptRequest:
-    """A request as it was sent, without the secrets of its headers; of a large body, the beginning is kept."""
-
-    method: str
-    path: str
-    query: str
-    headers: tuple[tuple[str, str], ...]
-    body: bytes = field(repr=False)
-    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,31 +455,3 @@ class AnswerCapture:
             exchange = self.exchanges[index]
             exchange.left_out_reads += 1
             exchange.left_out_bytes += len(content)
-
-
-# ---- Progress ----
-
-
-class CapturedProgress:
-    """A progress that hands on everything, and shows each part to a capture."""
-
-    __slots__ = ("_progress", "_report", "_take")
-
-    def __init__(self, progress: DrainingProgress, answer: AnswerCapture) -> None:
-        self._progress = progress
-        self._report = progress.report
-        self._take = answer.part
-
-    def report(self, part: ResponsePart) -> None:
-        """Hands on a part."""
-        self._report(part)
-        self._take(part)
-
-    async def drain(self) -> None:
-        """Waits for a slow reader."""
-        await self._progress.drain()
-
-    def wait(self, reason: str, seconds: float) -> None:
-        """Tells why the answer does not begin yet."""
-        if isinstance(self._progress, WaitingProgress):
-            self._progress.wait(reason, seconds)

@@ -21,12 +21,12 @@ from partstream.devtools.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
-from partstream.devtools.capturing.capture import KeptRequest
 from partstream.devtools.capturing.door import CaptureSocket
 from partstream.devtools.capturing.last_answers import LastAnswers
 from partstream.devtools.recorder.files import Recordings, is_document, model_asked, protocol_at, redactor_of_request
 from partstream.devtools.recorder.judging import JudgingProcess
 from partstream.devtools.recorder.proxy import RecordingProxy, text_fields
+from partstream.upstream.context import KeptRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,85 @@
+"""What other packages add to this one, by entry points: the core imports none of them.
+
+A package names what it adds in one of these groups of its metadata:
+
+- `partstream.commands`: a command of the command line, a `click.Command`;
+- `partstream.agents`: how the agents of other frameworks in a provider's file become providers, an
+  :class:`~partstream.runtime.provider_files.AgentFinder`;
+- `partstream.captures`: what `chat` and `serve` keep of their answers, :class:`~partstream.cli.captures.ChatCaptures`
+  and :class:`~partstream.cli.captures.ServeCaptures`;
+- `partstream.sidecar`: what the sidecar keeps and shows of its answers, a
+  :class:`~partstream.vscode.recordings.Recordings`;
+- `partstream.serve`: another way to serve, with options of its own, a :class:`~partstream.cli.serve_plan.ServeMode`.
+
+`agents`, `captures`, `sidecar` and `serve` take one addition each, under the name of the package's last word. Looking
+takes a few milliseconds, so each caller looks when it first needs the addition, never on import.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.errors import CallerError, to_install
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from importlib.metadata import EntryPoint
+
+
+COMMANDS: Final = "partstream.commands"
+AGENTS: Final = "partstream.agents"
+CAPTURES: Final = "partstream.captures"
+SIDECAR: Final = "partstream.sidecar"
+SERVE: Final = "partstream.serve"
+
+
+class MissingPackageError(CallerError):
+    """Something needs a package of ours that is not installed.
+
+    Attributes:
+        package: The name of the package.
+    """
+
+    def __init__(self, what: str, package: str) -> None:
+        super().__init__(f"{what} needs {package}, which is not installed: {to_install(package.rpartition('-')[2])}")
+        self.package = package
+
+
+class PluginLoadError(CallerError):
+    """An installed package promises an addition that cannot be loaded.
+
+    Attributes:
+        package: The name of the package.
+    """
+
+    def __init__(self, package: str, value: str, reason: str) -> None:
+        super().__init__(f"{package} adds {value}, which cannot be loaded: {reason}")
+        self.package = package
+
+
+@cache
+def added(group: str) -> Mapping[str, EntryPoint]:
+    """The additions of a group by name; of two with one name, the first. Loads none of them."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - most programs ask for no addition
+
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=group):
+        found.setdefault(point.name, point)
+    return found
+
+
+def find(group: str, name: str) -> Any:
+    """An addition; None where no installed package has it.
+
+    Raises:
+        PluginLoadError: A package has it, and its module cannot be imported.
+    """
+    point = added(group).get(name)
+    if point is None:
+        return None
+    try:
+        return point.load()
+    except (ImportError, AttributeError) as error:
+        package = "a package without a name" if point.dist is None else point.dist.name
+        raise PluginLoadError(package, point.value, f"{type(error).__name__}: {error}") from error

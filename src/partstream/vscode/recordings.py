@@ -1,0 +1,118 @@
+"""What the sidecar keeps and shows of its answers, if the package that does so is installed.
+
+The package adds a class: a :class:`Recordings` for each connection. Without it, nothing is kept, and a request for a
+recording is refused with the line that installs the package. The extension carries it.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
+
+from partstream.plugins import SIDECAR, MissingPackageError, find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.server.pages.document import ContentPolicy
+    from partstream.upstream.context import AnswerTap
+    from partstream.vscode import rpc_types as wire
+
+
+class Recordings(Protocol):
+    """The recordings of one connection; made with what redacts a text, and what takes each finished recording."""
+
+    @property
+    def is_off(self) -> bool:
+        """Whether a setting wants no answer to be kept."""
+        ...
+
+    def begin(self, vscode_version: str) -> None:
+        """Lets other programs of the user ask for the answers."""
+        ...
+
+    def capture(self, model: str, *, is_of_chat: bool) -> AbstractContextManager[AnswerTap | None]:
+        """Shows what runs inside to a tap as an answer, whose end the caller reports; None keeps none.
+
+        Args:
+            model: The model that answers.
+            is_of_chat: Whether it belongs to a conversation; otherwise VS Code asks by itself, such as for a title.
+        """
+        ...
+
+    def record_next(self, *, is_on: bool) -> None:
+        """Has the next answer recorded, or calls that off."""
+        ...
+
+    async def page(self, path: str | None, policy: ContentPolicy) -> str | None:
+        """The page of a recording, or of the last answer in memory; None where there is no answer.
+
+        Raises:
+            InvalidParamsError: The file is no recording.
+        """
+        ...
+
+    async def preview(self, path: str | None, *, is_last: bool = False) -> wire.SharePreviewResult:
+        """What a file to share will hold.
+
+        Args:
+            path: Its recording, or None for an answer in memory.
+            is_last: Whether that is the last answer as it is now, and not the inspected one.
+
+        Raises:
+            InvalidParamsError: The file is no recording, or no answer was inspected.
+        """
+        ...
+
+    async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> wire.ShareResult:
+        """The file to share, in the form that the ending of its name says; arguments and errors as of `preview`."""
+        ...
+
+    async def aclose(self) -> None:
+        """Ends what is open, and waits until recordings are written."""
+        ...
+
+
+_PACKAGE: Final = "partstream-devtools"
+
+
+class _NoRecordings:
+    """Keeps nothing, and names the missing package to who asks for a recording."""
+
+    is_off = True
+
+    def begin(self, vscode_version: str) -> None:
+        pass
+
+    def capture(self, model: str, *, is_of_chat: bool) -> AbstractContextManager[AnswerTap | None]:
+        return nullcontext()
+
+    def record_next(self, *, is_on: bool) -> None:
+        if is_on:
+            self._refuse()
+
+    async def page(self, path: str | None, policy: ContentPolicy) -> str | None:
+        self._refuse()
+
+    async def preview(self, path: str | None, *, is_last: bool = False) -> wire.SharePreviewResult:
+        self._refuse()
+
+    async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> wire.ShareResult:
+        self._refuse()
+
+    async def aclose(self) -> None:
+        pass
+
+    def _refuse(self) -> NoReturn:
+        raise MissingPackageError("a recording", _PACKAGE)
+
+
+def open_recordings(redact: Callable[[str], str], on_recorded: Callable[[wire.DidRecordParams], object]) -> Recordings:
+    """The recordings of a connection.
+
+    Args:
+        redact: Removes the secrets of all groups from a text.
+        on_recorded: Called with each recording that was asked for.
+    """
+    make: Callable[..., Recordings] | None = find(SIDECAR, "recordings")
+    return _NoRecordings() if make is None else make(redact, on_recorded)
