@@ -45,7 +45,7 @@ class Door:
     opens: str = "."
 
 
-_SHOWN_BY_DEMO: Final = r"get_weather: 24 °C.*\n2 rounds|get_weather: 24 °C[\s\S]*2 rounds"
+_SHOWN_BY_DEMO: Final = r"get_weather returned: 24 °C[\s\S]*3 rounds"
 _SHOWN_BY_READER: Final = r"part: TextPart[\s\S]*completed"
 
 DOORS: Final = (

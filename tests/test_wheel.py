@@ -36,6 +36,7 @@ def test_the_installed_command_runs_the_whole_turn(installed: Path, tmp_path: Pa
     shown = run(installed / "partstream", "demo", "--fast", cwd=tmp_path)
     assert shown.count("tool call") >= 2
     assert "tokens" in shown
+    assert f"The first command needs more packages: {to_install('serve')}" in " ".join(shown.split())
 
 
 @pytest.mark.timeout(SECONDS * 2)

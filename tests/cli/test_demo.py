@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from commands import call, call_process, run, terminal
 from rich.cells import cell_len
 
@@ -10,22 +11,26 @@ TOLD_IN_ORDER = [
     "You: How is the weather in Lisbon, and what time is it in Tokyo?",
     "Round 1",
     "POST http://127.0.0.1:",
-    "I do not know this by heart.",
-    "Let me look that up.",
+    "I do not know this by heart, but get_weather can tell me.",
     "tool call get_weather",
     '{"city": "Lisbon"}',
-    "tool call get_time",
-    '{"city": "Tokyo"}',
-    "tokens 74 in",
+    "tokens 107 in",
     "get_weather runs here",
     "get_weather returned: 24 °C, sunny",
     "Round 2",
-    "Here is what I found:",
-    "- get_weather: 24 °C, sunny",
-    "- get_time: 21:30",
-    "tokens 104 in, 74 cached",
-    "2 rounds, 70 events, tokens 178 in, 56 out",
-    "chat --base-url http://127.0.0.1:8421/v1",
+    "I do not know this by heart, but get_time can tell me.",
+    "tool call get_time",
+    '{"city": "Tokyo"}',
+    "tokens 117 in",
+    "get_time runs here",
+    "get_time returned: 21:30",
+    "Round 3",
+    "I have what I need for an answer.",
+    "The tools say: 24 °C, sunny, a light wind from the sea; 21:30",
+    "tokens 119 in",
+    "3 rounds, 56 parts, tokens 343 in, 53 out",
+    "serve --demo --no-token",
+    "chat --base-url http://127.0.0.1:8642/v1",
 ]
 
 
@@ -62,10 +67,10 @@ def test_in_a_terminal_thinking_is_dimmed_and_the_calls_are_boxes():
     run(test())
 
 
-def test_it_tells_the_same_every_time_but_for_port_and_seconds():
+def test_it_tells_the_same_every_time_but_for_port_seconds_and_the_ids_of_calls():
     async def test() -> None:
         told = [(await call("demo", "--fast")).output for _ in range(2)]
-        first, second = (re.sub(r"127\.0\.0\.1:\d+|\d+\.\d s", "", output) for output in told)
+        first, second = (re.sub(r"127\.0\.0\.1:\d+|\d+\.\d s|gw-call_\w+", "", output) for output in told)
         assert first == second
 
     run(test())
@@ -90,12 +95,23 @@ def test_a_proxy_of_the_environment_does_not_come_between():
     run(test())
 
 
-def test_the_turn_runs_over_the_gateway_s_protocol_too():
+PATHS = {
+    "ag-ui": "/ag-ui",
+    "ai-gateway": "/v3/ai/language-model",
+    "anthropic-messages": "/v1/messages",
+    "chat-completions": "/v1/chat/completions",
+    "gemini": "/v1beta/models/demo:streamGenerateContent",
+    "ollama": "/api/chat",
+}
+
+
+@pytest.mark.parametrize(("protocol", "path"), PATHS.items(), ids=PATHS)
+def test_the_turn_runs_over_every_other_protocol_that_serve_speaks(protocol: str, path: str):
     async def test() -> None:
-        demo = await call("demo", "--fast", "--protocol", "ai-gateway")
+        demo = await call("demo", "--fast", "--protocol", protocol)
         assert (demo.code, demo.errors) == (0, "")
-        assert re.search(r"POST http://127\.0\.0\.1:\d+/v3/ai/language-model", demo.output)
-        for told in ("24 °C, sunny", "- get_time: 21:30", "2 rounds", "--protocol ai-gateway --model thinking"):
+        assert len(re.findall(rf"POST http://127\.0\.0\.1:\d+{path}\n", demo.output)) == 3
+        for told in ("get_weather can tell me", "sunny, a light wind from the sea; 21:30", f"{protocol} --model demo"):
             assert told in demo.output
         assert "stateful_marker" not in demo.output  # for hosts, not for people
 

@@ -76,7 +76,7 @@ def test_a_narrow_terminal_gets_lines_that_fit_and_whole_words(arguments: tuple[
             words = {word.strip("()") for word in whole.output.split()}
             assert words - shown_words <= {"Setting", "Value", "Source"}
         else:
-            assert "partstream upstream --port 8421 --pace-ms 30" in " ".join(" ".join(lines).split())
+            assert "partstream serve --demo --no-token" in " ".join(" ".join(lines).split())
 
     run(test())
 

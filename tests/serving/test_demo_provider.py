@@ -25,6 +25,7 @@ PLACE = {
     "required": ["city"],
 }
 TOOLS = (Tool("read_file", "Reads a file"), Tool("get_weather", "Weather of a city", PLACE))
+CLOCK = Tool("clock", "Tells what time it is in a city", PLACE)
 
 
 class Kept:
@@ -80,6 +81,37 @@ def test_it_calls_a_tool_for_each_place_one_in_a_round_and_says_the_results() ->
         result = ToolResultPart(call.call_id, [TextPart(f"{place} is sunny")])
         messages += [ChatMessage.assistant([call]), ChatMessage.user([result])]
     assert text(answer(*messages, tools=TOOLS)) == "The tools say: Rome is sunny; San Francisco is sunny"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What time is it in Tokyo?", [("clock", "Tokyo")]),
+        ("What time is it?", [("clock", "here")]),
+        (
+            "How is the weather in Rome and San Francisco, and what time is it in Tokyo?",
+            [("get_weather", "Rome"), ("get_weather", "San Francisco"), ("clock", "Tokyo")],
+        ),
+        ("What time is it in Tokyo? And the temperature in Oslo?", [("clock", "Tokyo"), ("get_weather", "Oslo")]),
+        ("Say for the house in Rome what the weather in May is", [("get_weather", "Rome"), ("get_weather", "May")]),
+        ("Is the weather in Rome good in May?", [("get_weather", "Rome")]),
+    ],
+)
+def test_of_a_question_about_two_things_each_goes_to_its_tool(question: str, expected: list[tuple[str, str]]) -> None:
+    messages = [ChatMessage.user(question)]
+    called = []
+    while isinstance(call := answer(*messages, tools=(*TOOLS, CLOCK))[-1], ToolCallPart):
+        called.append((call.name, call.input["city"]))
+        messages += [ChatMessage.assistant([call]), ChatMessage.user([ToolResultPart(call.call_id, [TextPart("?")])])]
+    assert called == expected
+
+
+def test_a_token_is_counted_for_every_four_characters_also_of_results() -> None:
+    result = ToolResultPart("call_1", [TextPart("12345")])
+    counts = {text: ChatMessage.user([TextPart(text), result]) for text in ("", "1234")}
+    provider, token = DemoProvider(), CancellationToken()
+    counted = [asyncio.run(provider.provide_token_count(DEMO_MODEL, one, token)) for one in ("12345", *counts.values())]
+    assert counted == [2, 2, 3]
 
 
 def test_it_calls_no_tool_without_a_reason_and_the_first_one_where_it_must() -> None:

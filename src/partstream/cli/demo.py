@@ -1,7 +1,7 @@
 """`partstream demo`: a whole conversation turn over real HTTP, narrated as it happens.
 
-The model server is the replay upstream, and the model is one of its scenarios; all code between the two is what an
-application uses.
+The server is that of `partstream serve` on the small host for loopback, and the model is its built-in one: no other
+package is needed. A request and its response pass through the code that an application uses.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -20,15 +21,18 @@ from rich.text import Text
 
 from partstream.cli.console import StreamRenderer, broken_command, make_console, read_usage, usage_line
 from partstream.cli.program import program
-from partstream.devtools.testing.admission import BASE_PATHS
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream.codec.json_codec import dumps
+from partstream.errors import to_install
 from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import TextPart, Usage
-from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
 from partstream.runtime import tool_loop
 from partstream.runtime.consumer import LanguageModels
+from partstream.server.application import app
+from partstream.server.demo_provider import DEMO_MODEL, DemoProvider
+from partstream.server.listening import DEFAULT_PORT
+from partstream.server.loopback import Host
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 
@@ -41,16 +45,8 @@ if TYPE_CHECKING:
 
 
 _QUESTION: Final = "How is the weather in Lisbon, and what time is it in Tokyo?"
-_MODEL: Final = LanguageModelChatInformation(
-    id="tools",  # the scenario of the replay upstream that calls tools
-    name="Demo model",
-    family="demo",
-    version="1",
-    max_input_tokens=32_000,
-    max_output_tokens=4_000,
-    capabilities=LanguageModelChatCapabilities(tool_calling=True),
-)
-_SECONDS_PER_EVENT: Final = 0.025
+_BASE_PATHS: Final = app(DemoProvider()).base_paths
+_SECONDS_PER_WORD: Final = 0.04
 _PAUSE_SECONDS: Final = 0.5
 
 
@@ -78,7 +74,7 @@ _TOOLS: Final = (
 @click.option("--fast", is_flag=True, help="Do not pause.")
 @click.option(
     "--protocol",
-    type=click.Choice(sorted(BASE_PATHS)),
+    type=click.Choice(sorted(_BASE_PATHS)),
     default=DEFAULT_PROTOCOL,
     help="Protocol to use.",
     show_default=True,
@@ -90,27 +86,28 @@ def command(fast: bool, protocol: str) -> None:
     the machine, and no key is needed.
     """
     narrator = _Narrator(make_console(breaks_lines=True), 0.0 if fast else _PAUSE_SECONDS, protocol)
-    asyncio.run(_run(narrator, 0.0 if fast else _SECONDS_PER_EVENT, protocol))
+    asyncio.run(_run(narrator, 0.0 if fast else _SECONDS_PER_WORD, protocol))
 
 
 async def _run(narrator: _Narrator, pace: float, protocol: str) -> None:
     start = time.monotonic()
     narrator.title()
-    async with ReplayUpstream(scenario="tools", pace=pace) as upstream:
-        base_url = upstream.base_url_of(protocol)
+    application = app(DemoProvider(pace=pace))
+    async with Host(application, lambda _status, message: dumps({"error": message})) as host:
+        base_url = f"http://127.0.0.1:{host.port}{_BASE_PATHS[protocol]}"
         await narrator.step(f"A model server listens on [bold]{base_url}[/bold] and speaks {protocol}.")
-        provider = GatewayProvider(GatewayConfiguration(base_url, protocol=protocol, models=(_MODEL,)))
+        provider = GatewayProvider(GatewayConfiguration(base_url, protocol=protocol, models=(DEMO_MODEL,)))
         try:
             async with LanguageModels() as models:
                 models.register_language_model_chat_provider("demo", provider)
                 (model,) = await models.select_chat_models()
                 await narrator.step(f"A provider for it is registered: vendor {model.vendor}, model {model.name}.")
                 await narrator.step(f"Our tools: {', '.join(tool.tool.name for tool in _TOOLS)}.")
-                result = await _converse(model, narrator, base_url + path_for_model(asking(protocol).path, _MODEL.id))
+                path = path_for_model(asking(protocol).path, model.id)
+                result = await _converse(model, narrator, base_url + path)
         finally:
             await provider.aclose()
-        events = sum(exchange.delivery.events_sent for exchange in upstream.exchanges)
-    narrator.total(result, events, time.monotonic() - start)
+    narrator.total(result, time.monotonic() - start)
     narrator.what_next()
 
 
@@ -132,6 +129,7 @@ class _Narrator:
     pause: float
     protocol: str
     url: str = ""
+    parts: int = 0
     renderer: StreamRenderer | None = None
 
     def title(self) -> None:
@@ -155,6 +153,7 @@ class _Narrator:
                 await self.step(f"POST {self.url}\n  sends {sent}; the answer streams:")
                 self.console.print()
             case tool_loop.PartReceived(part):
+                self.parts += 1
                 if self.renderer is not None:
                     self.renderer.show(part)
             case tool_loop.ToolCallStarted(call):
@@ -163,7 +162,7 @@ class _Narrator:
                 text = "".join(part.value for part in result.content if isinstance(part, TextPart))
                 await self.step(f"{call.name} returned: [bold]{escape(text)}[/bold]")
 
-    def total(self, result: tool_loop.ToolLoopResult, events: int, seconds: float) -> None:
+    def total(self, result: tool_loop.ToolLoopResult, seconds: float) -> None:
         used = [read_usage(part) for part in result.usage_parts]
         usage = Usage(
             input_tokens=sum(one.input_tokens or 0 for one in used),
@@ -171,19 +170,23 @@ class _Narrator:
         )
         self.console.print()
         self.console.print(Rule("Done", style="dim", align="left"))
-        self.console.print(f"{result.rounds} rounds, {events} events, {usage_line(usage)}, {seconds:.1f} s in all.\n")
+        counts = f"{result.rounds} rounds, {self.parts} parts, {usage_line(usage)}"
+        self.console.print(f"{counts}, {seconds:.1f} s in all.\n")
 
     def what_next(self) -> None:
         start = program()
         option = "" if self.protocol == DEFAULT_PROTOCOL else f" --protocol {self.protocol}"
+        base_url = f"http://127.0.0.1:{DEFAULT_PORT}{_BASE_PATHS[self.protocol]}"
         self.console.print("[bold]Try next[/bold], in two terminals:")
         for line in (
-            f"{start} upstream --port 8421 --pace-ms 30",
-            f"{start} chat --base-url http://127.0.0.1:8421{BASE_PATHS[self.protocol]}{option} --model thinking",
+            f"{start} serve --demo --no-token",
+            f"{start} chat --base-url {base_url}{option} --model {DEMO_MODEL.id}",
         ):
             shown = broken_command(line, self.console.width - 2) if self.console.is_terminal else line
             for piece in shown.splitlines():
                 self.console.print(Text(f"  {piece}"), soft_wrap=True)
+        if find_spec("uvicorn") is None:
+            self.console.print(Text(f"The first command needs more packages:\n  {to_install('serve')}"), soft_wrap=True)
         self.console.print(
             f"The second command can talk to any server that speaks {self.protocol}; see its --help for options."
         )

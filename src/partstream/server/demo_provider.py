@@ -1,7 +1,8 @@
 """A built-in model that needs no server and no key: it thinks, calls the tool that fits, and answers.
 
 It lets a person or a test try a client against `partstream serve` before there is a real model. Asked about the weather
-in a place, it calls a tool for each place that the question names, one in a round, and then says what the tools said.
+or the time in a place, it calls a tool for each place that the question names, one in a round, and then says what the
+tools said.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ DEMO_MODEL: Final = LanguageModelChatInformation(
     extra={"inputCost": 100, "outputCost": 500, "pricing": "$1 / $5"},
 )
 
-_TOPIC: Final = re.compile(r"weather|forecast|temperature", re.IGNORECASE)
+_TOPICS: Final = tuple(
+    re.compile(words, re.IGNORECASE) for words in (r"weather|forecast|temperature", r"\bwhat time\b")
+)
+"""What a question and the description of the tool for it have in common."""
 _PLACE: Final = r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*"
 _PLACES: Final = re.compile(rf"\bin ({_PLACE}(?:(?:, | and ){_PLACE})*)")
 _BETWEEN_PLACES: Final = re.compile(r", | and ")
@@ -106,28 +110,47 @@ class DemoProvider(LanguageModelChatProvider):
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
-        """A token for every four characters."""
+        """A token for every four characters, those of tools' results among them."""
         del model, token
-        size = len(text) if isinstance(text, str) else sum(len(one) for one in _texts(text.content))
+        if isinstance(text, str):
+            size = len(text)
+        else:
+            results = (part.content for part in text.content if isinstance(part, ToolResultPart))
+            size = sum(len(one) for content in (text.content, *results) for one in _texts(content))
         return -(-size // _CHARACTERS_OF_TOKEN)
 
 
 def _answer(messages: Sequence[ChatMessage], options: RequestOptions) -> Iterator[ResponsePart]:
     asked, results = _last_question(messages)
-    found = _PLACES.search(asked)
-    places = [] if found is None else [one.strip() for one in _BETWEEN_PLACES.split(found[1])]
-    # The tool that the question is for: one about its topic, else the first.
-    tool: Tool | None = None
-    if options.tools and (options.tool_mode is ToolMode.REQUIRED or _TOPIC.search(asked)):
-        about = (one for one in options.tools if _TOPIC.search(f"{one.name} {one.description}"))
-        tool = next(about, options.tools[0])
-    if tool is not None and len(results) < min(max(len(places), 1), _MOST_ROUNDS):
+    for tool, place in _calls(asked, options)[len(results) : _MOST_ROUNDS]:
         yield from _pieces(f"I do not know this by heart, but {tool.name} can tell me.", ThinkingPart)
-        place = places[len(results)] if len(results) < len(places) else "here"
         yield ToolCallPart(f"call_{token_hex(12)}", tool.name, _arguments(tool.input_schema or {}, place))
         return
     yield from _pieces("I have what I need for an answer.", ThinkingPart)
     yield from _pieces(_said(asked, results, messages), TextPart)
+
+
+def _calls(asked: str, options: RequestOptions) -> list[tuple[Tool, str]]:
+    """The calls that a question is for, as tool and place: for each topic, the tool about it, else the first one."""
+    topic = next((one for one in _TOPICS if one.search(asked)), None)
+    if not options.tools or (topic is None and options.tool_mode is not ToolMode.REQUIRED):
+        return []
+    topic = topic or _TOPICS[0]
+    calls: list[tuple[Tool, str]] = []
+    begin = 0
+    for found in _PLACES.finditer(asked):
+        new = next((one for one in _TOPICS if one.search(asked, begin, found.start())), None)
+        if calls and new is None:  # such as `in May` after `in Rome`
+            continue
+        topic = new or topic
+        tool = _tool_about(topic, options.tools)
+        calls += ((tool, place.strip()) for place in _BETWEEN_PLACES.split(found[1]))
+        begin = found.end()
+    return calls or [(_tool_about(topic, options.tools), "here")]
+
+
+def _tool_about(topic: re.Pattern[str], tools: Sequence[Tool]) -> Tool:
+    return next((one for one in tools if topic.search(f"{one.name} {one.description}")), tools[0])
 
 
 def _said(asked: str, results: Sequence[str], messages: Iterable[ChatMessage]) -> str:
