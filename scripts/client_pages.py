@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tried_table import row
 
-from partstream.hub.clients import CLIENTS, Server, TokenPlace
+from partstream.cli.client_settings import CLIENTS, Server, TokenPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from partstream.hub.clients import Client, Settings
+    from partstream.cli.client_settings import Client, Settings
 
 __all__ = ["agents_section", "client_pages", "pages_section"]
 
@@ -97,7 +97,7 @@ def _page(client: Client) -> str:
     lines = [
         f"# {client.title}",
         "",
-        "<!-- Made by scripts/generate.py of the table in src/partstream/hub/clients.py. -->",
+        "<!-- Made by scripts/generate.py of the table in src/partstream/cli/client_settings.py. -->",
         "",
         f"{client.package}; over {_spoken(client)}.",
         "",

@@ -16,7 +16,7 @@ from clients.agents.table import AGENTS
 from clients.agents.trials import TRIALS, Run
 from clients.served.packages import FOLDER as SERVED
 
-from partstream.hub.clients import CLIENTS
+from partstream.cli.client_settings import CLIENTS
 
 OF_NAME = {trial.name: trial for trial in TRIALS}
 TEXT = "These words are the whole answer."

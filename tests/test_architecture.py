@@ -324,7 +324,7 @@ MAY_NAME_PROTOCOLS = {
     "partstream.cli",
     "partstream.cli.chat",
     "partstream.cli.demo",
-    "partstream.hub.clients",
+    "partstream.cli.client_settings",
     "partstream.agents.openai_agents",
 }
 

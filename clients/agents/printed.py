@@ -13,7 +13,7 @@ from clients.agents.running import environment_of, partstream
 from clients.agents.scripted_model import MODEL
 from clients.official import find_node
 from clients.served.packages import FOLDER as SERVED
-from partstream.hub.clients import CLIENTS
+from partstream.cli.client_settings import CLIENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

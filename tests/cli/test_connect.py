@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from commands import call, run
 
+from partstream.cli.client_settings import CLIENTS
 from partstream.devtools.testing.upstream import ReplayUpstream
-from partstream.hub.clients import CLIENTS
 
 TOKEN = "token-of-this-test"  # noqa: S105 - made up
 CLOSED = "http://127.0.0.1:9"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.cli.client_settings import JsonFile, TomlFile, YamlList, YamlNames
 from partstream.codec.settings_files import FileForm, Key, UnusableTextError, applied, read_nodes, taken_back
-from partstream.hub.clients import JsonFile, TomlFile, YamlList, YamlNames
 
 JSON, TOML, LIST, NAMES = JsonFile(), TomlFile(), YamlList(), YamlNames()
 ENTRY = {"model_id": "p/m", "api_base": "http://h/v1"}

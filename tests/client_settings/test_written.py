@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.hub.clients import (
+from partstream.cli.client_settings import (
     CLIENTS,
     ClientSettingsFile,
     Done,

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from partstream.cli import main
-from partstream.hub.clients import CLIENTS
+from partstream.cli.client_settings import CLIENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))

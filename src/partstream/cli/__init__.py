@@ -24,10 +24,7 @@ COMMANDS: Final = {
     "add": ("partstream.cli.add", "Add a model server to your file, as a profile."),
     "chat": ("partstream.cli.chat", "Chat with a model on any server that speaks a known protocol."),
     "check": ("partstream-devtools", "Check a recorded stream against the contract."),
-    "connect": (
-        "partstream.hub.commands_connect",
-        "Tell a client, such as Codex or Claude Code, to ask a running server.",
-    ),
+    "connect": ("partstream.cli.connect", "Tell a client, such as Codex or Claude Code, to ask a running server."),
     "conformance": ("partstream-devtools", "Test a provider or a model server against the contract."),
     "config": ("partstream.cli.config", "Show the settings in force and where each comes from."),
     "demo": ("partstream.cli.demo", "Watch a whole conversation turn run over real HTTP."),

@@ -529,6 +529,19 @@ def put_page(page: str, out: str, folder: UserFolder, name: str) -> None:
         webbrowser.open(path.absolute().as_uri())
 
 
+def can_open_browser() -> bool:
+    """Whether a browser can be opened that a person sees: not on a machine that is only reached by ssh."""
+    screens = ("DISPLAY", "WAYLAND_DISPLAY", "VSCODE_IPC_HOOK_CLI")
+    is_remote = "SSH_CONNECTION" in os.environ and not any(os.environ.get(name) for name in screens)
+    if is_remote and "BROWSER" not in os.environ:
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
 def write_page(path: Path, page: str) -> None:
     """Writes a file that its owner alone can read.
 

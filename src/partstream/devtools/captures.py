@@ -81,11 +81,8 @@ class ChatCaptures:
         if bundle is None:
             say("No answer is kept yet." if self._is_kept else "A setting says that no answer is kept.", "yellow")
             return
-        from partstream.devtools.commands_inspect import (  # noqa: PLC0415 - at a person's wish
-            can_open_browser,
-            page_beside,
-            print_text,
-        )
+        from partstream.cli.console import can_open_browser  # noqa: PLC0415 - `serve` does without rich
+        from partstream.devtools.commands_inspect import page_beside, print_text  # noqa: PLC0415 - at a person's wish
         from partstream.devtools.inspector.view import ViewedFile  # noqa: PLC0415
 
         files = [ViewedFile("the last answer", _SOURCE, bundle)]

@@ -14,7 +14,6 @@ newest recording that is kept. Then one of these ways shows them:
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import webbrowser
 from base64 import b64decode
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.text import Text
 
-from partstream.cli.console import busy_with, make_console
+from partstream.cli.console import busy_with, can_open_browser, make_console
 from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
@@ -560,19 +559,6 @@ def page_beside(files: Sequence[ViewedFile], say: Callable[[str], object]) -> No
 
 def _page(nonce: str) -> str:
     return page_html(None, Nonces(nonce, connect="'self'"))
-
-
-def can_open_browser() -> bool:
-    """Whether a browser can be opened that a person sees: not on a machine that is only reached by ssh."""
-    screens = ("DISPLAY", "WAYLAND_DISPLAY", "VSCODE_IPC_HOOK_CLI")
-    is_remote = "SSH_CONNECTION" in os.environ and not any(os.environ.get(name) for name in screens)
-    if is_remote and "BROWSER" not in os.environ:
-        return False
-    try:
-        webbrowser.get()
-    except webbrowser.Error:
-        return False
-    return True
 
 
 # ---- --what-is-in-it ----

@@ -17,10 +17,9 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from partstream.cli.console import put_page, write_page
+from partstream.cli.console import can_open_browser, put_page, write_page
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
-from partstream.devtools.commands_inspect import can_open_browser
 from partstream.hub.amounts import BudgetAmount, amount_text, budget_text
 from partstream.hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
 from partstream.hub.configuration import Section, document_of, written_value

@@ -1,7 +1,8 @@
 """`partstream connect`: tells a client how to ask a server; prints the settings, or writes and takes them back.
 
 A server that runs is asked for its models, over an ordinary upstream; with `--model`, none has to run. The token is in
-no setting: they say where the client finds it. :mod:`partstream.hub.clients` knows the clients and changes their files.
+no setting: they say where the client finds it. :mod:`partstream.cli.client_settings` knows the clients and changes
+their files.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from partstream.cli.client_settings import CLIENTS, Server, TokenPlace
 from partstream.cli.console import Questions, make_console
 from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.terminal import ExitCode
@@ -25,7 +27,6 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.hub.clients import CLIENTS, Server, TokenPlace
 from partstream.server.clients import TOKEN_VARIABLE, given_token, kept_token_file
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
@@ -34,7 +35,7 @@ from partstream.upstream.endpoint import with_scheme
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.hub.clients import Client, FileSettings, Settings
+    from partstream.cli.client_settings import Client, FileSettings, Settings
     from partstream.upstream.endpoint import Secret
     from partstream.upstream.model_facts import ModelRecord
 
@@ -267,7 +268,7 @@ def _as_json(client: Client, server: Server, settings: Settings) -> dict[str, An
 
 
 def _write(client: Client, server: Server, settings: Settings) -> None:
-    from partstream.hub.clients import write  # noqa: PLC0415 - printing does without it
+    from partstream.cli.client_settings import write  # noqa: PLC0415 - printing does without it
 
     if not settings.files:
         said = f"{client.title} has no file for these settings; without --write they are printed"
@@ -282,7 +283,7 @@ def _write(client: Client, server: Server, settings: Settings) -> None:
 
 
 def _take_back(client: Client) -> None:
-    from partstream.hub.clients import take_back  # noqa: PLC0415
+    from partstream.cli.client_settings import take_back  # noqa: PLC0415
 
     settings = client.settings(Server(_URL, "", _token(None)), client.wires[0])
     outcomes = take_back([(_path(one), one) for one in settings.files], _record(client))
