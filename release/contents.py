@@ -49,7 +49,7 @@ _OF_THE_PERSON: Final[Mapping[str, str]] = {
 """What the sidecar imports only where the person has installed it, each with what it is."""
 _FOR_PROVIDERS: Final[Mapping[str, str]] = {
     "partstream._moved": "modules by the names that they had",
-    "partstream.agents": "an agent of another framework as a provider",
+    "partstream_agents": "an agent of another framework as a provider",
     "partstream.config": "the file of settings and what `partstream doctor` examines",
     "partstream.devtools.capturing": "the last answers, also for what is no sidecar",
     "partstream.protocols.ai_sdk": "messages in the form of another library",

@@ -325,7 +325,7 @@ MAY_NAME_PROTOCOLS = {
     "partstream.cli.chat",
     "partstream.cli.demo",
     "partstream.cli.client_settings",
-    "partstream.agents.openai_agents",
+    "partstream_agents.openai_agents",
 }
 
 # A server or a family of models that is called like a protocol: titles, hosts and names of models hold the word.
@@ -339,7 +339,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.anthropic_messages.models": _OLLAMA,
     "partstream.protocols.errors": _OLLAMA,
     "partstream.upstream.detection_rules": _OLLAMA,
-    "partstream.agents.langchain.messages": _OLLAMA,
+    "partstream_agents.langchain.messages": _OLLAMA,
     "partstream.tokens.families": _GEMINI,
     # Clients that are called like a protocol, or like the library of one.
     "partstream.server.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},

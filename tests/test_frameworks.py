@@ -60,7 +60,7 @@ def test_both_editions_of_a_framework_are_pinned_with_hashes_and_have_been_run(f
 
 
 def test_an_adapter_says_the_versions_that_were_run():
-    adapter = import_module("partstream.agents.pydantic_ai").ADAPTER
+    adapter = import_module("partstream_agents.pydantic_ai").ADAPTER
     [pydantic_ai] = [one for one in FRAMEWORKS if one.name == "pydantic-ai"]
     oldest, newest = (pydantic_ai.versions(edition)["pydantic-ai-slim"].removesuffix(".0") for edition in EDITIONS)
     assert adapter.tested == f"{oldest}-{newest}"

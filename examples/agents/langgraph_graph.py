@@ -5,8 +5,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
-from partstream.agents import as_model
-from partstream.agents.langchain import AnsweringGraph
+from partstream_agents import as_model
+from partstream_agents.langchain import AnsweringGraph
 
 
 class Order(TypedDict):

@@ -1,7 +1,7 @@
 from collections.abc import AsyncGenerator, Mapping
 
 from partstream import TextPart
-from partstream.agents import AgentOutput, AgentPairing, AgentRequest, FailureKind, InnerCall, InnerResult
+from partstream_agents import AgentOutput, AgentPairing, AgentRequest, FailureKind, InnerCall, InnerResult
 from partstream.conversation.turns import Text
 
 

@@ -1,7 +1,7 @@
 from agents import Agent, RunConfig, function_tool
 
-from partstream.agents import AgentPairing, as_model
-from partstream.agents.openai_agents import OpenAIAgents
+from partstream_agents import AgentPairing, as_model
+from partstream_agents.openai_agents import OpenAIAgents
 
 
 @function_tool

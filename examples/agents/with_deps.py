@@ -2,8 +2,8 @@ from dataclasses import dataclass
 
 from pydantic_ai import Agent, RunContext, UsageLimits
 
-from partstream.agents import AgentPairing, as_model
-from partstream.agents.pydantic_ai import PydanticAI
+from partstream_agents import AgentPairing, as_model
+from partstream_agents.pydantic_ai import PydanticAI
 
 
 @dataclass

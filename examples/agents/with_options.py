@@ -1,6 +1,6 @@
 from pydantic_ai import Agent
 
-from partstream.agents import as_model
+from partstream_agents import as_model
 
 
 def word_count(text: str) -> int:

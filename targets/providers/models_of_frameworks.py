@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.agents import as_model
+from partstream_agents import as_model
 
 if TYPE_CHECKING:
     from partstream import LanguageModelChatProvider

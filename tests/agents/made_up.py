@@ -13,7 +13,7 @@ from typing import Any
 
 from scenarios import DELETED, FOUND, Called, ModelScript, Seen, Step, hang
 
-from partstream.agents import (
+from partstream_agents import (
     AgentOutput,
     AgentPairing,
     AgentRequest,

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from partstream.agents import AgentPairing, AgentRequest, FailureKind
+from partstream_agents import AgentPairing, AgentRequest, FailureKind
 
 
 class Outputs:

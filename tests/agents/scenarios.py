@@ -30,8 +30,8 @@ from partstream import (
     ToolCallPart,
     ToolResultPart,
 )
-from partstream.agents import as_model
-from partstream.agents.run import RunStates
+from partstream_agents import as_model
+from partstream_agents.run import RunStates
 from partstream.codec.json_codec import loads
 from partstream.lm.contract import CheckMode
 from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE

@@ -21,7 +21,7 @@ from partstream import (
     UpstreamHTTPError,
     Usage,
 )
-from partstream.agents import (
+from partstream_agents import (
     AgentFailedError,
     AgentFile,
     AgentSaidNothingError,

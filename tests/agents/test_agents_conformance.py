@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from partstream import DataPart, LanguageModelChat, RequestOptions, ToolCallPart, connect
-from partstream.agents import (
+from partstream_agents import (
     AgentOutput,
     AgentPairing,
     AgentRequest,

@@ -7,7 +7,7 @@ from made_up import MadeUp
 from scenarios import ModelScript, run_scenario, scenarios_for
 
 from partstream import InvalidArgumentError
-from partstream.agents import as_model
+from partstream_agents import as_model
 
 
 @pytest.mark.parametrize("scenario", scenarios_for(MadeUp()), ids=str)

@@ -9,12 +9,12 @@ import pytest
 from scenarios import Chat
 
 from partstream import LanguageModelChatProvider
-from partstream.agents.detection import KINDS, is_agent, kind_of
-from partstream.agents.in_files import agents_in
+from partstream_agents.detection import KINDS, is_agent, kind_of
+from partstream_agents.in_files import agents_in
 from partstream.runtime.provider_files import ProviderNotFoundError, ReloadedProvider, SourceLoader
 
 AGENT = """
-from partstream.agents import AgentPairing
+from partstream_agents import AgentPairing
 from partstream.lm.parts import TextPart
 
 
@@ -159,8 +159,8 @@ def test_an_agent_is_meant_rather_than_the_model_that_it_is_made_of():
 def test_finding_out_what_an_object_is_imports_no_framework():
     frameworks = ("pydantic_ai", "langchain_core", "langgraph", "agents", "agent_framework", "openai")
     lines = [
-        "import sys, partstream.runtime.provider_files, partstream.agents",
-        "from partstream.agents.detection import is_agent",
+        "import sys, partstream.runtime.provider_files, partstream_agents",
+        "from partstream_agents.detection import is_agent",
         "assert not is_agent(object())",
         f"print(*sorted({{name.split('.')[0] for name in sys.modules}} & set({frameworks})))",
     ]

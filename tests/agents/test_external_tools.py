@@ -3,7 +3,7 @@
 import pytest
 
 from partstream import Tool
-from partstream.agents.answer import ExternalTools, selected
+from partstream_agents.answer import ExternalTools, selected
 from partstream.conversation.turns import ANY_NAME
 
 READ, EDIT, FIND = (Tool(name, "") for name in ("read_file", "edit_file", "find"))

@@ -1,6 +1,6 @@
 """The tokens of inner requests: what is told of the last one, and their sum."""
 
-from partstream.agents.answer import StepUsages
+from partstream_agents.answer import StepUsages
 from partstream.lm.parts import Usage
 
 

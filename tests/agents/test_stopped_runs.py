@@ -10,7 +10,7 @@ from outputs_agent import Outputs
 from scenarios import Chat
 
 from partstream import ChatMessage, DataPart, TextPart, ToolCallPart, ToolResultPart, Usage
-from partstream.agents import (
+from partstream_agents import (
     AgentFailedError,
     Approval,
     ApprovalAsked,
@@ -22,8 +22,8 @@ from partstream.agents import (
     StepUsage,
     as_model,
 )
-from partstream.agents.answer import question_of, read_reply
-from partstream.agents.run import spoken_digest
+from partstream_agents.answer import question_of, read_reply
+from partstream_agents.run import spoken_digest
 from partstream.runtime.answer_files import FileLimits
 from partstream.tokens.ledger import Ledger
 

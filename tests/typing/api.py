@@ -44,7 +44,7 @@ from partstream import (
     in_thread,
     read_stream,
 )
-from partstream.agents import AgentModel, as_model
+from partstream_agents import AgentModel, as_model
 
 
 class OwnProvider(LanguageModelChatProvider):

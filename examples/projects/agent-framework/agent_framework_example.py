@@ -16,7 +16,7 @@ from agent_framework import (
     Message,
     ResponseStream,
 )
-from partstream.agents import as_model
+from partstream_agents import as_model
 
 
 class OfflineClient(FunctionInvocationLayer[Any], BaseChatClient[Any]):

@@ -4,7 +4,7 @@ Ask it with `partstream chat --provider langchain_example.py`.
 """
 
 from langchain_core.language_models import FakeListChatModel
-from partstream.agents import as_model
+from partstream_agents import as_model
 
 # Answers without a network. Take a real model in its place, such as ChatOpenAI(model="gpt-5").
 model = FakeListChatModel(responses=["I am ready for a real model."])

@@ -6,7 +6,7 @@ Ask it with `partstream chat --provider langgraph_example.py`.
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import BaseMessage
 from langgraph.graph import START, MessagesState, StateGraph
-from partstream.agents import as_model
+from partstream_agents import as_model
 
 # Answers without a network. Take a real model in its place, such as ChatOpenAI(model="gpt-5").
 model = FakeListChatModel(responses=["I am ready for a real model."])

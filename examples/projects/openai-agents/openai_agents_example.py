@@ -5,7 +5,7 @@ Ask it with `partstream chat --provider openai_agents_example.py`.
 
 from agents import Agent, function_tool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
-from partstream.agents import as_model
+from partstream_agents import as_model
 
 set_tracing_disabled(True)  # else the SDK sends every run to OpenAI
 

@@ -3,7 +3,7 @@
 Ask it with `partstream chat --provider pydantic_ai_example.py`.
 """
 
-from partstream.agents import as_model
+from partstream_agents import as_model
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 

@@ -19,7 +19,7 @@ from agent_framework import (
 
 from extent import IS_WHOLE, TELLING
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, connect
-from partstream.agents import RunStates, as_model
+from partstream_agents import RunStates, as_model
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.devtools.conformance.report import Verdict
 from partstream.devtools.conformance.running import run

@@ -6,7 +6,7 @@ import pytest
 from agent_framework import AgentResponseUpdate, Content
 from agent_framework._types import ContentType
 
-from partstream.agents.adapter import (
+from partstream_agents.adapter import (
     AgentFile,
     Approval,
     ApprovalAsked,
@@ -17,7 +17,7 @@ from partstream.agents.adapter import (
     ResultObject,
     StepUsage,
 )
-from partstream.agents.agent_framework import RunEvents
+from partstream_agents.agent_framework import RunEvents
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Finish, Outcome, Unmapped

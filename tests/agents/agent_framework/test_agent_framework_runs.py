@@ -14,10 +14,10 @@ from agent_framework_scripts import FRAMEWORK, FollowingClient
 from scenarios import Answer, Called, Chat, ModelScript, Step
 
 from partstream import Tool
-from partstream.agents import AgentPairing, as_model
-from partstream.agents.adapter import AgentRequest
-from partstream.agents.agent_framework import ADAPTER, AgentFramework, chosen_options, run_messages
-from partstream.agents.run import RunStates
+from partstream_agents import AgentPairing, as_model
+from partstream_agents.adapter import AgentRequest
+from partstream_agents.agent_framework import ADAPTER, AgentFramework, chosen_options, run_messages
+from partstream_agents.run import RunStates
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Piece, Result, Text, Turn, TurnRole
 from partstream.lm.messages import ToolMode
@@ -174,5 +174,5 @@ def test_the_callers_options_are_chat_options_and_others_stay_out() -> None:
 
 
 def test_the_adapter_imports_the_framework_only_where_an_agent_runs() -> None:
-    code = "import sys, partstream.agents.agent_framework; assert 'agent_framework' not in sys.modules"
+    code = "import sys, partstream_agents.agent_framework; assert 'agent_framework' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30)

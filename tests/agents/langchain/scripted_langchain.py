@@ -16,7 +16,7 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from pydantic import BaseModel, Field
 from scenarios import DELETED, FOUND, ModelScript, Seen, Step, hang
 
-from partstream.agents.langchain import host_tools
+from partstream_agents.langchain import host_tools
 
 __all__ = [
     "City",

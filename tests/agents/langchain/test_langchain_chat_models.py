@@ -25,8 +25,8 @@ from partstream import (
     TruncatedStreamError,
     UnifiedFinishReason,
 )
-from partstream.agents import as_model
-from partstream.agents.run import RunStates
+from partstream_agents import as_model
+from partstream_agents.run import RunStates
 from partstream.lm.messages import ToolMode
 from partstream.lm.parts import ToolCallPart, ToolResultPart
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from partstream import FinishReason, ToolCallPart, UnifiedFinishReason
-from partstream.agents.adapter import ApprovalAsked, Decision, ExternalCalls, Handover, Question, StepUsage
-from partstream.agents.langchain.events import PLACEHOLDER, GraphEvents, asked_of, has_placeholder, resume_values
-from partstream.agents.langchain.messages import finish_reason_of
+from partstream_agents.adapter import ApprovalAsked, Decision, ExternalCalls, Handover, Question, StepUsage
+from partstream_agents.langchain.events import PLACEHOLDER, GraphEvents, asked_of, has_placeholder, resume_values
+from partstream_agents.langchain.messages import finish_reason_of
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart
@@ -247,7 +247,7 @@ def test_a_placeholder_is_found_wherever_it_stands(content: Any):
 
 def test_reading_events_imports_no_framework():
     code = (
-        "import sys, partstream.agents.langchain, partstream.agents.langchain.events\n"
+        "import sys, partstream_agents.langchain, partstream_agents.langchain.events\n"
         "assert not {'langchain', 'langchain_core', 'langgraph'} & set(sys.modules), 'a framework was imported'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -27,7 +27,7 @@ graph = StateGraph(MessagesState).add_node("speak", speak).add_edge(START, "spea
 ANSWERING = (
     GRAPH
     + """
-from partstream.agents.langchain import AnsweringGraph
+from partstream_agents.langchain import AnsweringGraph
 
 agent = AnsweringGraph(graph, answer_nodes=[], output=lambda state: "Hello from an answering graph")
 """

@@ -27,10 +27,10 @@ from partstream import (
     ToolArgumentsError,
     TruncatedStreamError,
 )
-from partstream.agents import as_model
-from partstream.agents.langchain import AnsweringGraph, host_tools
-from partstream.agents.langchain.events import CUSTOM_MIME_TYPE, PLACEHOLDER
-from partstream.agents.run import RunStates
+from partstream_agents import as_model
+from partstream_agents.langchain import AnsweringGraph, host_tools
+from partstream_agents.langchain.events import CUSTOM_MIME_TYPE, PLACEHOLDER
+from partstream_agents.run import RunStates
 from partstream.lm.messages import ChatMessage, ToolMode
 from partstream.runtime.client_failures import AgentFailedError, FailureKind
 

@@ -10,7 +10,7 @@ from agents import Agent, OpenAIResponsesModel, set_tracing_disabled
 from openai import AsyncOpenAI
 
 from extent import IS_WHOLE, TELLING
-from partstream.agents import RunStates, as_model
+from partstream_agents import RunStates, as_model
 from partstream.devtools.conformance.driving import TimeLimits
 from partstream.devtools.conformance.report import Verdict
 from partstream.devtools.conformance.running import run
@@ -44,5 +44,5 @@ def test_an_agent_keeps_the_contract_whatever_its_model_server_does(tmp_path: Pa
 
 
 def test_the_adapter_imports_the_sdk_only_where_an_agent_runs() -> None:
-    code = "import sys, partstream.agents.openai_agents; assert not {'agents', 'openai'} & set(sys.modules)"
+    code = "import sys, partstream_agents.openai_agents; assert not {'agents', 'openai'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30)

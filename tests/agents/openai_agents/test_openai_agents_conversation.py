@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from partstream.agents.adapter import AgentRequest
-from partstream.agents.openai_agents import chosen_settings, run_arguments, tool_output
+from partstream_agents.adapter import AgentRequest
+from partstream_agents.openai_agents import chosen_settings, run_arguments, tool_output
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Piece, Result, Text, Turn, TurnRole
 from partstream.lm.messages import Tool, ToolMode

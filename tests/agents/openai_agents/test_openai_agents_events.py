@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.agents.adapter import (
+from partstream_agents.adapter import (
     AgentFile,
     Approval,
     ApprovalAsked,
@@ -15,7 +15,7 @@ from partstream.agents.adapter import (
     ResultObject,
     StepUsage,
 )
-from partstream.agents.openai_agents import RunEnd, RunEvents
+from partstream_agents.openai_agents import RunEnd, RunEvents
 from partstream.errors import LanguageModelError, ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Finish, Outcome, Unmapped

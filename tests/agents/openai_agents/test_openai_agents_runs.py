@@ -21,10 +21,10 @@ from openai_agents_scripts import FRAMEWORK, FollowingModel, delete_file, search
 from scenarios import Answer, Called, Chat, ModelScript, Step
 
 from partstream import Tool
-from partstream.agents import AgentPairing, as_model
-from partstream.agents.adapter import AgentRequest
-from partstream.agents.openai_agents import ADAPTER, OpenAIAgents
-from partstream.agents.run import RunStates
+from partstream_agents import AgentPairing, as_model
+from partstream_agents.adapter import AgentRequest
+from partstream_agents.openai_agents import ADAPTER, OpenAIAgents
+from partstream_agents.run import RunStates
 from partstream.conversation.turns import Text, Turn, TurnRole
 from partstream.lm.messages import ToolMode
 from partstream.runtime.client_failures import AgentFailedError

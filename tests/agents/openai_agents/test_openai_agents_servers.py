@@ -10,8 +10,8 @@ from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, set_
 from openai import AsyncOpenAI
 from scenarios import Answer, Chat
 
-from partstream.agents import as_model
-from partstream.agents.run import RunStates
+from partstream_agents import as_model
+from partstream_agents.run import RunStates
 from partstream.devtools.testing.upstream import ReplayUpstream
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Outcome

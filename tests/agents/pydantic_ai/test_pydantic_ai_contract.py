@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent
 
-from partstream.agents import as_model
+from partstream_agents import as_model
 from partstream.devtools.conformance.running import run
 
 pytest.importorskip("openai")

@@ -20,9 +20,9 @@ from pydantic_ai.messages import ThinkingPart as FrameworkThinking
 
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolResultPart
 from partstream import ToolCallPart as HostCall
-from partstream.agents import AgentRequest
-from partstream.agents.pydantic_ai import THINKING_KEY, model_settings_of, run_arguments
-from partstream.agents.run import read_agent_request
+from partstream_agents import AgentRequest
+from partstream_agents.pydantic_ai import THINKING_KEY, model_settings_of, run_arguments
+from partstream_agents.run import read_agent_request
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Text, Turn, TurnRole
 from partstream.lm.messages import RequestOptions, ToolMode
@@ -153,5 +153,5 @@ def test_a_call_without_a_result_has_one_before_the_next_words():
 
 
 def test_the_adapter_imports_no_framework():
-    code = "import sys, partstream.agents.pydantic_ai; assert 'pydantic_ai' not in sys.modules"
+    code = "import sys, partstream_agents.pydantic_ai; assert 'pydantic_ai' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], timeout=30, check=False).returncode == 0

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from partstream import TextPart, ThinkingPart
-from partstream.agents import AgentFile, InnerCall, InnerResult, ResultObject, StepBegun, StepUsage
-from partstream.agents.pydantic_ai import EventReader
+from partstream_agents import AgentFile, InnerCall, InnerResult, ResultObject, StepBegun, StepUsage
+from partstream_agents.pydantic_ai import EventReader
 from partstream.errors import TruncatedStreamError
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import UnifiedFinishReason

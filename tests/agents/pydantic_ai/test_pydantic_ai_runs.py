@@ -29,10 +29,10 @@ from scenarios import DELETED, FOUND, SCENARIOS, TOOLS, Called, Chat, ModelScrip
 from scripted_pydantic_ai import City, ScriptedModel, ScriptedPydanticAI
 
 from partstream import CancellationTokenSource, ChatMessage, DataPart, RequestOptions, TextPart, ToolResultPart
-from partstream.agents import AgentFailedError, AgentPairing, FailureKind, as_model
-from partstream.agents.detection import find_adapter
-from partstream.agents.pydantic_ai import ADAPTER, PydanticAI
-from partstream.agents.run import RunStates
+from partstream_agents import AgentFailedError, AgentPairing, FailureKind, as_model
+from partstream_agents.detection import find_adapter
+from partstream_agents.pydantic_ai import ADAPTER, PydanticAI
+from partstream_agents.run import RunStates
 from partstream.errors import LanguageModelErrorCode, ToolArgumentsError, UpstreamHTTPError
 from partstream.lm.messages import ToolMode
 from partstream.lm.parts import ThinkingPart

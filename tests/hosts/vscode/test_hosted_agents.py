@@ -9,7 +9,7 @@ from conversation.samples import PNG
 from .sidecar import running
 
 AGENT = f"""
-from partstream.agents import (
+from partstream_agents import (
     AgentFile, AgentPairing, ExternalCalls, InnerCall, InnerResult, KeptState, StepUsage,
 )
 from partstream.lm.parts import ToolCallPart

@@ -13,7 +13,7 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.adapter import AgentFile, StepUsage, SubAgentText
+from partstream_agents.adapter import AgentFile, StepUsage, SubAgentText
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
@@ -25,7 +25,7 @@ from partstream.protocols.citations import Citation, Citations, RecentText, mark
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from partstream.agents.adapter import AgentOutput
+    from partstream_agents.adapter import AgentOutput
     from partstream.lm.parts import ToolCallPart
 
 

@@ -22,7 +22,7 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
-from partstream.agents.langchain.events import HostCallsPending, has_placeholder
+from partstream_agents.langchain.events import HostCallsPending, has_placeholder
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
@@ -31,7 +31,7 @@ from partstream.runtime.client_failures import FailureKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.agents.adapter import AgentRequest
+    from partstream_agents.adapter import AgentRequest
     from partstream.conversation.turns import Turn
 
 

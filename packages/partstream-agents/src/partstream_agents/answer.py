@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from partstream.agents.adapter import (
+from partstream_agents.adapter import (
     AgentFile,
     Approval,
     ApprovalAsked,
@@ -65,7 +65,7 @@ from partstream.tokens.records import UsageRow
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from partstream.agents.adapter import AgentOutput
+    from partstream_agents.adapter import AgentOutput
     from partstream.conversation.provider_state import Origin
     from partstream.conversation.turns import Piece, Turn
     from partstream.lm.messages import RequestOptions

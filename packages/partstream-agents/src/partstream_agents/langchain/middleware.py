@@ -1,6 +1,6 @@
 """The middleware by which an agent of `create_agent` takes the tools of the host that asks it.
 
-Imported by the person's own file only, through :func:`partstream.agents.langchain.host_tools`.
+Imported by the person's own file only, through :func:`partstream_agents.langchain.host_tools`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 from langgraph.config import get_config
 
-from partstream.agents.langchain.events import PLACEHOLDER, function_schema, host_run_in, is_placeholder
+from partstream_agents.langchain.events import PLACEHOLDER, function_schema, host_run_in, is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -170,7 +170,7 @@ class ExternalCalls:
     An adapter yields it once a run, after the framework has said that the step is over.
 
     Attributes:
-        calls: The calls, with the names of :attr:`partstream.agents.adapter.AgentRequest.tools`.
+        calls: The calls, with the names of :attr:`partstream_agents.adapter.AgentRequest.tools`.
     """
 
     calls: tuple[ToolCallPart, ...]
@@ -250,7 +250,7 @@ class ResultObject:
 @dataclass(frozen=True, slots=True)
 class KeptState:
     """What an exact continuation of this run needs. It is kept for the next request, and comes back as
-    :attr:`partstream.agents.adapter.AgentRequest.resumed`.
+    :attr:`partstream_agents.adapter.AgentRequest.resumed`.
 
     Attributes:
         json: A JSON object.

@@ -1,7 +1,7 @@
 """Runs compiled graphs of LangGraph, also those that `create_agent` of LangChain makes.
 
 A call of a host's tool gets a placeholder as its result, and the run stops before a model reads it
-(:mod:`partstream.agents.langchain.events`). It goes on in one of three ways: in its thread, where the graph has a
+(:mod:`partstream_agents.langchain.events`). It goes on in one of three ways: in its thread, where the graph has a
 checkpointer and the thread is as the run left it; with the kept messages, where the graph itself made the calls; else
 it is rebuilt from the conversation. Threads of ended runs are removed from a checkpointer in memory. Of a graph, only
 the attributes are read before its run.
@@ -21,9 +21,9 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command
 
-from partstream.agents.adapter import ApprovalAsked, KeptState, Question
-from partstream.agents.langchain import AnsweringGraph
-from partstream.agents.langchain.conversation import (
+from partstream_agents.adapter import ApprovalAsked, KeptState, Question
+from partstream_agents.langchain import AnsweringGraph
+from partstream_agents.langchain.conversation import (
     ERRORS,
     INSTRUCTIONS_ID,
     RunGuard,
@@ -34,7 +34,7 @@ from partstream.agents.langchain.conversation import (
     system_message,
     with_results,
 )
-from partstream.agents.langchain.events import (
+from partstream_agents.langchain.events import (
     CONFIG_KEY,
     PLACEHOLDER,
     STREAM_MODES,
@@ -50,7 +50,7 @@ from partstream.lm.outputs import Unmapped
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 
-    from partstream.agents.adapter import AgentOutput, AgentRequest
+    from partstream_agents.adapter import AgentOutput, AgentRequest
     from partstream.lm.messages import Tool
 
 
@@ -236,7 +236,7 @@ _NO_CHECKPOINTER: Final = (
 
 
 class GraphAdapter:
-    """Runs graphs; see :class:`partstream.agents.adapter.AgentAdapter`."""
+    """Runs graphs; see :class:`partstream_agents.adapter.AgentAdapter`."""
 
     framework = "LangGraph"
     tested = "langgraph 1.0-1.2, langchain 1.0-1.4"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.agents.langchain.middleware import HostToolsMiddleware
+    from partstream_agents.langchain.middleware import HostToolsMiddleware
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class AnsweringGraph:
 
     ::
 
-        from partstream.agents.langchain import AnsweringGraph
+        from partstream_agents.langchain import AnsweringGraph
 
         model = AnsweringGraph(graph, answer_nodes=["writer"])
 
@@ -56,6 +56,6 @@ def host_tools() -> HostToolsMiddleware:
     Raises:
         ImportError: LangChain 1.0 or later is not installed.
     """
-    from partstream.agents.langchain.middleware import HostToolsMiddleware  # noqa: PLC0415 - imports LangChain
+    from partstream_agents.langchain.middleware import HostToolsMiddleware  # noqa: PLC0415 - imports LangChain
 
     return HostToolsMiddleware()

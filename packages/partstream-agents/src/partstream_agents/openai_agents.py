@@ -10,7 +10,7 @@ interruptions are the calls for the host. When the run goes on, the adapter appr
 returns the host's result (docs/wires/agents.md#host-tools-through-approvals). The agent's own objects never change: a
 run gets copies that have the host's tools too. A stopped run goes on from the SDK's state; where that cannot be kept,
 it is rebuilt from the conversation. The SDK warns of states from strangers (`RunState.from_json`): only states that
-:mod:`partstream.agents.run` has kept come here.
+:mod:`partstream_agents.run` has kept come here.
 
 The SDK is imported only in functions that need it, after the person's file has imported it. Source: OpenAI Agents SDK
 0.24 (`agents.stream_events`, `TResponseInputItem`, `ToolOutputText`, `ToolOutputImage`, `ToolOutputFileContent`, which
@@ -28,7 +28,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.adapter import (
+from partstream_agents.adapter import (
     AgentFile,
     Approval,
     ApprovalAsked,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from agents.result import RunResultStreaming
     from agents.tool_context import ToolContext
 
-    from partstream.agents.adapter import AgentOutput, AgentRequest
+    from partstream_agents.adapter import AgentOutput, AgentRequest
     from partstream.conversation.turns import Result, ResultContent
     from partstream.lm.messages import Tool
     from partstream.lm.outputs import ResponseStream, StreamOutput
@@ -744,7 +744,7 @@ _MOST_TURNS = 10
 
 
 class OpenAIAgents:
-    """Runs agents of the OpenAI Agents SDK; see :class:`partstream.agents.adapter.AgentAdapter`.
+    """Runs agents of the OpenAI Agents SDK; see :class:`partstream_agents.adapter.AgentAdapter`.
 
     An agent that needs more than the defaults comes in a pairing with an object of this class::
 

@@ -1,7 +1,7 @@
 """Which framework an object is of, by the modules of its classes and by its attributes; imports no framework.
 
 The table below is the only place outside their modules that names frameworks. An object may also have a method
-`__partstream_model__` that returns a provider or an :class:`~partstream.agents.adapter.AgentPairing`.
+`__partstream_model__` that returns a provider or an :class:`~partstream_agents.adapter.AgentPairing`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from partstream.runtime.provider_files import NoAgentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from partstream.agents.adapter import AgentAdapter
+    from partstream_agents.adapter import AgentAdapter
 
 
 HOOK: Final = "__partstream_model__"
@@ -43,29 +43,29 @@ class AgentKind:
 
 
 KINDS: Final[tuple[AgentKind, ...]] = (
-    AgentKind("a pydantic-ai agent", "pydantic_ai", ("run_stream_events",), "partstream.agents.pydantic_ai"),
+    AgentKind("a pydantic-ai agent", "pydantic_ai", ("run_stream_events",), "partstream_agents.pydantic_ai"),
     AgentKind(
-        "a compiled LangGraph graph", "langgraph", ("astream", "get_graph"), "partstream.agents.langchain.graphs"
+        "a compiled LangGraph graph", "langgraph", ("astream", "get_graph"), "partstream_agents.langchain.graphs"
     ),
     AgentKind(
         "a graph with its answer nodes",
-        "partstream.agents.langchain",
+        "partstream_agents.langchain",
         ("graph", "answer_nodes"),
-        "partstream.agents.langchain.graphs",
+        "partstream_agents.langchain.graphs",
     ),
     AgentKind(
         "a LangChain chat model",
         "langchain_core.language_models",
         ("astream", "bind_tools"),
-        "partstream.agents.langchain.chat_models",
+        "partstream_agents.langchain.chat_models",
         is_model=True,
     ),
-    AgentKind("an agent of the OpenAI Agents SDK", "agents", ("handoffs", "clone"), "partstream.agents.openai_agents"),
+    AgentKind("an agent of the OpenAI Agents SDK", "agents", ("handoffs", "clone"), "partstream_agents.openai_agents"),
     AgentKind(
         "an agent of the Microsoft Agent Framework",
         "agent_framework",
         ("run", "create_session"),
-        "partstream.agents.agent_framework",
+        "partstream_agents.agent_framework",
     ),
 )
 """The kinds of objects, the first that fits counts."""

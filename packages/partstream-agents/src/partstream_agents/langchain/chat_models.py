@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages.ai import AIMessageChunk, add_ai_message_chunks
 
-from partstream.agents.adapter import ExternalCalls, KeptState
-from partstream.agents.langchain.conversation import (
+from partstream_agents.adapter import ExternalCalls, KeptState
+from partstream_agents.langchain.conversation import (
     CHAT_MODEL_ERRORS,
     messages_as_json,
     messages_from_json,
@@ -18,8 +18,8 @@ from partstream.agents.langchain.conversation import (
     system_message,
     with_results,
 )
-from partstream.agents.langchain.events import function_schema
-from partstream.agents.langchain.messages import SpokenMessages
+from partstream_agents.langchain.events import function_schema
+from partstream_agents.langchain.messages import SpokenMessages
 from partstream.errors import ToolArgumentsError
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Unmapped
@@ -28,11 +28,11 @@ from partstream.lm.parts import tool_call_part
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from partstream.agents.adapter import AgentOutput, AgentRequest
+    from partstream_agents.adapter import AgentOutput, AgentRequest
 
 
 class ChatModelAdapter:
-    """Asks chat models; see :class:`partstream.agents.adapter.AgentAdapter`."""
+    """Asks chat models; see :class:`partstream_agents.adapter.AgentAdapter`."""
 
     framework = "LangChain"
     tested = "langchain-core 1.0-1.7"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.agents.detection import UnknownAgentError, hook_of, is_agent, is_factory, kind_of
+from partstream_agents.detection import UnknownAgentError, hook_of, is_agent, is_factory, kind_of
 from partstream.lm.provider import LanguageModelChatProvider
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def provider_of(agent: object, default_name: str) -> LanguageModelChatProvider:
         return provider
     if not is_agent(agent) and not is_factory(agent):
         raise UnknownAgentError(f"an object of type {type(agent).__name__}")
-    from partstream.agents.agent_model import as_model, own_name  # noqa: PLC0415 - only where there is an agent
+    from partstream_agents.agent_model import as_model, own_name  # noqa: PLC0415 - only where there is an agent
 
     return as_model(agent, name=own_name(agent) or default_name)
 

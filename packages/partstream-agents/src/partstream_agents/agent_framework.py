@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
 
-from partstream.agents.adapter import (
+from partstream_agents.adapter import (
     AgentFile,
     Approval,
     ApprovalAsked,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from agent_framework import AgentSession, Content, FunctionTool, Message
 
-    from partstream.agents.adapter import AgentOutput, AgentRequest
+    from partstream_agents.adapter import AgentOutput, AgentRequest
     from partstream.conversation.turns import Piece, ResultContent
     from partstream.lm.messages import Tool
 
@@ -659,7 +659,7 @@ def restored(
 
 
 class AgentFramework:
-    """Runs agents of the Microsoft Agent Framework; see :class:`partstream.agents.adapter.AgentAdapter`.
+    """Runs agents of the Microsoft Agent Framework; see :class:`partstream_agents.adapter.AgentAdapter`.
 
     An agent that needs more than the defaults comes in a pairing with an object of this class::
 

@@ -31,7 +31,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import uuid4
 
-from partstream.agents.adapter import (
+from partstream_agents.adapter import (
     AgentPairing,
     AgentRequest,
     Approval,
@@ -40,7 +40,7 @@ from partstream.agents.adapter import (
     Question,
     ToolMakingAdapter,
 )
-from partstream.agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
+from partstream_agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
 from partstream.codec.checks import as_kind
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
@@ -70,8 +70,8 @@ from partstream.runtime.simple import text_of, user_request
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from partstream.agents.adapter import AgentAdapter
-    from partstream.agents.answer import AgentOptions, HostTools
+    from partstream_agents.adapter import AgentAdapter
+    from partstream_agents.answer import AgentOptions, HostTools
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import RequestOptions
     from partstream.lm.parts import MessagePart, ResponsePart, Usage

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.adapter import (
+from partstream_agents.adapter import (
     AgentFile,
     Approval,
     ApprovalAsked,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from pydantic_ai import UsageLimits
     from pydantic_ai.messages import ModelMessage, ModelResponsePart, UserContent
 
-    from partstream.agents.adapter import AgentOutput, AgentRequest, Decision
+    from partstream_agents.adapter import AgentOutput, AgentRequest, Decision
     from partstream.conversation.turns import ResultContent, Turn
     from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import ToolCallPart
@@ -902,7 +902,7 @@ _ERRORS: Final[Mapping[str, FailureKind]] = {
 
 
 class PydanticAI:
-    """Runs agents of pydantic-ai; see :class:`partstream.agents.adapter.AgentAdapter`.
+    """Runs agents of pydantic-ai; see :class:`partstream_agents.adapter.AgentAdapter`.
 
     An agent that needs more than the defaults comes in a pairing with an object of this class::
 
@@ -932,11 +932,11 @@ class PydanticAI:
         self._model_settings = dict(model_settings or {})
 
     def inner_tools(self, agent: Any) -> Collection[str]:
-        """See :class:`~partstream.agents.adapter.InnerToolsAdapter`."""
+        """See :class:`~partstream_agents.adapter.InnerToolsAdapter`."""
         return own_tools(agent).keys()
 
     async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
-        """See :class:`~partstream.agents.adapter.AgentAdapter`."""
+        """See :class:`~partstream_agents.adapter.AgentAdapter`."""
         paused = None if request.resumed is None else PausedRun.of_state(request.resumed)
         if paused is not None:
             paused = paused.answered(request)

@@ -3,7 +3,7 @@
 ::
 
     from pydantic_ai import Agent
-    from partstream.agents import as_model
+    from partstream_agents import as_model
 
     provider = as_model(Agent("openai:gpt-5"), name="My agent")
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 
 if TYPE_CHECKING:
-    from partstream.agents.adapter import (
+    from partstream_agents.adapter import (
         AgentAdapter,
         AgentFile,
         AgentOutput,
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
         StepUsage,
         SubAgentText,
     )
-    from partstream.agents.agent_model import AgentModel, as_model
-    from partstream.agents.answer import ApprovalPolicy, ApproveFunction, HostTools, ToolActivity
-    from partstream.agents.detection import UnknownAgentError, find_adapter
-    from partstream.agents.run import RunStates
+    from partstream_agents.agent_model import AgentModel, as_model
+    from partstream_agents.answer import ApprovalPolicy, ApproveFunction, HostTools, ToolActivity
+    from partstream_agents.detection import UnknownAgentError, find_adapter
+    from partstream_agents.run import RunStates
     from partstream.lm.inner_activity import InnerCall, InnerResult
     from partstream.runtime.client_events import ClientEvents, from_events, in_thread
     from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind
@@ -81,21 +81,21 @@ __all__ = [
     "in_thread",
 ]
 
-_LAZY = dict.fromkeys(__all__, "partstream.agents.adapter") | {
-    "ApprovalPolicy": "partstream.agents.answer",
-    "ApproveFunction": "partstream.agents.answer",
-    "AgentModel": "partstream.agents.agent_model",
-    "as_model": "partstream.agents.agent_model",
-    "UnknownAgentError": "partstream.agents.detection",
-    "find_adapter": "partstream.agents.detection",
-    "HostTools": "partstream.agents.answer",
+_LAZY = dict.fromkeys(__all__, "partstream_agents.adapter") | {
+    "ApprovalPolicy": "partstream_agents.answer",
+    "ApproveFunction": "partstream_agents.answer",
+    "AgentModel": "partstream_agents.agent_model",
+    "as_model": "partstream_agents.agent_model",
+    "UnknownAgentError": "partstream_agents.detection",
+    "find_adapter": "partstream_agents.detection",
+    "HostTools": "partstream_agents.answer",
     "AgentFailedError": "partstream.runtime.client_failures",
     "AgentSaidNothingError": "partstream.runtime.client_failures",
     "FailureKind": "partstream.runtime.client_failures",
     "InnerCall": "partstream.lm.inner_activity",
     "InnerResult": "partstream.lm.inner_activity",
-    "ToolActivity": "partstream.agents.answer",
-    "RunStates": "partstream.agents.run",
+    "ToolActivity": "partstream_agents.answer",
+    "RunStates": "partstream_agents.run",
     "ClientEvents": "partstream.runtime.client_events",
     "from_events": "partstream.runtime.client_events",
     "in_thread": "partstream.runtime.client_events",
@@ -109,5 +109,5 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     module = _LAZY.get(name)
     if module is None:
-        raise AttributeError(f"module 'partstream.agents' has no attribute {name!r}")
+        raise AttributeError(f"module 'partstream_agents' has no attribute {name!r}")
     return getattr(import_module(module), name)

@@ -2,7 +2,7 @@
 
 ::
 
-    from partstream.agents import as_model
+    from partstream_agents import as_model
 
     provider = as_model(agent, name="My agent")
 
@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from partstream.agents.adapter import AgentPairing
-from partstream.agents.answer import AUTO, AgentOptions, ToolActivity, usage_row
-from partstream.agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
-from partstream.agents.run import AgentRun, AgentSpec, RunStates
+from partstream_agents.adapter import AgentPairing
+from partstream_agents.answer import AUTO, AgentOptions, ToolActivity, usage_row
+from partstream_agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
+from partstream_agents.run import AgentRun, AgentSpec, RunStates
 from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, optional
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import short_digest
@@ -35,7 +35,7 @@ from partstream.tokens.records import note_usage
 from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
-    from partstream.agents.answer import ApprovalPolicy, HostTools
+    from partstream_agents.answer import ApprovalPolicy, HostTools
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import ModelFields, Progress
@@ -166,12 +166,12 @@ def as_model(
     """Makes a provider of an agent, of a chat model, or of a function that makes agents.
 
     Args:
-        agent: An agent or a model of a framework in :data:`partstream.agents.detection.KINDS`; an object with a method
-            `__partstream_model__` that returns an :class:`~partstream.agents.adapter.AgentPairing`; or a function that
+        agent: An agent or a model of a framework in :data:`partstream_agents.detection.KINDS`; an object with a method
+            `__partstream_model__` that returns an :class:`~partstream_agents.adapter.AgentPairing`; or a function that
             makes one of these for each request. Such a function may take the host's tools of the request as its one
             argument, in the framework's own form. It is called once at once, with no tools, to see what it makes. An
             agent may also come in a pairing with an adapter that has options of its framework, such as
-            :class:`partstream.agents.openai_agents.OpenAIAgents`.
+            :class:`partstream_agents.openai_agents.OpenAIAgents`.
         name: The name in the model picker; by default, the agent's own name.
         tools: How the calls of the agent's own tools are shown: `thinking`, `text` or `off`.
         approve: Who decides about calls that need an approval: `ask` asks the person in the chat, `never` refuses,

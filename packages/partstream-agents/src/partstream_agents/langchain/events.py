@@ -18,8 +18,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, Question, ResultObject
-from partstream.agents.langchain.messages import SpokenMessages
+from partstream_agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, Question, ResultObject
+from partstream_agents.langchain.messages import SpokenMessages
 from partstream.codec.text import code_block
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Unmapped
@@ -28,7 +28,7 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from partstream.agents.adapter import AgentOutput, Decision
+    from partstream_agents.adapter import AgentOutput, Decision
     from partstream.lm.messages import Tool
 
 
