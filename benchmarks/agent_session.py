@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import CancellationTokenSource, LanguageModelChatInformation, RequestOptions
-from partstream.devtools.testing.admission import endpoint_at
-from partstream.devtools.testing.copilot_conversation import CopilotConversation
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.admission import endpoint_at
+from partstream_devtools.testing.copilot_conversation import CopilotConversation
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultPart
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
@@ -24,7 +24,7 @@ from partstream.vscode.methods import decode_options
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.devtools.testing.replaying import ReceivedRequest
+    from partstream_devtools.testing.replaying import ReceivedRequest
     from partstream.lm.parts import ResponsePart, ToolCallPart
     from partstream.protocols.serve import WireRequest
 

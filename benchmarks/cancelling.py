@@ -18,8 +18,8 @@ from rich.console import Console
 
 from benchmarks.grids import Grid, draw
 from partstream import CancellationTokenSource, ChatMessage, LanguageModelChatInformation, RequestOptions
-from partstream.devtools.testing.replaying import Outcome
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.replaying import Outcome
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider

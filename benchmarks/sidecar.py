@@ -27,7 +27,7 @@ from rich.console import Console
 from benchmarks.competitors import ROOT
 from benchmarks.grids import Grid, draw
 from benchmarks.sidecar_peer import PROVIDER, Peer, Start, peer
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import TextPart
 from partstream.runtime.progress import CheckedProgress
 

@@ -18,7 +18,7 @@ from servers.runs import COLOURS, try_all
 
 from clients.asking import BrokenClientError, ask, running
 from clients.official import CLIENTS, FOLDER
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from clients.jobs import Job

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in
 from clients.wires import Wire
-from partstream.devtools.testing.admission import endpoint_at
-from partstream.devtools.testing.scripted_model import MODELS, count_prompt
+from partstream_devtools.testing.admission import endpoint_at
+from partstream_devtools.testing.scripted_model import MODELS, count_prompt
 from partstream.lm.parts import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.devtools.testing.replaying import ReceivedRequest
+    from partstream_devtools.testing.replaying import ReceivedRequest
 
 __all__ = ["WIRE"]
 

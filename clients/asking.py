@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import ANSWER, judge, said_in_round
-from partstream.devtools.testing.admission import endpoint_at, reply_identity
-from partstream.devtools.testing.directives import parse_choices
-from partstream.devtools.testing.scripted_model import play
+from partstream_devtools.testing.admission import endpoint_at, reply_identity
+from partstream_devtools.testing.directives import parse_choices
+from partstream_devtools.testing.scripted_model import play
 from partstream.lm.outputs import Finish
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from clients.jobs import Job, Shown
     from clients.wires import Wire
-    from partstream.devtools.testing.replaying import ServedExchange
-    from partstream.devtools.testing.upstream import ReplayUpstream
+    from partstream_devtools.testing.replaying import ServedExchange
+    from partstream_devtools.testing.upstream import ReplayUpstream
 
 __all__ = ["BrokenClientError", "ask", "result_of", "running"]
 

@@ -25,7 +25,7 @@ from partstream.protocols.citations import read_citation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from partstream.devtools.testing.replaying import ReceivedRequest
+    from partstream_devtools.testing.replaying import ReceivedRequest
     from partstream.lm.outputs import StreamOutput
 
 __all__ = ["ANSWER", "PICTURE", "TOOLS", "Job", "Shown", "Words", "jobs_in", "judge", "said_in_round"]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in
 from clients.wires import Wire
-from partstream.devtools.testing.upstream import SERVED_MODELS
+from partstream_devtools.testing.upstream import SERVED_MODELS
 from partstream.lm.parts import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.devtools.testing.replaying import ReceivedRequest
+    from partstream_devtools.testing.replaying import ReceivedRequest
 
 __all__ = ["WIRE"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from partstream.devtools.conformance.parsing import ASPECTS
-from partstream.devtools.conformance.parsing import judged as judged_by_kit
+from partstream_devtools.conformance.parsing import ASPECTS
+from partstream_devtools.conformance.parsing import judged as judged_by_kit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

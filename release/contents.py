@@ -51,7 +51,7 @@ _FOR_PROVIDERS: Final[Mapping[str, str]] = {
     "partstream._moved": "modules by the names that they had",
     "partstream_agents": "an agent of another framework as a provider",
     "partstream.config": "the file of settings and what `partstream doctor` examines",
-    "partstream.devtools.capturing": "the last answers, also for what is no sidecar",
+    "partstream_devtools.capturing": "the last answers, also for what is no sidecar",
     "partstream.protocols.ai_sdk": "messages in the form of another library",
     "partstream.protocols.translation": "one protocol as another",
     "partstream.upstream": "servers by their names",

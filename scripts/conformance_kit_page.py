@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.devtools.conformance.checks import HINTS, KIT_PROMISES, PROMISES, Scenario
-from partstream.devtools.conformance.scenarios import SCENARIOS, all_rows, check_ids, parser_scenarios
-from partstream.devtools.conformance.scripts import MOVES
+from partstream_devtools.conformance.checks import HINTS, KIT_PROMISES, PROMISES, Scenario
+from partstream_devtools.conformance.scenarios import SCENARIOS, all_rows, check_ids, parser_scenarios
+from partstream_devtools.conformance.scripts import MOVES
 from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ __all__ = ["conformance_kit_page"]
 _HEAD: Final = """\
 # The conformance kit
 
-<!-- Made by scripts/conformance_kit_page.py from src/partstream/devtools/conformance. Change it there. -->
+<!-- Made by scripts/conformance_kit_page.py from packages/partstream-devtools/src/partstream_devtools/conformance. Change it there. -->
 
 The kit tests whether a provider or a model server keeps [the contract](contract.md), and shows the failing transcript
 where it does not. It shows defects, not their absence. [docs/conformance.md](conformance.md) has what it found.
@@ -81,7 +81,7 @@ The function is named behind the file, `my_provider.py:make`, unless it is calle
 `--protocol` says which protocol the target asks its upstream in. A command gets the base URL in the environment
 variable `PARTSTREAM_CONFORMANCE_UPSTREAM`, and instead of `{upstream}`.
 
-A target with a **script** of its own gets a `partstream.devtools.conformance.Script`; `script.answer_to(messages)` is
+A target with a **script** of its own gets a `partstream_devtools.conformance.Script`; `script.answer_to(messages)` is
 the answer that its model is to give, as blocks, as parts (`.parts(messages)`), and with its end (`.finish()`).
 
 A target that has neither is told by the **prompt**. What it cannot be made to do is *not judged*, unless it has
@@ -144,7 +144,7 @@ of the protocol. The outcome has `text`, `thinking`, `tool_calls` (`name`, `inpu
 `error` (null for an answer without one); what is missing is not judged. [docs/conformance.md](conformance.md) has what
 parsers of others make of recorded streams.
 
-In a test: `run(ParserTarget(parse, "chat-completions"))`, with `ParserTarget` from `partstream.devtools.conformance`.
+In a test: `run(ParserTarget(parse, "chat-completions"))`, with `ParserTarget` from `partstream_devtools.conformance`.
 
 @SHAPES@
 ## With pytest
@@ -170,7 +170,7 @@ so.
 <!-- given: my_provider.py -->
 ```python
 import asyncio
-from partstream.devtools.conformance import run
+from partstream_devtools.conformance import run
 
 report = asyncio.run(run("my_provider.py"))
 assert report.exit_code == 0, report.broken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from partstream.devtools.conformance.report import report_json_schema
+from partstream_devtools.conformance.report import report_json_schema
 
 __all__ = ["conformance_schema"]
 

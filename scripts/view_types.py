@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typescript_spelling import Spelling
 
-from partstream.devtools.inspector import shapes as view_shapes
+from partstream_devtools.inspector import shapes as view_shapes
 
 _HEAD = (
-    "// Written by scripts/generate.py from src/partstream/devtools/inspector/shapes.py: edit that and run it again.\n"
+    "// Written by scripts/generate.py from packages/partstream-devtools/src/partstream_devtools/inspector/shapes.py: edit that and run it again.\n"
 )
 
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
-from partstream.devtools.testing.faults import Step
-from partstream.devtools.testing.replaying import Delivery, ReplyStream, watch
+from partstream_devtools.testing.faults import Step
+from partstream_devtools.testing.replaying import Delivery, ReplyStream, watch
 from partstream.server.loopback import LoopbackLimits, LoopbackRequest, ServerConnection
 from partstream.server.requests import Application, Receive, Scope
 from partstream.server.requests import Send as SendMessage

@@ -1,7 +1,7 @@
 """The requests of a replay upstream that put a question to a model, without those that find out what it speaks."""
 
-from partstream.devtools.testing.replaying import ReceivedRequest
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.replaying import ReceivedRequest
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 
 def questions(upstream: ReplayUpstream) -> list[ReceivedRequest]:

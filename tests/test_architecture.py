@@ -317,10 +317,10 @@ def test_nothing_is_global_but_constants() -> None:
 # texts for people; programs in the words of the libraries that they use; the wire that an agents' framework has inside.
 MAY_NAME_PROTOCOLS = {
     "partstream.protocols.protocol",
-    "partstream.devtools.conformance.stream_shapes",
-    "partstream.devtools.redaction.fragments",
-    "partstream.devtools.testing.admission",
-    "partstream.devtools.testing.vendors",
+    "partstream_devtools.conformance.stream_shapes",
+    "partstream_devtools.redaction.fragments",
+    "partstream_devtools.testing.admission",
+    "partstream_devtools.testing.vendors",
     "partstream.cli",
     "partstream.cli.chat",
     "partstream.cli.demo",
@@ -409,7 +409,7 @@ SCRIPTED_WORDS = ("scenario", "replayupstream", "scripted")
 
 
 def _is_testing(module: str) -> bool:
-    return module.startswith("partstream.devtools.testing")
+    return module.startswith("partstream_devtools.testing")
 
 
 def test_only_the_command_line_imports_the_scripted_model() -> None:

@@ -16,7 +16,7 @@ from clients.official import CLIENTS, FOLDER, Client
 from rich.console import Console
 from servers.results import Seen, Verdict
 
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 OF_NAME = {job.name: job for job in WIRE.jobs}
 TEXT = {"text": "Hi", "thinking": "", "calls": [], "finish": "stop", "tokens": [3, 1], "sources": []}

@@ -41,9 +41,9 @@ from partstream import (
     user_request,
 )
 from partstream.codec.json_codec import dumps
-from partstream.devtools.testing.faults import document
-from partstream.devtools.testing.replaying import Outcome
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import document
+from partstream_devtools.testing.replaying import Outcome
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.runtime.simple import FunctionProvider
 from partstream.upstream.model_information import ModelSelection
 from upstreams.upstreams import run, server_of

@@ -14,7 +14,7 @@ from servers.processes import NotStartedError, free_port, running
 from servers.results import Seen, ServerResult, Verdict, judged, merged
 from servers.trials import TRIALS, Target, UnexpectedError, prove
 
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.protocols.known_servers import KNOWN_SERVERS
 from partstream.protocols.protocol import spoken_at
 

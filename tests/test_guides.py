@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("docs/providers.md", "docs/python.md")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from bundles.made_bundles import parts
-from partstream.devtools.conformance.transcript import event_lines
-from partstream.devtools.conformance.transcript import part_json as reported
+from partstream_devtools.conformance.transcript import event_lines
+from partstream_devtools.conformance.transcript import part_json as reported
 from partstream.errors import UnexpectedValueError
 from partstream.lm.parts import (
     PART_TYPES,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from playwright.sync_api import sync_playwright
 
 from inspector.browser import browser_path
-from partstream.devtools.inspector.page.assembly import SCRIPTS, page_html, page_script
+from partstream_devtools.inspector.page.assembly import SCRIPTS, page_html, page_script
 from partstream.server.pages.document import Hashes, resource
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def browser() -> Iterator[Any]:
 
 def script_figures(view: Mapping[str, Any]) -> dict[str, float]:
     """How large the page is: lines and bytes of its script, and bytes of a file of 20,000 events."""
-    lines = sum(len(resource("partstream.devtools.inspector.page", name).splitlines()) for name in SCRIPTS)
+    lines = sum(len(resource("partstream_devtools.inspector.page", name).splitlines()) for name in SCRIPTS)
     return {
         "lines of script": lines,
         "bytes of script": len(page_script().encode()),

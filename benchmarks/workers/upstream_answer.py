@@ -88,7 +88,7 @@ class _Taker:
 def _captured(is_kept: bool) -> AbstractContextManager[Any]:
     if not is_kept:
         return nullcontext()
-    from partstream.devtools.capturing.last_answers import LastAnswers  # noqa: PLC0415 - a checkout may have none
+    from partstream_devtools.capturing.last_answers import LastAnswers  # noqa: PLC0415 - a checkout may have none
 
     return LastAnswers().capture("benchmark", "m")
 
@@ -100,7 +100,7 @@ async def _read(transport: Transport, *, is_kept: bool) -> None:
         if captured is None:
             report = taker.report
         else:
-            from partstream.devtools.capturing.capture import CapturedProgress  # noqa: PLC0415 - a checkout may have none
+            from partstream_devtools.capturing.capture import CapturedProgress  # noqa: PLC0415 - a checkout may have none
 
             report = CapturedProgress(taker, captured).report  # type: ignore[arg-type]
         async for outputs in transport.stream(exchange):

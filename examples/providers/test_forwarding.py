@@ -4,7 +4,7 @@ import pytest
 from forwarding import provider
 
 from partstream import CheckMode, LanguageModelErrorCode, UpstreamHTTPError, connect
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 
 def test_an_answer_passes_and_a_refusal_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

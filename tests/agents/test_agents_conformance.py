@@ -17,9 +17,9 @@ from partstream_agents import (
     StepUsage,
     as_model,
 )
-from partstream.devtools.conformance.driving import TimeLimits
-from partstream.devtools.conformance.report import Verdict
-from partstream.devtools.conformance.running import run
+from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.report import Verdict
+from partstream_devtools.conformance.running import run
 from partstream.lm.outputs import Finish, Outcome
 
 

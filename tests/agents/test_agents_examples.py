@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scenarios import WAIT_SECONDS, Chat
 
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.runtime.provider_files import SourceLoader
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -23,7 +23,7 @@ from partstream import (
     chat_model,
     from_events,
 )
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.thinking import open_response

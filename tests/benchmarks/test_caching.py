@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.devtools.testing.vendors import VENDORS
+from partstream_devtools.testing.vendors import VENDORS
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.agent_session import Exchange, play_session

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies
 
-from partstream.devtools.bundles.exchange import (
+from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,

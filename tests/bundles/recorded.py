@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from partstream.codec.json_codec import dumps
-from partstream.devtools.bundles.exchange import (
+from partstream_devtools.bundles.exchange import (
     Chunk,
     ExchangeEnd,
     HowEnded,
@@ -12,7 +12,7 @@ from partstream.devtools.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
-from partstream.devtools.testing.admission import scenario_events
+from partstream_devtools.testing.admission import scenario_events
 
 TOOL = {"type": "function", "name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}
 ASKED = {"model": "m", "input": "The weather in Lisbon?", "tools": [TOOL], "stream": True}

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 from bundles.made_bundles import BODY, FULL, REST, bundles
-from partstream.devtools.bundles.archive import read_bundle, write_bundle
-from partstream.devtools.bundles.documents import BundleContentError
-from partstream.devtools.bundles.exchange import (
+from partstream_devtools.bundles.archive import read_bundle, write_bundle
+from partstream_devtools.bundles.documents import BundleContentError
+from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bundles.made_bundles import FULL
-from partstream.devtools.bundles.archive import END_OF_NAMES, MANIFEST, README, REPORT, write_bundle
-from partstream.devtools.bundles.forms import FORMS
+from partstream_devtools.bundles.archive import END_OF_NAMES, MANIFEST, README, REPORT, write_bundle
+from partstream_devtools.bundles.forms import FORMS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "bundles.md").read_text()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
+from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
 
 WHOLE = ExchangeEnd(30, HowEnded.WHOLE)
 

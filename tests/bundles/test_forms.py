@@ -5,11 +5,11 @@ import gzip
 import pytest
 
 from bundles.made_bundles import FULL
-from partstream.devtools.bundles.archive import write_bundle
-from partstream.devtools.bundles.documents import BundleContentError, BundleError, UnknownFormError
-from partstream.devtools.bundles.exchange import HowEnded
-from partstream.devtools.bundles.forms import FORMS, form_of, read_any, write_as
-from partstream.devtools.bundles.partial import PartialRecording
+from partstream_devtools.bundles.archive import write_bundle
+from partstream_devtools.bundles.documents import BundleContentError, BundleError, UnknownFormError
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.bundles.forms import FORMS, form_of, read_any, write_as
+from partstream_devtools.bundles.partial import PartialRecording
 
 SSE = b'data: {"a": 1}\n\ndata: [DONE]\n\n'
 LINES = b'{"a": 1}\n{"b": 2}\n'

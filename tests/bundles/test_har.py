@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bundles.made_bundles import FULL, bundles
-from partstream.devtools.bundles.documents import BundleContentError, BundleError, BundleTooLargeError
-from partstream.devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
-from partstream.devtools.bundles.forms import read_any, write_as
-from partstream.devtools.bundles.har import LOSSES, MOST_ENTRIES, event_blocks, looks_like_har, read_har, write_har
+from partstream_devtools.bundles.documents import BundleContentError, BundleError, BundleTooLargeError
+from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
+from partstream_devtools.bundles.forms import read_any, write_as
+from partstream_devtools.bundles.har import LOSSES, MOST_ENTRIES, event_blocks, looks_like_har, read_har, write_har
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EVENTS = ['{"a":1}', '{"b":"é"}', "two\nlines"]

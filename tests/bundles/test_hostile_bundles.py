@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bundles.made_bundles import FULL
-from partstream.devtools.bundles import documents as errors
-from partstream.devtools.bundles.archive import ArchiveLimits, read_bundle, write_bundle
+from partstream_devtools.bundles import documents as errors
+from partstream_devtools.bundles.archive import ArchiveLimits, read_bundle, write_bundle
 
 GOOD = write_bundle(FULL)
 CHUNKS = "exchanges/002/response.chunks"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.devtools.bundles.documents import BrokenFlowError, BundleError
-from partstream.devtools.bundles.exchange import HowEnded
-from partstream.devtools.bundles.forms import read_any
-from partstream.devtools.bundles.mitmproxy import looks_like_flows, read_flows, read_value
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.bundles.documents import BrokenFlowError, BundleError
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.bundles.mitmproxy import looks_like_flows, read_flows, read_value
+from partstream_devtools.recorded_stream import read_recording
 
 FLOWS = (Path(__file__).parent / "fixtures" / "flows.mitm").read_bytes()
 """Five requests to the replay upstream through mitmproxy 11.0.2: a stream, a document, a refusal, one that was closed

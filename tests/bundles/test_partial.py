@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bundles.made_bundles import FULL, bundles
-from partstream.devtools.bundles.documents import BundleError, NotABundleError, UnknownFormatError
-from partstream.devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
-from partstream.devtools.bundles.partial import PartialRecording, read_partial
+from partstream_devtools.bundles.documents import BundleError, NotABundleError, UnknownFormatError
+from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
+from partstream_devtools.bundles.partial import PartialRecording, read_partial
 
 
 def _appended(bundle: Bundle) -> list[bytes]:

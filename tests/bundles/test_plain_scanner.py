@@ -11,9 +11,9 @@ from bundles.canaries import KEYS, unzipped
 from bundles.plain_scanner import scan
 from bundles.test_redacted_recordings import FIXTURES, files_of_recordings
 from bundles.test_redaction_canaries import moderate, recorded_answers, recorded_requests
-from partstream.devtools.bundles.archive import write_bundle
-from partstream.devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
-from partstream.devtools.redaction.redacting import redact
+from partstream_devtools.bundles.archive import write_bundle
+from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
+from partstream_devtools.redaction.redacting import redact
 
 if TYPE_CHECKING:
     from pathlib import Path

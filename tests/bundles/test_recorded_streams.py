@@ -5,11 +5,11 @@ from random import Random
 
 import pytest
 
-from partstream.devtools.bundles.archive import read_bundle, write_bundle
-from partstream.devtools.bundles.exchange import Chunk
-from partstream.devtools.bundles.forms import read_any
-from partstream.devtools.bundles.recorded import recorded_outputs
-from partstream.devtools.recorded_stream import RecordingError, read_recording
+from partstream_devtools.bundles.archive import read_bundle, write_bundle
+from partstream_devtools.bundles.exchange import Chunk
+from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.bundles.recorded import recorded_outputs
+from partstream_devtools.recorded_stream import RecordingError, read_recording
 from recordings import Recording, recordings
 
 FOLDERS = ("openresponses", "chat_completions", "anthropic_messages", "gemini", "ollama")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bundles.canaries import cut
 from extent import IS_WHOLE
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, ThinkingPart, ToolCallPart
-from partstream.devtools.bundles.exchange import (
+from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -22,9 +22,9 @@ from partstream.devtools.bundles.exchange import (
     RedactionLevel,
     ReportedPart,
 )
-from partstream.devtools.recorded_stream import RecordingError, read_recording
-from partstream.devtools.redaction.redacting import redact
-from partstream.devtools.redaction.replacing import stand_in
+from partstream_devtools.recorded_stream import RecordingError, read_recording
+from partstream_devtools.redaction.redacting import redact
+from partstream_devtools.redaction.replacing import stand_in
 from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS

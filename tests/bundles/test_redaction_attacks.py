@@ -12,8 +12,8 @@ import pytest
 
 from bundles.canaries import unzipped
 from partstream import DataPart
-from partstream.devtools.bundles.archive import write_bundle
-from partstream.devtools.bundles.exchange import (
+from partstream_devtools.bundles.archive import write_bundle
+from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -26,9 +26,9 @@ from partstream.devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
-from partstream.devtools.inspector.page.assembly import page_html
-from partstream.devtools.inspector.view import ViewedFile, view_of
-from partstream.devtools.redaction.redacting import redact
+from partstream_devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.view import ViewedFile, view_of
+from partstream_devtools.redaction.redacting import redact
 from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:

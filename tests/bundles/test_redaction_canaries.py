@@ -24,8 +24,8 @@ from partstream import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.devtools.bundles.archive import write_bundle
-from partstream.devtools.bundles.exchange import (
+from partstream_devtools.bundles.archive import write_bundle
+from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -38,9 +38,9 @@ from partstream.devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
-from partstream.devtools.inspector.page.assembly import page_html
-from partstream.devtools.inspector.view import ViewedFile, view_of
-from partstream.devtools.redaction.redacting import redact
+from partstream_devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.view import ViewedFile, view_of
+from partstream_devtools.redaction.redacting import redact
 from partstream.errors import RequestNotExpressibleError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
@@ -271,7 +271,7 @@ def test_no_key_is_left_of_arguments_that_are_cut_over_events(made: tuple[str, B
 
 
 def _is_key(secret: str) -> bool:
-    from partstream.devtools.redaction.rules import Search
+    from partstream_devtools.redaction.rules import Search
 
     return bool(Search().find(secret))
 

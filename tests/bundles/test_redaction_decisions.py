@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.devtools.bundles.exchange import (
+from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -21,8 +21,8 @@ from partstream.devtools.bundles.exchange import (
     RedactionLevel,
     ResponseHead,
 )
-from partstream.devtools.redaction.redacting import RedactionReport, redact, what_is_in_it
-from partstream.devtools.redaction.replacing import stand_in
+from partstream_devtools.redaction.redacting import RedactionReport, redact, what_is_in_it
+from partstream_devtools.redaction.replacing import stand_in
 
 
 def _redacted(

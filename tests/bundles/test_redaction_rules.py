@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from partstream.devtools.redaction.rules import PERSON_RULES, RULES, Search
+from partstream_devtools.redaction.rules import PERSON_RULES, RULES, Search
 
 _A = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5"
 _LOWER = "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6"

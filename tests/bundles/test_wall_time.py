@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.devtools.bundles.exchange import nanoseconds_of, wall_time_of
+from partstream_devtools.bundles.exchange import nanoseconds_of, wall_time_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from partstream.devtools.capturing.capture import AnswerCapture, ExchangeCapture
+from partstream_devtools.capturing.capture import AnswerCapture, ExchangeCapture
 from partstream.upstream.context import KeptRequest
 
 MOMENT = datetime(2026, 11, 23, 10, 0, tzinfo=UTC)

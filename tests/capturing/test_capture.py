@@ -8,11 +8,11 @@ import pytest
 
 from capturing.captures import MOMENT, Clock, answer, reads_of, request
 from partstream.codec.redaction import Redactor
-from partstream.devtools.bundles.archive import write_bundle
-from partstream.devtools.bundles.exchange import HowEnded, LeftOut
-from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
-from partstream.devtools.capturing.capture import ENTRY_BYTES, AnswerCapture
-from partstream.devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.bundles.archive import write_bundle
+from partstream_devtools.bundles.exchange import HowEnded, LeftOut
+from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
+from partstream_devtools.capturing.capture import ENTRY_BYTES, AnswerCapture
+from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.upstream.context import capturing, current_capture

@@ -12,9 +12,9 @@ import pytest
 
 from capturing.captures import request
 from partstream.codec.redaction import Redactor
-from partstream.devtools.bundles.exchange import HowEnded
-from partstream.devtools.capturing.door import FRAME, HAS_DOORS, CaptureSocket, FollowedAnswer, follow, newest_answer
-from partstream.devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.capturing.door import FRAME, HAS_DOORS, CaptureSocket, FollowedAnswer, follow, newest_answer
+from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream.lm.parts import TextPart
 
 pytestmark = pytest.mark.skipif(not HAS_DOORS, reason="Windows has no Unix sockets in its event loops")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from capturing.captures import request
-from partstream.devtools.capturing.bundling import KeptRecordings
-from partstream.devtools.capturing.capture import AnswerCapture
-from partstream.devtools.capturing.last_answers import LastAnswers, NextAnswers
+from partstream_devtools.capturing.bundling import KeptRecordings
+from partstream_devtools.capturing.capture import AnswerCapture
+from partstream_devtools.capturing.last_answers import LastAnswers, NextAnswers
 from partstream.runtime.answer_files import FileLimits
 
 

@@ -16,8 +16,8 @@ import pytest
 from commands import Ended, call, run, terminal
 
 from models.server import ModelServer, serving
-from partstream.devtools.testing.faults import document
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import document
+from partstream_devtools.testing.upstream import ReplayUpstream
 from upstreams.upstreams import server_of
 
 KEY = f"sk-{token_hex(12)}"

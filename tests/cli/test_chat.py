@@ -12,9 +12,9 @@ import pytest
 from commands import call, call_process, end, run, start, terminal
 
 from conversation.samples import PNG
-from partstream.devtools.testing.faults import document
-from partstream.devtools.testing.replaying import Outcome
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import document
+from partstream_devtools.testing.replaying import Outcome
+from partstream_devtools.testing.upstream import ReplayUpstream
 from questions import questions
 from upstreams.upstreams import server_of
 

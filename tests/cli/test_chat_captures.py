@@ -11,11 +11,11 @@ import httpx2
 import pytest
 from commands import call, end, run, start
 
-from partstream.devtools.bundles.exchange import RedactionLevel
-from partstream.devtools.bundles.forms import read_any
-from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
-from partstream.devtools.testing.admission import BASE_PATHS
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.bundles.exchange import RedactionLevel
+from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.capturing.door import HAS_DOORS, newest_answer
+from partstream_devtools.testing.admission import BASE_PATHS
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import asked_protocols
 

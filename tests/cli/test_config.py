@@ -103,7 +103,7 @@ def test_the_path_of_the_file_is_printed_whether_it_is_there_or_not(tmp_path: Pa
 
 
 def test_chat_takes_what_its_options_leave_out_from_the_file(tmp_path: Path):
-    from partstream.devtools.testing.upstream import ReplayUpstream
+    from partstream_devtools.testing.upstream import ReplayUpstream
 
     async def test() -> None:
         async with ReplayUpstream(token=KEY) as upstream:
@@ -140,7 +140,7 @@ def test_the_profile_in_force_is_shown_with_those_that_are_not(tmp_path: Path):
 
 
 def test_what_the_server_speaks_is_shown_with_its_reason():
-    from partstream.devtools.testing.upstream import ReplayUpstream
+    from partstream_devtools.testing.upstream import ReplayUpstream
 
     async def test() -> None:
         async with ReplayUpstream() as upstream:

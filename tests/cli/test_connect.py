@@ -12,7 +12,7 @@ import pytest
 from commands import call, run
 
 from partstream.cli.client_settings import CLIENTS
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 TOKEN = "token-of-this-test"  # noqa: S105 - made up
 CLOSED = "http://127.0.0.1:9"

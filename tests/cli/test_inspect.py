@@ -11,12 +11,12 @@ from click.testing import CliRunner, Result
 from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream.cli import main
-from partstream.devtools.bundles.archive import write_bundle
-from partstream.devtools.bundles.exchange import Bundle, HowEnded, RecordedError
-from partstream.devtools.capturing.bundling import KeptRecordings
-from partstream.devtools.commands_inspect import summary
-from partstream.devtools.inspector.numbers import collapsed
-from partstream.devtools.inspector.view import ViewedFile, view_of
+from partstream_devtools.bundles.archive import write_bundle
+from partstream_devtools.bundles.exchange import Bundle, HowEnded, RecordedError
+from partstream_devtools.capturing.bundling import KeptRecordings
+from partstream_devtools.commands_inspect import summary
+from partstream_devtools.inspector.numbers import collapsed
+from partstream_devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ToolCallPart
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def test_another_protocol_has_no_types_of_events_that_are_gone(tmp_path: Path):
 
 
 def test_a_page_in_a_file_holds_no_hundred_megabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("partstream.devtools.commands_inspect.MOST_BYTES", 1000)
+    monkeypatch.setattr("partstream_devtools.commands_inspect.MOST_BYTES", 1000)
     result = _run(_written(tmp_path, WHOLE), "--html", tmp_path / "out.html")
     assert result.exit_code == 1
     assert "look at them without --html" in result.output

@@ -12,8 +12,8 @@ import httpx2
 from cli.commands import start
 from inspector import sample_streams as streams
 from inspector.sample_streams import bundle, exchange, paced
-from partstream.devtools.bundles.archive import write_bundle
-from partstream.devtools.inspector.server import TOKEN_HEADER
+from partstream_devtools.bundles.archive import write_bundle
+from partstream_devtools.inspector.server import TOKEN_HEADER
 
 if TYPE_CHECKING:
     from pathlib import Path

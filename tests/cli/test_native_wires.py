@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import pytest
 from commands import call, run
 
-from partstream.devtools.testing.admission import BASE_PATHS
-from partstream.devtools.testing.scripted_model import SCENARIOS
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.admission import BASE_PATHS
+from partstream_devtools.testing.scripted_model import SCENARIOS
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.protocols.protocol import PROTOCOLS
 from questions import questions
 

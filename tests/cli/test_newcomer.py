@@ -19,7 +19,7 @@ from models.server import ModelServer, serving
 from partstream.cli import COMMANDS, main
 from partstream.cli.console import saying_that_it_waits
 from partstream.cli.terminal import ExitCode
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.settings.row import shown_variable
 from questions import questions
 
@@ -412,7 +412,7 @@ def test_ctrl_c_is_130_also_where_a_command_waits_for_its_input(command: str, mo
     def interrupted() -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("partstream.devtools.recordings._next_piece", interrupted)
+    monkeypatch.setattr("partstream_devtools.recordings._next_piece", interrupted)
 
     async def test() -> None:
         ended = await call(command, "-")

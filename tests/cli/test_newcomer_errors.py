@@ -10,7 +10,7 @@ import pytest
 from commands import Ended, call, run
 
 from listening import deliver, listening
-from partstream.devtools.testing.faults import Step, document
+from partstream_devtools.testing.faults import Step, document
 from partstream.server.loopback import ServerConnection
 from upstreams.upstreams import server_of
 

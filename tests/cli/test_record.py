@@ -14,9 +14,9 @@ import openai
 import pytest
 
 from cli.commands import call, call_process, end, kill, start
-from partstream.devtools.bundles.exchange import HowEnded, RedactionLevel
-from partstream.devtools.bundles.forms import read_any
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.bundles.exchange import HowEnded, RedactionLevel
+from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.testing.upstream import ReplayUpstream
 from testing.clients import body
 from testing.clients import run as run_upstream
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from bundles.recorded import ASKED, BODY, REFUSED, REQUEST, TOOL, chunks_of, recorded_exchange
 from partstream.cli import main
 from partstream.codec.json_codec import dumps
-from partstream.devtools.bundles.archive import write_bundle
-from partstream.devtools.bundles.content import content_of
-from partstream.devtools.bundles.exchange import (
+from partstream_devtools.bundles.archive import write_bundle
+from partstream_devtools.bundles.content import content_of
+from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -26,7 +26,7 @@ from partstream.devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
-from partstream.devtools.testing.admission import scenario_events
+from partstream_devtools.testing.admission import scenario_events
 from partstream.lm.parts import ResponsePart, TextPart, ToolCallPart, part_json
 from partstream.protocols.protocol import PROTOCOLS
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from commands import call, run
 
 from partstream.cli import main
-from partstream.devtools.testing.admission import scenario_events
+from partstream_devtools.testing.admission import scenario_events
 
 TOOL = {"type": "function", "name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}
 TOOLS_REQUEST = {"model": "m", "input": "The weather in Lisbon?", "tools": [TOOL], "stream": True}

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from cli.commands import call
 from partstream import chat_model
 from partstream.cli.serve_plan import MetricsAccess, Observers
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.server.application import ServingApp, app
 from partstream.server.settings import ServingSettings
 from partstream.server.tracing import Tracing, trace_starter

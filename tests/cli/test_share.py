@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from inspector import sample_streams as streams
 from inspector.sample_streams import bundle, exchange, paced
 from partstream.cli import main
-from partstream.devtools.bundles.archive import read_bundle, write_bundle
-from partstream.devtools.bundles.exchange import RedactionLevel
+from partstream_devtools.bundles.archive import read_bundle, write_bundle
+from partstream_devtools.bundles.exchange import RedactionLevel
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 
 import partstream.cli
 from cli.commands import Ended, call, end, run, start, terminal
-from partstream.devtools.testing.faults import Send, Step, document, event_stream
+from partstream_devtools.testing.faults import Send, Step, document, event_stream
 from upstreams.upstreams import server_of
 
 HOSTILE = "\x1b]52;c;cHduZWQ=\x07\x1b]0;PWNED\x07\x1b[2J\u202e\x9b31m\u2066\u200b\U000e0041\u2028[bold]"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from configuration.standing import PLACES, load_from
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import FileMode, Finish, StreamOptions

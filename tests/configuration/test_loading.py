@@ -9,8 +9,8 @@ import pytest
 
 from partstream.config.loading import load_configuration
 from partstream.config.table import Given
-from partstream.devtools.testing.faults import document
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import document
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SettingSource
 from partstream.upstream.configuration import Timeouts

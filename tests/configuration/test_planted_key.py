@@ -16,8 +16,8 @@ import pytest
 
 from partstream.config.examination import examine
 from partstream.config.loading import load_configuration
-from partstream.devtools.testing.faults import Send, Step, document, event_stream
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import Send, Step, document, event_stream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.upstream.provider import GatewayProvider
 from upstreams.upstreams import LIMITS, RETRY, ask, run, server_of
 

@@ -10,7 +10,7 @@ import pytest
 
 from configuration.test_renewing import jwt
 from partstream.config.loading import VercelOidc, login_file
-from partstream.devtools.testing.faults import document
+from partstream_devtools.testing.faults import document
 from partstream.protocols.protocol import KeyKind
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import CredentialError, Secret

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import count
 
 from partstream import GatewayConfiguration, GatewayProvider
-from partstream.devtools.conformance.assertions import NAMESPACE, ReferenceProvider
+from partstream_devtools.conformance.assertions import NAMESPACE, ReferenceProvider
 from partstream.errors import LanguageModelError
 from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.messages import ChatMessage, RequestOptions

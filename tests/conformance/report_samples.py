@@ -3,7 +3,7 @@
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from partstream.devtools.conformance.report import Blame, CheckResult, Verdict
+from partstream_devtools.conformance.report import Blame, CheckResult, Verdict
 
 NASTY = "</script><script>alert(1)</script> | `x` \x1b[31m \x00 \ud83d https://example.com @all ]]> <b>"
 """What a target can say: markup of HTML, XML and Markdown, characters that act on a terminal, half a character."""

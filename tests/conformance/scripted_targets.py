@@ -8,8 +8,8 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 
 from partstream import GatewayConfiguration, GatewayProvider, TextPart, ToolCallPart
-from partstream.devtools.conformance.fuzzing import VirtualTimeLoop
-from partstream.devtools.conformance.targets import open_target, target_of
+from partstream_devtools.conformance.fuzzing import VirtualTimeLoop
+from partstream_devtools.conformance.targets import open_target, target_of
 from partstream.lm.provider import (
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from partstream import DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, chat_model
-from partstream.devtools.conformance.assertions import (
+from partstream_devtools.conformance.assertions import (
     BrokenContractError,
     assert_contract,
     recorded_answer,

@@ -3,8 +3,8 @@
 import pytest
 from report_samples import EVERYTHING, FAILED, KEPT, UNJUDGED, check, parsed, report
 
-from partstream.devtools.conformance.report import Verdict
-from partstream.devtools.conformance.report_formats import badge_json, badge_svg
+from partstream_devtools.conformance.report import Verdict
+from partstream_devtools.conformance.report_formats import badge_json, badge_svg
 
 DAY = "2026-11-22"
 

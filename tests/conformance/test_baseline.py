@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.devtools.conformance.report import (
+from partstream_devtools.conformance.report import (
     Baseline,
     BaselineError,
     CheckResult,

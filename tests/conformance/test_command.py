@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from partstream import chat_model
-from partstream.devtools.commands_conformance import command
-from partstream.devtools.conformance.driving import TimeLimits
-from partstream.devtools.conformance.report import Blame, Verdict
-from partstream.devtools.conformance.running import run
-from partstream.devtools.conformance.stdio_target import StdioTarget
-from partstream.devtools.conformance.targets import BaseURLTarget
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.commands_conformance import command
+from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.report import Blame, Verdict
+from partstream_devtools.conformance.running import run
+from partstream_devtools.conformance.stdio_target import StdioTarget
+from partstream_devtools.conformance.targets import BaseURLTarget
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import to_install
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

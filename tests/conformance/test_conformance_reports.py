@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
-from partstream.devtools.commands_conformance import command
+from partstream_devtools.commands_conformance import command
 
 RULE = "tool-call.unique-call-id"
 CHECK = f"{RULE}/one-call"

@@ -3,9 +3,9 @@
 import pytest
 from scripted_targets import CallsTwice, Plays, ReadsPiecesAlone, Remembers, asks, gateway, plays, within
 
-from partstream.devtools.conformance.exercises import JUDGED, Exercise, Relation, perform
-from partstream.devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
-from partstream.devtools.conformance.targets import open_target, target_of
+from partstream_devtools.conformance.exercises import JUDGED, Exercise, Relation, perform
+from partstream_devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
+from partstream_devtools.conformance.targets import open_target, target_of
 
 TALK = Script(
     (

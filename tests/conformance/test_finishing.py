@@ -5,7 +5,7 @@ import json
 from scripted_targets import CallsTwice, Plays, at_once, plays
 
 from partstream.codec.redaction import Redactor
-from partstream.devtools.conformance.fuzzing import (
+from partstream_devtools.conformance.fuzzing import (
     FuzzSettings,
     Opening,
     all_checks,
@@ -16,8 +16,8 @@ from partstream.devtools.conformance.fuzzing import (
     with_minimal_failures,
     without_secrets,
 )
-from partstream.devtools.conformance.report import Baseline, Verdict
-from partstream.devtools.conformance.running import run
+from partstream_devtools.conformance.report import Baseline, Verdict
+from partstream_devtools.conformance.running import run
 
 TWO_CALLS = "tool-call.unique-call-id/two-calls"
 

@@ -8,8 +8,8 @@ from mutants import MUTANTS
 from scripted_targets import CallsTwice, CallsTwiceNowAndThen, Plays, plays, within
 
 from partstream.codec.redaction import Redactor
-from partstream.devtools.conformance.exercises import Exercise, Relation, perform
-from partstream.devtools.conformance.fuzzing import (
+from partstream_devtools.conformance.exercises import Exercise, Relation, perform
+from partstream_devtools.conformance.fuzzing import (
     GENERATED_CHECKS,
     FailureFileError,
     FuzzSettings,
@@ -19,9 +19,9 @@ from partstream.devtools.conformance.fuzzing import (
     replayed,
     searched,
 )
-from partstream.devtools.conformance.generated import exercises, generate
-from partstream.devtools.conformance.report import Verdict
-from partstream.devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
+from partstream_devtools.conformance.generated import exercises, generate
+from partstream_devtools.conformance.report import Verdict
+from partstream_devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.errors import CallerError
 
 RULE = "tool-call.unique-call-id"
@@ -166,7 +166,7 @@ def test_a_kept_failure_is_repeated_until_it_is_mended(found, provider, verdict:
 
 def test_generating_without_hypothesis_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
-    monkeypatch.delitem(sys.modules, "partstream.devtools.conformance.generated")
+    monkeypatch.delitem(sys.modules, "partstream_devtools.conformance.generated")
     with pytest.raises(CallerError, match=r"pip install 'hypothesis>="):
         within(plays(Plays), fuzz)
 

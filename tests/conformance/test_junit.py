@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from report_samples import EVERYTHING, KEPT, parsed, report
 
-from partstream.devtools.conformance.report_formats import junit_xml
+from partstream_devtools.conformance.report_formats import junit_xml
 
 # What junit-10.xsd and junit-4.xsd of Jenkins both allow: attributes, those that must be there, children in order.
 SCHEMA: dict[str, tuple[set[str], set[str], list[str]]] = {

@@ -5,8 +5,8 @@ import re
 import pytest
 from report_samples import EVERYTHING, KEPT, NASTY, UNJUDGED, check, report
 
-from partstream.devtools.conformance.report import Verdict
-from partstream.devtools.conformance.report_formats import markdown_summary
+from partstream_devtools.conformance.report import Verdict
+from partstream_devtools.conformance.report_formats import markdown_summary
 
 
 @pytest.mark.parametrize(

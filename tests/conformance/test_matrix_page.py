@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from report_samples import EVERYTHING, FAILED, KEPT, NASTY, check, report
 
-from partstream.devtools.conformance.report import ReportFileError, Verdict, read_report
-from partstream.devtools.conformance.report_formats import matrix_html
-from partstream.devtools.conformance.transcript import event_lines
+from partstream_devtools.conformance.report import ReportFileError, Verdict, read_report
+from partstream_devtools.conformance.report_formats import matrix_html
+from partstream_devtools.conformance.transcript import event_lines
 
 
 class _Page(HTMLParser):

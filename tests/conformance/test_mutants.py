@@ -6,12 +6,12 @@ import pytest
 from mutants import MUTANTS, SANDWICHED
 from scripted_targets import at_once
 
-from partstream.devtools.conformance.assertions import NAMESPACE, ReferenceProvider
-from partstream.devtools.conformance.checks import load
-from partstream.devtools.conformance.driving import TimeLimits
-from partstream.devtools.conformance.report import Verdict
-from partstream.devtools.conformance.running import run
-from partstream.devtools.conformance.scenarios import all_rows, check_ids
+from partstream_devtools.conformance.assertions import NAMESPACE, ReferenceProvider
+from partstream_devtools.conformance.checks import load
+from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.report import Verdict
+from partstream_devtools.conformance.running import run
+from partstream_devtools.conformance.scenarios import all_rows, check_ids
 from partstream.lm.contract import RULES
 
 BAD = {Verdict.FAILED, Verdict.WARNING, Verdict.UNTESTABLE, Verdict.ERROR}

@@ -7,10 +7,10 @@ from scripted_targets import at_once
 
 from extent import IS_WHOLE, TELLING
 from partstream import GatewayConfiguration, GatewayProvider
-from partstream.devtools.conformance.driving import TimeLimits
-from partstream.devtools.conformance.report import Verdict
-from partstream.devtools.conformance.running import run
-from partstream.devtools.testing.admission import BASE_PATHS
+from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.report import Verdict
+from partstream_devtools.conformance.running import run
+from partstream_devtools.testing.admission import BASE_PATHS
 from partstream.server.demo_provider import DemoProvider
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -41,7 +41,7 @@ def test_the_provider_of_model_servers_keeps_the_contract_over_every_protocol(pr
         (str(EXAMPLES / "providers" / "calling_tools.py"), {}),
         (str(EXAMPLES / "providers" / "two_models.py"), {}),
         (DemoProvider(), {"tool_calling": True, "thinking": True}),
-        ("partstream.devtools.conformance.assertions:conformance", {"call_id_namespace": "reference-", "usage": True}),
+        ("partstream_devtools.conformance.assertions:conformance", {"call_id_namespace": "reference-", "usage": True}),
     ],
     ids=["echo", "tools", "parrot", "calling tools", "two models", "demo", "reference"],
 )

@@ -8,14 +8,14 @@ from click.testing import CliRunner
 from scripted_targets import at_once
 
 from partstream import Finish, TextPart, ThinkingPart, ToolCallPart, read_stream
-from partstream.devtools.commands_conformance import command
-from partstream.devtools.conformance.checks import load
-from partstream.devtools.conformance.driving import TimeLimits, UnusableTargetError
-from partstream.devtools.conformance.parsing import Takes, is_parser, takes_of
-from partstream.devtools.conformance.report import Verdict
-from partstream.devtools.conformance.running import run
-from partstream.devtools.conformance.scenarios import all_rows, check_ids, parser_scenarios
-from partstream.devtools.conformance.targets import ParserTarget
+from partstream_devtools.commands_conformance import command
+from partstream_devtools.conformance.checks import load
+from partstream_devtools.conformance.driving import TimeLimits, UnusableTargetError
+from partstream_devtools.conformance.parsing import Takes, is_parser, takes_of
+from partstream_devtools.conformance.report import Verdict
+from partstream_devtools.conformance.running import run
+from partstream_devtools.conformance.scenarios import all_rows, check_ids, parser_scenarios
+from partstream_devtools.conformance.targets import ParserTarget
 from partstream.errors import CallerError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS

@@ -40,7 +40,7 @@ def pytest_in(tmp_path):
         for name, text in files.items():
             (tmp_path / f"{name}.py").write_text(text)
         environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        plugin = ("-p", "partstream.devtools.conformance.pytest_plugin", "-p", "no:cacheprovider")
+        plugin = ("-p", "partstream_devtools.conformance.pytest_plugin", "-p", "no:cacheprovider")
         command = [sys.executable, "-m", "pytest", *plugin, "-rA", "--no-header", *arguments]
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
@@ -104,7 +104,7 @@ async def provider(messages, options):
     yield "Hello"
 
 def test_loaded():
-    heavy = {"hypothesis", "partstream.devtools.conformance.running", "partstream.runtime.consumer"}
+    heavy = {"hypothesis", "partstream_devtools.conformance.running", "partstream.runtime.consumer"}
     assert not heavy & set(sys.modules)
 
 def test_small(partstream_answer, partstream_assert_contract):

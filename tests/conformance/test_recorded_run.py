@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bundles.recorded import REFUSED, recorded_exchange
-from partstream.devtools.bundles.archive import write_bundle
-from partstream.devtools.bundles.exchange import Bundle, RecordedExchange
-from partstream.devtools.commands_conformance import command
+from partstream_devtools.bundles.archive import write_bundle
+from partstream_devtools.bundles.exchange import Bundle, RecordedExchange
+from partstream_devtools.commands_conformance import command
 
 ASKING = """
 from partstream import GatewayConfiguration, GatewayProvider

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from partstream.devtools.conformance.driving import UnusableTargetError
-from partstream.devtools.conformance.stdio_target import PipedProvider, words_of
+from partstream_devtools.conformance.driving import UnusableTargetError
+from partstream_devtools.conformance.stdio_target import PipedProvider, words_of
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import TextPart

@@ -8,8 +8,8 @@ import pytest
 from report_samples import EVERYTHING
 from scripted_targets import CallsTwice, plays
 
-from partstream.devtools.conformance.report import report_json_schema
-from partstream.devtools.conformance.running import run
+from partstream_devtools.conformance.report import report_json_schema
+from partstream_devtools.conformance.running import run
 
 TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,

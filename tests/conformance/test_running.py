@@ -18,10 +18,10 @@ from partstream import (
     ThinkingPart,
     chat_model,
 )
-from partstream.devtools.conformance.assertions import ReferenceProvider
-from partstream.devtools.conformance.driving import UnusableTargetError
-from partstream.devtools.conformance.report import Blame, Report, Verdict
-from partstream.devtools.conformance.running import run
+from partstream_devtools.conformance.assertions import ReferenceProvider
+from partstream_devtools.conformance.driving import UnusableTargetError
+from partstream_devtools.conformance.report import Blame, Report, Verdict
+from partstream_devtools.conformance.running import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -112,7 +112,7 @@ def test_a_model_that_is_named_is_asked_although_there_is_no_list():
 
 
 def test_every_name_of_the_package_is_what_its_module_has_whatever_was_imported_before():
-    from partstream.devtools import conformance
+    from partstream_devtools import conformance
 
     for _ in range(2):
         for name, module in conformance._MODULES.items():
@@ -137,7 +137,7 @@ conformance = {"tool_calling": True, "prompts": {"one-call": 'run get_weather {"
 def test_a_file_with_a_hook_is_given_the_script(tmp_path):
     file = tmp_path / "scripted.py"
     file.write_text(
-        "from partstream.devtools.conformance.assertions import ReferenceProvider\n"
+        "from partstream_devtools.conformance.assertions import ReferenceProvider\n"
         "def conformance(script):\n"
         "    return ReferenceProvider(script)\n"
     )

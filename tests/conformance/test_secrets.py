@@ -5,7 +5,7 @@ import json
 import pytest
 
 from partstream.codec.redaction import Redactor
-from partstream.devtools.conformance.report import secrets_of
+from partstream_devtools.conformance.report import secrets_of
 
 KEY = "abcd-1234-efgh"
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from partstream.devtools.conformance.exercises import Exercise, shrink, smaller_exercises
-from partstream.devtools.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, Think, read_moves
+from partstream_devtools.conformance.exercises import Exercise, shrink, smaller_exercises
+from partstream_devtools.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, Think, read_moves
 from partstream.errors import CallerError
 
 LONG = "one two three four five six seven eight nine ten"

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-from partstream.devtools.conformance.fuzzing import VirtualTimeLoop, _Selector
+from partstream_devtools.conformance.fuzzing import VirtualTimeLoop, _Selector
 
 
 def _run(coroutine):

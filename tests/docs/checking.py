@@ -19,7 +19,7 @@ import yaml
 
 from extension_manifest import SETTINGS_OF_VS_CODE
 from partstream.config.loading import load_configuration
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.settings.kinds import ConfigurationError
 
 from . import commands, surroundings

@@ -113,7 +113,7 @@ def data() -> bytes:
 
 def bundle() -> Any:
     """What a file of recorded traffic holds."""
-    from partstream.devtools.bundles.forms import read_any
+    from partstream_devtools.bundles.forms import read_any
 
     return read_any(data(), "answer.har")
 

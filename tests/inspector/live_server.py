@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from partstream.devtools.capturing.door import CaptureSocket, follow
-from partstream.devtools.capturing.last_answers import LastAnswers
-from partstream.devtools.inspector.page.assembly import page_html
-from partstream.devtools.inspector.server import LiveSource, ViewServer
+from partstream_devtools.capturing.door import CaptureSocket, follow
+from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.server import LiveSource, ViewServer
 from partstream.server.pages.document import Nonces
 from partstream.upstream.context import KeptRequest
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-    from partstream.devtools.capturing.capture import AnswerCapture
-    from partstream.devtools.inspector.server import ViewSource
+    from partstream_devtools.capturing.capture import AnswerCapture
+    from partstream_devtools.inspector.server import ViewSource
 
 SECONDS = 20
 _BODY = b'{"stream":true,"tools":[{"type":"function","name":"read_file","parameters":{"type":"object"}}]}'

@@ -9,9 +9,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that it also 
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import MS, answer, bundle, exchange, paced
-from partstream.devtools.bundles.exchange import Bundle, HowEnded, RecordedError
-from partstream.devtools.inspector.shapes import View
-from partstream.devtools.inspector.view import ViewedFile, view_of
+from partstream_devtools.bundles.exchange import Bundle, HowEnded, RecordedError
+from partstream_devtools.inspector.shapes import View
+from partstream_devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 LONG = 20_000

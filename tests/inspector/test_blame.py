@@ -12,14 +12,14 @@ import pytest
 from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream import errors
-from partstream.devtools.bundles.exchange import HowEnded, LeftOut, RecordedError
-from partstream.devtools.inspector.answer_view import EndFacts, blame
-from partstream.devtools.inspector.view import ViewedFile, view_of
+from partstream_devtools.bundles.exchange import HowEnded, LeftOut, RecordedError
+from partstream_devtools.inspector.answer_view import EndFacts, blame
+from partstream_devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
-    from partstream.devtools.bundles.exchange import Bundle
-    from partstream.devtools.inspector.shapes import BlameView
+    from partstream_devtools.bundles.exchange import Bundle
+    from partstream_devtools.inspector.shapes import BlameView
 
 LOST = RecordedError("UpstreamConnectionError", "the connection broke")
 SILENT = RecordedError(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.codec.json_codec import dumps, loads
-from partstream.devtools.inspector.server import change_between
+from partstream_devtools.inspector.server import change_between
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(0, 3) | st.text("ab=", max_size=6),

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from inspector.sample_streams import answer, bundle
 from inspector.sample_views import SAMPLES
-from partstream.devtools.inspector.view import ViewedFile, compare, comparisons, view_of
+from partstream_devtools.inspector.view import ViewedFile, compare, comparisons, view_of
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
-    from partstream.devtools.inspector.shapes import AnswerView, ComparisonRow, ComparisonView
+    from partstream_devtools.inspector.shapes import AnswerView, ComparisonRow, ComparisonView
 
 Run = tuple[str, str]
 """What a run of parts is: its kind, or the name of a tool, and its text."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status, TracesData
 
-from partstream.devtools.bundles.exchange import (
+from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -20,8 +20,8 @@ from partstream.devtools.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
-from partstream.devtools.inspector.sharing import VIEW_EXPORTS, otlp_json, summary_markdown
-from partstream.devtools.inspector.view import ViewedFile, view_of
+from partstream_devtools.inspector.sharing import VIEW_EXPORTS, otlp_json, summary_markdown
+from partstream_devtools.inspector.view import ViewedFile, view_of
 from partstream.server.telemetry import Attribute
 
 _MS = 1_000_000

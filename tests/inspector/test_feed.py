@@ -2,7 +2,7 @@
 
 import asyncio
 
-from partstream.devtools.inspector.server import ViewFeed
+from partstream_devtools.inspector.server import ViewFeed
 
 
 def view(*events):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.codec.sse import SSEDecoder
-from partstream.devtools.inspector.reading import Frame, frames_of
+from partstream_devtools.inspector.reading import Frame, frames_of
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, PROTOCOLS, SSE
 from recordings import FOLDER
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.devtools.inspector.server import PAGE, TOKEN_HEADER, InspectorRequest, refusal_of
+from partstream_devtools.inspector.server import PAGE, TOKEN_HEADER, InspectorRequest, refusal_of
 
 TOKEN = "t" * 43
 PATHS = {PAGE: ("GET",), "/view": ("GET",), "/stop": ("POST",)}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from inspector import sample_streams as streams
 from inspector.live_server import served
-from partstream.devtools.commands_inspect import FilesSource
-from partstream.devtools.inspector.view import ViewedFile
+from partstream_devtools.commands_inspect import FilesSource
+from partstream_devtools.inspector.view import ViewedFile
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

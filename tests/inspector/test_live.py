@@ -13,10 +13,10 @@ import pytest
 
 from inspector import sample_streams as streams
 from inspector.live_server import Memory, served
-from partstream.devtools.capturing.door import follow
-from partstream.devtools.inspector.server import Ending, LiveSource
-from partstream.devtools.recorder.session import RecordingSession
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.capturing.door import follow
+from partstream_devtools.inspector.server import Ending, LiveSource
+from partstream_devtools.recorder.session import RecordingSession
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from testing.clients import WITHOUT_TLS
 

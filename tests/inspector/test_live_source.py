@@ -7,8 +7,8 @@ import asyncio
 from inspector import sample_streams as streams
 from inspector.live_server import Memory
 from inspector.sample_streams import bundle, exchange, paced
-from partstream.devtools.capturing.door import FollowedAnswer
-from partstream.devtools.inspector.server import LiveSource
+from partstream_devtools.capturing.door import FollowedAnswer
+from partstream_devtools.inspector.server import LiveSource
 
 SECONDS = 20
 

@@ -9,16 +9,16 @@ import pytest
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
-from partstream.devtools.bundles.exchange import HowEnded
-from partstream.devtools.inspector.numbers import NUMBERS, Gap, Moment, rhythm_of, shown_number
-from partstream.devtools.inspector.view import ViewedFile, view_of
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.inspector.numbers import NUMBERS, Gap, Moment, rhythm_of, shown_number
+from partstream_devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.devtools.bundles.exchange import Bundle
-    from partstream.devtools.inspector.shapes import AnswerView, NumberView
+    from partstream_devtools.bundles.exchange import Bundle
+    from partstream_devtools.inspector.shapes import AnswerView, NumberView
 
 
 def _answer(made: Bundle) -> AnswerView:

@@ -13,8 +13,8 @@ from inspector import sample_views
 from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, frame, long_answer, view
 from partstream.codec.text import visible
-from partstream.devtools.inspector.page import assembly
-from partstream.devtools.inspector.page.assembly import facts_of, page_html
+from partstream_devtools.inspector.page import assembly
+from partstream_devtools.inspector.page.assembly import facts_of, page_html
 from partstream.server.pages.document import Hashes, Nonces
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from inspector import sample_views
 from inspector.browser import axe_findings, open_file
 from inspector.handmade import answer, view
-from partstream.devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.page.assembly import page_html
 from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:

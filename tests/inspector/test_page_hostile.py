@@ -15,7 +15,7 @@ from inspector import sample_views
 from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, view
 from partstream.codec.text import visible
-from partstream.devtools.inspector.page.assembly import SCRIPTS, STYLES, page_html, page_script, skeleton_html
+from partstream_devtools.inspector.page.assembly import SCRIPTS, STYLES, page_html, page_script, skeleton_html
 from partstream.server.pages.document import Hashes, resource
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def test_an_element_takes_text_alone(browser_page: Page, tmp_path: Path):
 
 def test_the_scripts_make_dom_in_one_place_alone():
     for name in SCRIPTS:
-        script = resource("partstream.devtools.inspector.page", name)
+        script = resource("partstream_devtools.inspector.page", name)
         for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function",
                      "DOMParser", "setHTML", "</script", "<!--"):  # fmt: skip
             assert word not in script, f"{name} has {word}"
@@ -167,7 +167,7 @@ def test_the_script_stays_small_enough_to_travel_with_every_file():
 
 
 def test_no_style_ends_its_element():
-    assert "</style" not in "".join(resource("partstream.devtools.inspector.page", name) for name in STYLES).lower()
+    assert "</style" not in "".join(resource("partstream_devtools.inspector.page", name) for name in STYLES).lower()
 
 
 _HARMLESS = [tag for tag, _ in _elements(skeleton_html(_hostile_view("x"))).found]

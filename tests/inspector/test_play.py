@@ -12,8 +12,8 @@ from inspector import sample_streams as streams
 from inspector.browser import open_file
 from inspector.handmade import view
 from inspector.sample_streams import bundle, exchange, paced
-from partstream.devtools.inspector.page.assembly import page_html
-from partstream.devtools.inspector.view import ViewedFile, view_of
+from partstream_devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.view import ViewedFile, view_of
 from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:

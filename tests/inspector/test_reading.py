@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import MS, exchange, paced
-from partstream.devtools.bundles.exchange import HowEnded
-from partstream.devtools.bundles.forms import read_any
-from partstream.devtools.inspector.reading import kind_of_event, read_exchange
-from partstream.devtools.recorded_stream import RecordingError, read_recording
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.inspector.reading import kind_of_event, read_exchange
+from partstream_devtools.recorded_stream import RecordingError, read_recording
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import TextPart
 from recordings import FOLDER
@@ -23,8 +23,8 @@ from recordings import FOLDER
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.devtools.bundles.exchange import RecordedExchange
-    from partstream.devtools.inspector.reading import ReadAnswer
+    from partstream_devtools.bundles.exchange import RecordedExchange
+    from partstream_devtools.inspector.reading import ReadAnswer
 
 
 def _kinds(read: ReadAnswer) -> list[str]:

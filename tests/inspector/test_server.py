@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from partstream.devtools.inspector.server import TOKEN_HEADER, Ending, ViewServer, serve_view
+from partstream_devtools.inspector.server import TOKEN_HEADER, Ending, ViewServer, serve_view
 
 SECONDS = 20
 SAID = "what the model said"

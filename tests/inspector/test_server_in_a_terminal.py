@@ -15,7 +15,7 @@ import pytest
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import bundle, exchange, paced
-from partstream.devtools.bundles.archive import write_bundle
+from partstream_devtools.bundles.archive import write_bundle
 
 if TYPE_CHECKING:
     from pathlib import Path

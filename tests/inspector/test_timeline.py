@@ -9,7 +9,7 @@ import pytest
 
 from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, long_answer, view
-from partstream.devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.page.assembly import page_html
 from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import MS, answer, bundle, exchange, paced
 from inspector.sample_views import SAMPLES
 from partstream.codec.json_codec import is_json
-from partstream.devtools.bundles.exchange import HowEnded
-from partstream.devtools.inspector.numbers import collapsed
-from partstream.devtools.inspector.view import ViewedFile, view_of
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.inspector.numbers import collapsed
+from partstream_devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
-    from partstream.devtools.bundles.exchange import Bundle
-    from partstream.devtools.inspector.shapes import AnswerView, EventView
+    from partstream_devtools.bundles.exchange import Bundle
+    from partstream_devtools.inspector.shapes import AnswerView, EventView
 
 
 def _answer(made: Bundle) -> AnswerView:

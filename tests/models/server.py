@@ -9,7 +9,7 @@ from typing import Any
 
 from listening import deliver, listening
 from models.lists import as_bytes
-from partstream.devtools.testing.faults import End, EndKind, Step, document
+from partstream_devtools.testing.faults import End, EndKind, Step, document
 from partstream.server.loopback import LoopbackRequest, ServerConnection
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP

@@ -9,7 +9,7 @@ import pytest
 from inspector.browser import axe_findings, open_file
 from inspector.handmade import view as inspector_view
 from pages.usage_views import NOW, answer, row, view
-from partstream.devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.page.assembly import page_html
 from partstream.server.pages.document import Hashes
 from partstream.server.pages.usage import findings_html, usage_html
 

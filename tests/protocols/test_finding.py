@@ -21,7 +21,7 @@ from partstream import (
     read_stream,
 )
 from partstream.codec.checks import InvalidArgumentError
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.errors import AdapterUsageError, TimeoutPhase
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import InboundRequest, Outcome, Reply, StreamOutput

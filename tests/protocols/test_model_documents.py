@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.protocols.model_documents import ALIAS_OF
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import ServedDocument, ServedModel, WireRequest

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
-from partstream.devtools.recorded_stream import RecordingError, read_recording
+from partstream_devtools.recorded_stream import RecordingError, read_recording
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS
 from recordings import FOLDER
 

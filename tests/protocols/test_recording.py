@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.devtools.recorded_stream import RecordingError, read_recording
+from partstream_devtools.recorded_stream import RecordingError, read_recording
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS

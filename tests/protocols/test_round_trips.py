@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 import recordings
 from conversation.strategies import MESSAGES
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.errors import CallerError, RequestNotExpressibleError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import CitationMode, FileMode, InboundRequest, Reply, StreamOptions, StreamOutput

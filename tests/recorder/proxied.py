@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx2
 
-from partstream.devtools.bundles.exchange import HowEnded
-from partstream.devtools.recorder.proxy import ForwardedRequest, RecordingProxy
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.recorder.proxy import ForwardedRequest, RecordingProxy
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from testing.clients import WITHOUT_TLS
 

@@ -12,8 +12,8 @@ import openai
 import pytest
 
 from listening import accepting
-from partstream.devtools.bundles.exchange import HowEnded
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.testing.upstream import ReplayUpstream
 from recorder.proxied import client, proxied, receive, run
 from testing.clients import body, free_port, raw_exchange
 

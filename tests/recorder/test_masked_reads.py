@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.codec.redaction import Redactor
-from partstream.devtools.recorder.files import MaskedReads
+from partstream_devtools.recorder.files import MaskedReads
 
 KEY = "sk-proj-Ab/3+xy_Z9=%key"
 FORMS = {

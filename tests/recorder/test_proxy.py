@@ -6,10 +6,10 @@ import json
 import pytest
 
 from listening import accepting
-from partstream.devtools.bundles.exchange import HowEnded
-from partstream.devtools.testing.faults import FAULTS
-from partstream.devtools.testing.replaying import Outcome
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.testing.faults import FAULTS
+from partstream_devtools.testing.replaying import Outcome
+from partstream_devtools.testing.upstream import ReplayUpstream
 from recorder.proxied import client, proxied, receive, run, without_times
 from testing.clients import body
 

@@ -4,12 +4,12 @@ import asyncio
 import json
 import threading
 
-from partstream.devtools.bundles.exchange import HowEnded
-from partstream.devtools.bundles.forms import read_any
-from partstream.devtools.recorder.files import BackgroundFile, RecordingFile, Recordings, model_asked
-from partstream.devtools.recorder.proxy import ForwardedRequest, RecordingProxy
-from partstream.devtools.recorder.session import SeenAnswers
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.recorder.files import BackgroundFile, RecordingFile, Recordings, model_asked
+from partstream_devtools.recorder.proxy import ForwardedRequest, RecordingProxy
+from partstream_devtools.recorder.session import SeenAnswers
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from recorder.proxied import receive
 from testing.clients import body

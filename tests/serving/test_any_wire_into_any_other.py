@@ -9,7 +9,7 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.codec.json_codec import dumps
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import ThinkingPart
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.server.application import ServingApp, app

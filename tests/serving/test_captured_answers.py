@@ -3,11 +3,11 @@
 import asyncio
 from typing import Any
 
-from partstream.devtools.captures import captured_answers
-from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
-from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
-from partstream.devtools.capturing.last_answers import LastAnswers
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.captures import captured_answers
+from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
+from partstream_devtools.capturing.door import HAS_DOORS, newest_answer
+from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import TextPart
 from partstream.server.application import ServingApp, app
 from partstream.upstream.endpoint import Secret

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from partstream import ChatMessage, RequestOptions, TextPart, ToolCallPart, ToolResultPart
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.provider import GatewayProvider
 from serving.test_any_wire_into_any_other import ROUNDS, TOOLS, model, opaque_in

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import recordings
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.lm.outputs import CitationMode, FileMode, Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.translation import read_answer, read_document

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from partstream import LanguageModelChatInformation, chat_model
-from partstream.devtools.testing.scripted_model import ScriptedProvider
+from partstream_devtools.testing.scripted_model import ScriptedProvider
 from partstream.lm.outputs import Reply
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import loadable_protocols

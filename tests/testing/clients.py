@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 WITHOUT_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Trusts nobody: reading the certificates of the system takes longer than a test over plain http."""

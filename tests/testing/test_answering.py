@@ -6,10 +6,10 @@ from secrets import token_hex
 
 import pytest
 
-from partstream.devtools.testing.admission import DEFAULT_PATH, ENDPOINTS, ReplayAdmission
-from partstream.devtools.testing.replaying import CURRENT, Current, ReceivedRequest, ServedExchange
-from partstream.devtools.testing.scripted_model import SCENARIOS, UnknownScenarioError
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.admission import DEFAULT_PATH, ENDPOINTS, ReplayAdmission
+from partstream_devtools.testing.replaying import CURRENT, Current, ReceivedRequest, ServedExchange
+from partstream_devtools.testing.scripted_model import SCENARIOS, UnknownScenarioError
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
 from testing.clients import body, read_events, run, said
 

@@ -4,7 +4,7 @@ import pytest
 
 from conversation.samples import PDF, PNG, assistant, called, gave, system, user
 from partstream import DataPart, TextPart
-from partstream.devtools.testing.directives import ToolOutput, new_images, tool_outputs, user_text
+from partstream_devtools.testing.directives import ToolOutput, new_images, tool_outputs, user_text
 
 PICTURE = DataPart(PNG, "image/png")
 ADDRESS = DataPart.text("https://example.com/cat.jpg", "text/uri-list")

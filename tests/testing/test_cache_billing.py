@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage, DataPart, RequestOptions, Tool
-from partstream.devtools.testing.admission import BASE_PATHS
-from partstream.devtools.testing.upstream import ReplayUpstream
-from partstream.devtools.testing.vendors import VENDORS
+from partstream_devtools.testing.admission import BASE_PATHS
+from partstream_devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.vendors import VENDORS
 from upstreams.upstreams import ask, gateway_to, run
 
 TOOL = Tool("f", "x" * 40_000, {"type": "object"})

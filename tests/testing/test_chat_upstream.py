@@ -6,9 +6,9 @@ import pytest
 
 from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPart, Unmapped
 from partstream.conversation.provider_state import ITEMS
-from partstream.devtools.testing.admission import endpoint_at
-from partstream.devtools.testing.scripted_model import SCENARIOS
-from partstream.devtools.testing.vendors.chat_completions import MOST_OF_AN_ID
+from partstream_devtools.testing.admission import endpoint_at
+from partstream_devtools.testing.scripted_model import SCENARIOS
+from partstream_devtools.testing.vendors.chat_completions import MOST_OF_AN_ID
 from partstream.errors import TruncatedStreamError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS

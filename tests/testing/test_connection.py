@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from partstream.devtools.testing.replaying import Outcome
+from partstream_devtools.testing.replaying import Outcome
 from partstream.server.loopback import LoopbackLimits
 from testing.clients import body, raw_chunks, raw_exchange, raw_request, run
 

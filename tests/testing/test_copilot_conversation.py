@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.devtools.testing.copilot_conversation import CopilotConversation
+from partstream_devtools.testing.copilot_conversation import CopilotConversation
 from partstream.lm.parts import ResponsePart
 
 REQUESTS = copilot_requests()

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream import ChatMessage, RequestOptions
-from partstream.devtools.testing.admission import DEFAULT_PATH, ENDPOINTS
-from partstream.devtools.testing.faults import END_OF_STREAM, START_OF_STREAM, UNNAMED, EventCutter, Pace, Stall
+from partstream_devtools.testing.admission import DEFAULT_PATH, ENDPOINTS
+from partstream_devtools.testing.faults import END_OF_STREAM, START_OF_STREAM, UNNAMED, EventCutter, Pace, Stall
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.gemini import PROTOCOL as GEMINI

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.devtools.testing.directives import (
+from partstream_devtools.testing.directives import (
     NamedValue,
     parse_choices,
     read_calls,

@@ -8,8 +8,8 @@ from email.utils import parsedate_to_datetime
 import httpx2
 import pytest
 
-from partstream.devtools.testing.directives import parse_choices
-from partstream.devtools.testing.faults import (
+from partstream_devtools.testing.directives import parse_choices
+from partstream_devtools.testing.faults import (
     END_OF_STREAM,
     FAULTS,
     End,
@@ -22,8 +22,8 @@ from partstream.devtools.testing.faults import (
     apply_faults,
     event_stream,
 )
-from partstream.devtools.testing.replaying import Outcome
-from partstream.devtools.testing.scripted_model import SCENARIOS
+from partstream_devtools.testing.replaying import Outcome
+from partstream_devtools.testing.scripted_model import SCENARIOS
 from testing.clients import (
     body,
     raw_chunks,

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from partstream.devtools.testing.admission import BASE_PATHS, ENDPOINTS
-from partstream.devtools.testing.replaying import Outcome
-from partstream.devtools.testing.scripted_model import SCENARIOS, UnknownScenarioError, find_scenario
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.admission import BASE_PATHS, ENDPOINTS
+from partstream_devtools.testing.replaying import Outcome
+from partstream_devtools.testing.scripted_model import SCENARIOS, UnknownScenarioError, find_scenario
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
 from testing.clients import run
 

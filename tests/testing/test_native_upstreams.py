@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPart, Unmapped
-from partstream.devtools.testing.admission import BASE_PATHS
-from partstream.devtools.testing.faults import FAULTS
-from partstream.devtools.testing.scripted_model import SCENARIOS
+from partstream_devtools.testing.admission import BASE_PATHS
+from partstream_devtools.testing.faults import FAULTS
+from partstream_devtools.testing.scripted_model import SCENARIOS
 from partstream.errors import TruncatedStreamError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS

@@ -3,8 +3,8 @@
 import asyncio
 
 from partstream import GatewayConfiguration, GatewayProvider, connect
-from partstream.devtools.testing.admission import ScriptedReply
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.admission import ScriptedReply
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
 

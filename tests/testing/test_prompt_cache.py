@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from partstream.devtools.testing.vendors.vendor import (
+from partstream_devtools.testing.vendors.vendor import (
     Bill,
     CachedPrompt,
     CacheRule,

@@ -8,8 +8,8 @@ import pytest
 
 from bundles.made_bundles import FULL
 from partstream.codec.json_codec import dumps
-from partstream.devtools.bundles.archive import write_bundle
-from partstream.devtools.bundles.exchange import (
+from partstream_devtools.bundles.archive import write_bundle
+from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
@@ -18,9 +18,9 @@ from partstream.devtools.bundles.exchange import (
     RecordedExchange,
     ResponseHead,
 )
-from partstream.devtools.testing.admission import scenario_events, steps_of
-from partstream.devtools.testing.faults import Head, Send, Until
-from partstream.devtools.testing.replaying import Outcome
+from partstream_devtools.testing.admission import scenario_events, steps_of
+from partstream_devtools.testing.faults import Head, Send, Until
+from partstream_devtools.testing.replaying import Outcome
 from testing.clients import body, run
 
 BODY = b"".join(b"data: %s\n\n" % dumps(event) for event in scenario_events("text", body()))

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from partstream.devtools.testing.admission import (
+from partstream_devtools.testing.admission import (
     DEFAULT_PATH,
     ENDPOINTS,
     NotARecordingError,
     read_recording,
     scenario_events,
 )
-from partstream.devtools.testing.faults import END_OF_STREAM, Send
+from partstream_devtools.testing.faults import END_OF_STREAM, Send
 from testing.clients import body, run
 
 SPOKEN = ENDPOINTS[DEFAULT_PATH]

@@ -4,9 +4,9 @@ import pytest
 
 from conversation.samples import assistant, called, gave, system, user
 from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
-from partstream.devtools.testing.directives import NamedValue
-from partstream.devtools.testing.scripted_model import play
-from partstream.devtools.testing.vendors.vendor import check_calls, check_request, check_signatures
+from partstream_devtools.testing.directives import NamedValue
+from partstream_devtools.testing.scripted_model import play
+from partstream_devtools.testing.vendors.vendor import check_calls, check_request, check_signatures
 from partstream.errors import InvalidRequestError
 from partstream.lm.outputs import Finish, InboundRequest
 from testing.clients import body, run

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from partstream.devtools.testing.admission import DEFAULT_PATH, ENDPOINTS
-from partstream.devtools.testing.directives import parse_choices
-from partstream.devtools.testing.faults import Send
-from partstream.devtools.testing.replaying import CURRENT, Exchanges, Outcome, Plan, ReplayLayer, noting_bugs
+from partstream_devtools.testing.admission import DEFAULT_PATH, ENDPOINTS
+from partstream_devtools.testing.directives import parse_choices
+from partstream_devtools.testing.faults import Send
+from partstream_devtools.testing.replaying import CURRENT, Exchanges, Outcome, Plan, ReplayLayer, noting_bugs
 from partstream.server.loopback import BREAK_OFF
 
 ENDPOINT = ENDPOINTS[DEFAULT_PATH]

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from openresponses_schema import validate_event, validate_response
-from partstream.devtools.testing.admission import scenario_events
-from partstream.devtools.testing.scripted_model import (
+from partstream_devtools.testing.admission import scenario_events
+from partstream_devtools.testing.scripted_model import (
     DEFAULT_LONG_PIECES,
     SCENARIOS,
     UnknownScenarioError,

@@ -13,8 +13,8 @@ from partstream import (
     ThinkingPart,
     ToolCallPart,
 )
-from partstream.devtools.testing.directives import NamedValue
-from partstream.devtools.testing.scripted_model import (
+from partstream_devtools.testing.directives import NamedValue
+from partstream_devtools.testing.scripted_model import (
     MODELS,
     SCENARIOS,
     ScriptedProvider,

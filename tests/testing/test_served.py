@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from partstream.devtools.testing.admission import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, reply_identity, scenario_events
-from partstream.devtools.testing.scripted_model import UnknownScenarioError
+from partstream_devtools.testing.admission import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, reply_identity, scenario_events
+from partstream_devtools.testing.scripted_model import UnknownScenarioError
 from partstream.errors import InvalidRequestError
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, PROTOCOLS, key_in_header
 from partstream.server.requests import endpoints_of

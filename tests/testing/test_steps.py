@@ -1,6 +1,6 @@
 """What a server does for one reply, as steps."""
 
-from partstream.devtools.testing.faults import END_OF_STREAM, End, Head, Pace, Send, Stall, document, event_stream
+from partstream_devtools.testing.faults import END_OF_STREAM, End, Head, Pace, Send, Stall, document, event_stream
 
 BEGIN, FIRST, SECOND = Send(b"0", "begin"), Send(b"1", "x", piece=True), Send(b"2", "x", piece=True)
 DONE = Send(b"3", END_OF_STREAM)

@@ -4,7 +4,7 @@ import pytest
 
 from conversation.samples import PNG, assistant, called, gave, system, user
 from partstream import DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, Usage
-from partstream.devtools.testing.scripted_model import (
+from partstream_devtools.testing.scripted_model import (
     IMAGE_TOKENS,
     AnswerTokens,
     PromptTokens,

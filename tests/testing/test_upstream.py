@@ -7,8 +7,8 @@ import time
 import httpx2
 import pytest
 
-from partstream.devtools.testing.replaying import Outcome
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.replaying import Outcome
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import CallerError
 from testing.clients import body, free_port, raw_request, run, serving
 

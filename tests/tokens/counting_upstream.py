@@ -12,7 +12,7 @@ from typing import Any
 
 from listening import listening
 from partstream.codec.json_codec import dumps, loads
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.server.loopback import ServerConnection
 from partstream.server.requests import Application, Message, Receive, Scope, Send
 from partstream.tokens import Vocabulary

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.tokens import CountSource
 from tokens.counting_upstream import counting_upstream
 from tokens.session_turns import Ask, Asked, Process, take_turn, take_turn_in_a_new_process

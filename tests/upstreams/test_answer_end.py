@@ -6,7 +6,7 @@ import pytest
 
 from partstream import CancellationTokenSource, DataPart, TextPart
 from partstream.conversation.preparation import RequestSettings
-from partstream.devtools.testing.faults import document
+from partstream_devtools.testing.faults import document
 from partstream.errors import (
     ContextLengthExceededError,
     LanguageModelError,

@@ -10,11 +10,11 @@ import pytest
 
 from partstream import CancellationTokenSource
 from partstream.conversation.preparation import CountTokens, RequestSettings
-from partstream.devtools.bundles.exchange import Bundle, HowEnded, RecordedExchange
-from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
-from partstream.devtools.capturing.capture import KeptEnd, KeptHead
-from partstream.devtools.capturing.last_answers import LastAnswers
-from partstream.devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document, event_stream
+from partstream_devtools.bundles.exchange import Bundle, HowEnded, RecordedExchange
+from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
+from partstream_devtools.capturing.capture import KeptEnd, KeptHead
+from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.context import KeptRequest
 from partstream.upstream.endpoint import Secret

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.devtools.testing.faults import End, Head, Send, Stall, Step, document
+from partstream_devtools.testing.faults import End, Head, Send, Stall, Step, document
 from partstream.errors import EmptyAnswerError, UpstreamError, UpstreamTimeoutError
 from partstream.lm.parts import TextPart
 from partstream.upstream.configuration import Timeouts

@@ -10,7 +10,7 @@ import pytest
 from partstream import ChatMessage, RequestOptions, Tool
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import RequestSettings
-from partstream.devtools.testing.faults import Step, document
+from partstream_devtools.testing.faults import Step, document
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from upstreams.test_refusals import Body, asked, server
 from upstreams.upstreams import ask, gateway_to, run

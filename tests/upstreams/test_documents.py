@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from partstream.devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document
+from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document
 from partstream.errors import (
     EventTooLargeError,
     TimeoutPhase,

@@ -8,8 +8,8 @@ import pytest
 
 from partstream import CancellationTokenSource
 from partstream.conversation.preparation import RequestSettings
-from partstream.devtools.testing.faults import document
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import document
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import (
     TimeoutPhase,
     TruncatedStreamError,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.devtools.testing.faults import End, EndKind, Head, Send, document
+from partstream_devtools.testing.faults import End, EndKind, Head, Send, document
 from partstream.errors import UpstreamConnectionError, UpstreamProtocolError
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret

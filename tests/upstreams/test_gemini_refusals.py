@@ -10,7 +10,7 @@ from conversation.samples import WEATHER, assistant, called, user
 from conversation.samples import gave as gave_back
 from partstream import ChatMessage, RequestOptions
 from partstream.codec.json_codec import dumps
-from partstream.devtools.testing.faults import Step, document
+from partstream_devtools.testing.faults import Step, document
 from partstream.errors import ContextLengthExceededError, UpstreamHTTPError
 from partstream.protocols.gemini.provider_state import DUMMY
 from protocols.gemini import wire

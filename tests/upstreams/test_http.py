@@ -9,8 +9,8 @@ import pytest
 
 from partstream import CancellationTokenSource
 from partstream.conversation.preparation import CountTokens, RequestSettings
-from partstream.devtools.testing.faults import document
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import document
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import UpstreamConnectionError
 from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstream.http import DocumentFetcher, OutboundHTTPRequest, UpstreamHTTP

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from listening import deliver, listening
-from partstream.devtools.testing.faults import End, Head, Send, Stall, Step, document
+from partstream_devtools.testing.faults import End, Head, Send, Stall, Step, document
 from partstream.lm.outputs import FileMode, StreamOptions
 from partstream.lm.parts import DataPart, TextPart
 from partstream.server.loopback import LoopbackRequest, ServerConnection

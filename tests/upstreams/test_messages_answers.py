@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage
-from partstream.devtools.testing.faults import Step, document
+from partstream_devtools.testing.faults import Step, document
 from partstream.errors import (
     EmptyAnswerError,
     UpstreamConnectionError,

@@ -8,7 +8,7 @@ from models.lists import ANTHROPIC
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, RequestOptions
 from partstream.codec.json_codec import loads
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 from upstreams.test_messages_refusals import HELLO

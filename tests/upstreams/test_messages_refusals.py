@@ -13,7 +13,7 @@ from partstream import ChatMessage, RequestOptions, Tool
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.provider_state import Origin
-from partstream.devtools.testing.faults import Step, document
+from partstream_devtools.testing.faults import Step, document
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ToolMode
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart

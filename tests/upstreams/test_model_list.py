@@ -13,7 +13,7 @@ from models.server import ModelServer, serving
 from models.test_hosted_shapes import COPILOT
 from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ThinkingForm
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.protocols.protocol import asked_protocols
 from partstream.upstream.configuration import GatewayConfiguration

@@ -7,8 +7,8 @@ import pytest
 
 from partstream import CancellationTokenSource, ChatMessage
 from partstream.codec.json_codec import dumps, loads
-from partstream.devtools.testing.faults import document
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import document
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import ContextLengthExceededError, UpstreamHTTPError
 from partstream.tokens.ledger import Ledger
 from partstream.upstream.provider import has_more_room

@@ -20,9 +20,9 @@ from partstream import (
     ToolResultPart,
 )
 from partstream.codec.json_codec import loads
-from partstream.devtools.testing.faults import document
-from partstream.devtools.testing.replaying import Outcome
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import document
+from partstream_devtools.testing.replaying import Outcome
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import (
     RequestNotExpressibleError,
     TruncatedStreamError,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pytest
 
 from partstream import TextPart, ThinkingPart
-from partstream.devtools.bundles.archive import read_bundle, write_bundle
-from partstream.devtools.bundles.exchange import Bundle, HowEnded
-from partstream.devtools.bundles.recorded import recorded_outputs
-from partstream.devtools.capturing.bundling import bundle_of, snapshot_of
-from partstream.devtools.capturing.capture import AnswerCapture
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.bundles.archive import read_bundle, write_bundle
+from partstream_devtools.bundles.exchange import Bundle, HowEnded
+from partstream_devtools.bundles.recorded import recorded_outputs
+from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
+from partstream_devtools.capturing.capture import AnswerCapture
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import Finish
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.context import capturing

@@ -15,7 +15,7 @@ from listening import deliver, listening
 from partstream import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import RequestSettings
-from partstream.devtools.testing.faults import Step, document
+from partstream_devtools.testing.faults import Step, document
 from partstream.errors import UpstreamHTTPError
 from partstream.server.loopback import ServerConnection
 from partstream.tokens.ledger import LEDGER_NAME, open_ledger

@@ -22,7 +22,7 @@ from partstream import (
 )
 from partstream.conversation.preparation import Continuation, RequestSettings
 from partstream.conversation.provider_state import read_marker
-from partstream.devtools.testing.faults import Step, document
+from partstream_devtools.testing.faults import Step, document
 from partstream.errors import UpstreamHTTPError
 from partstream.server.loopback import LoopbackRequest
 from upstreams.upstreams import Answer, ask, gateway_to, replay, run, server_of

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from partstream import ChatMessage, TextPart
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.tokens import ledger as worker
 from partstream.tokens.ledger import Ledger, open_ledger
 from upstreams.upstreams import HELLO, Answer, ask, gateway_to, respond, run

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from partstream.devtools.testing.faults import Send, Step, document, event_stream
+from partstream_devtools.testing.faults import Send, Step, document, event_stream
 from partstream.protocols.reader import TappedReader
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.context import TRACE, LogLevel

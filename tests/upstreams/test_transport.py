@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from partstream.devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document, event_stream
-from partstream.devtools.testing.replaying import Outcome as Delivered
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document, event_stream
+from partstream_devtools.testing.replaying import Outcome as Delivered
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import (
     LanguageModelErrorCode,
     TimeoutPhase,

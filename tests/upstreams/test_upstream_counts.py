@@ -11,8 +11,8 @@ import pytest
 from listening import application_of, listening
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.preparation import CountTokens, RequestSettings
-from partstream.devtools.testing.faults import document
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import document
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.protocols.protocol import CountEndpoint, asking
 from partstream.protocols.serve import WireRequest
 from partstream.server.loopback import ServerConnection

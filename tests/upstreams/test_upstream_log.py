@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from partstream.devtools.testing.faults import Send, document, event_stream
+from partstream_devtools.testing.faults import Send, document, event_stream
 from partstream.upstream.endpoint import Secret
 from upstreams.upstreams import ask, gateway_to, run, server_of
 

@@ -18,8 +18,8 @@ from partstream import (
     ResponsePart,
     TextPart,
 )
-from partstream.devtools.testing.faults import Step
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import Step
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import LanguageModelError
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.server.loopback import LoopbackRequest, ServerConnection

@@ -1,7 +1,7 @@
 """What Callable example promises: `python -m pytest` checks it."""
 
 from partstream import ask_sync
-from partstream.devtools.conformance import assert_contract, recorded_answer_sync
+from partstream_devtools.conformance import assert_contract, recorded_answer_sync
 
 from callable_example import provider
 

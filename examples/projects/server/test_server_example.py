@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 from partstream import ask
-from partstream.devtools.conformance import assert_contract, recorded_answer
-from partstream.devtools.testing import ReplayUpstream
+from partstream_devtools.conformance import assert_contract, recorded_answer
+from partstream_devtools.testing import ReplayUpstream
 
 from server_example import provider
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from partstream import ChatMessage, CheckMode, Tool, ToolFunction, ask_sync, connect, run_tool_loop
-from partstream.devtools.conformance import assert_contract, recorded_answer_sync
+from partstream_devtools.conformance import assert_contract, recorded_answer_sync
 
 from tools_example import provider
 

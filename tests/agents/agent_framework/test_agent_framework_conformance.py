@@ -20,10 +20,10 @@ from agent_framework import (
 from extent import IS_WHOLE, TELLING
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, connect
 from partstream_agents import RunStates, as_model
-from partstream.devtools.conformance.driving import TimeLimits
-from partstream.devtools.conformance.report import Verdict
-from partstream.devtools.conformance.running import run
-from partstream.devtools.conformance.scenarios import SCENARIOS
+from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.report import Verdict
+from partstream_devtools.conformance.running import run
+from partstream_devtools.conformance.scenarios import SCENARIOS
 from partstream.lm.messages import Role
 from partstream.lm.parts import ToolResultPart
 from partstream.protocols.read_response import read_arguments

@@ -11,10 +11,10 @@ from openai import AsyncOpenAI
 
 from extent import IS_WHOLE, TELLING
 from partstream_agents import RunStates, as_model
-from partstream.devtools.conformance.driving import TimeLimits
-from partstream.devtools.conformance.report import Verdict
-from partstream.devtools.conformance.running import run
-from partstream.devtools.conformance.scenarios import SCENARIOS
+from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.report import Verdict
+from partstream_devtools.conformance.running import run
+from partstream_devtools.conformance.scenarios import SCENARIOS
 
 set_tracing_disabled(True)
 

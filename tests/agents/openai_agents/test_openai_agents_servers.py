@@ -12,7 +12,7 @@ from scenarios import Answer, Chat
 
 from partstream_agents import as_model
 from partstream_agents.run import RunStates
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Outcome
 from partstream.runtime.provider_files import SourceLoader

@@ -10,7 +10,7 @@ import pytest
 from pydantic_ai import Agent
 
 from partstream_agents import as_model
-from partstream.devtools.conformance.running import run
+from partstream_devtools.conformance.running import run
 
 pytest.importorskip("openai")
 

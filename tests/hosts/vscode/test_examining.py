@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 from .sidecar import running
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.vscode.gateway import GatewayLoader, GatewaySurroundings, editor_settings
 
 from .sidecar import PATIENCE, running, running_process

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from listening import deliver, listening
 from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS
 from partstream.codec.json_codec import dumps
-from partstream.devtools.testing.faults import Send, document, event_stream
+from partstream_devtools.testing.faults import Send, document, event_stream
 from partstream.server.loopback import ServerConnection
 from partstream.tokens.ledger import LEDGER_NAME
 from partstream.tokens.ledger_file import LedgerFile

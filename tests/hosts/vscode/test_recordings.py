@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from partstream import TextPart
-from partstream.devtools.bundles.archive import read_bundle
-from partstream.devtools.bundles.exchange import Bundle, HowEnded, RedactionLevel
-from partstream.devtools.capturing.door import HAS_DOORS, newest_answer
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.bundles.archive import read_bundle
+from partstream_devtools.bundles.exchange import Bundle, HowEnded, RedactionLevel
+from partstream_devtools.capturing.door import HAS_DOORS, newest_answer
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.vscode.rpc import Notification
 
 from .in_process import Peer, run, serving

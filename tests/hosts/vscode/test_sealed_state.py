@@ -18,7 +18,7 @@ from partstream.conversation.provider_state import (
     read_marker,
     seal,
 )
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, USAGE_MIME_TYPE
 from partstream.vscode.hosted_answer import MOST_CHARACTERS, SealedState, unsealed
 

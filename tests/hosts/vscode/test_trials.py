@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from listening import accepting
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.vscode.examining import try_server
 from partstream.vscode.gateway import GatewaySurroundings
 

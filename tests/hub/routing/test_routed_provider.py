@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from partstream import chat_model
-from partstream.devtools.testing.admission import ScriptedReply
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.admission import ScriptedReply
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.hub.directory import ModelRoute, Route
 from partstream.hub.routing import ROUTES, CircuitState, RoutedProvider, is_behind_a_route
 from partstream.lm.outputs import Finish, Outcome

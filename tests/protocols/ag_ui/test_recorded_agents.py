@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from partstream import TextPart, ThinkingPart, ToolCallPart
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.lm.outputs import Finish, StreamOptions
 from partstream.protocols.reader import StreamReader
 

@@ -11,8 +11,8 @@ import pytest
 from conversation.samples import PNG, WEATHER, assistant, gave, user
 from partstream import CancellationTokenSource, DataPart, RequestOptions, ThinkingPart, ToolCallPart
 from partstream.conversation.preparation import Continuation, RequestSettings
-from partstream.devtools.testing.faults import Step, document
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.faults import Step, document
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import RequestNotExpressibleError, UpstreamHTTPError
 from partstream.protocols.protocol import KeyKind
 from partstream.server.loopback import LoopbackRequest

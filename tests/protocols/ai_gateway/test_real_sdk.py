@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ai_sdk import MAJORS, needs_ai_sdk, perform
-from partstream.devtools.testing.admission import endpoint_at, scenario_events
-from partstream.devtools.testing.directives import NamedValue
-from partstream.devtools.testing.scripted_model import SCENARIOS, play
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.admission import endpoint_at, scenario_events
+from partstream_devtools.testing.directives import NamedValue
+from partstream_devtools.testing.scripted_model import SCENARIOS, play
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 pytestmark = needs_ai_sdk

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ai_sdk import FIXTURES
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.lm.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import PROTOCOLS

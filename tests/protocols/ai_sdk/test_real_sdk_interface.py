@@ -10,7 +10,7 @@ import pytest
 
 from ai_sdk import FIXTURES, MAJORS, needs_ai_sdk, perform
 from conversation.samples import PNG
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.errors import UpstreamFailureError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions

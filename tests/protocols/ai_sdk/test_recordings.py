@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.errors import (
     ToolArgumentsError,
     UpstreamAbortedError,
@@ -80,7 +80,7 @@ sys.modules["msgspec"] = None  # importing it fails, as where it is not installe
 from partstream.codec.json_codec import FAST
 assert not FAST
 from pathlib import Path
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from protocols.openresponses.wire import Result, comparable
 for line in sys.stdin.read().splitlines():
     for size in (100, None):

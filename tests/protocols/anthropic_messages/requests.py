@@ -8,7 +8,7 @@ from conversation.samples import ORIGIN, PREFIX
 from partstream import ChatMessage, LanguageModelChatInformation, ModelCapabilities, RequestOptions
 from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.provider_state import Carried
-from partstream.devtools.testing.vendors.anthropic_messages import VENDOR
+from partstream_devtools.testing.vendors.anthropic_messages import VENDOR
 from partstream.lm.parts import ThinkingPart
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings
 from partstream.protocols.anthropic_messages.provider_state import block_item

@@ -6,8 +6,8 @@ Source: docs/wires/anthropic-messages.md#events and docs/wires/anthropic-message
 from pydantic import TypeAdapter
 
 from conversation.samples import WEATHER
-from partstream.devtools.testing.directives import NamedValue
-from partstream.devtools.testing.scripted_model import SCENARIOS, play
+from partstream_devtools.testing.directives import NamedValue
+from partstream_devtools.testing.scripted_model import SCENARIOS, play
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE

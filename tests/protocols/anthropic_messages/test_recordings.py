@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.lm.outputs import Outcome, ThinkingMode, Unmapped
 from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE
 from protocols.anthropic_messages.wire import STOP, closed, delta, opened, read_bytes, sse, started, stopped

@@ -14,9 +14,9 @@ from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.preparation import ResponseState
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import ToolNames
-from partstream.devtools.testing.directives import NamedValue
-from partstream.devtools.testing.scripted_model import play
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.directives import NamedValue
+from partstream_devtools.testing.scripted_model import play
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import ResponsePart, TextPart
 from partstream.protocols.protocol import PROTOCOLS

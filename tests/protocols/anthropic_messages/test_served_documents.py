@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage
-from partstream.devtools.testing.scripted_model import SCENARIOS
-from partstream.devtools.testing.upstream import SERVED_MODELS
+from partstream_devtools.testing.scripted_model import SCENARIOS
+from partstream_devtools.testing.upstream import SERVED_MODELS
 from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest

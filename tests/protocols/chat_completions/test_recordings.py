@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import Outcome, ThinkingMode
 from protocols.chat_completions.wire import read_bytes

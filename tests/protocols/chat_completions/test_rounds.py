@@ -11,7 +11,7 @@ from conversation.samples import gave as result
 from models.server import ModelServer, serving
 from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.preparation import RequestSettings
-from partstream.devtools.testing.faults import END_OF_STREAM, Send, Step, event_stream
+from partstream_devtools.testing.faults import END_OF_STREAM, Send, Step, event_stream
 from partstream.protocols.chat_completions.models import ChatCompletionsSettings
 from partstream.protocols.protocol import AUTO
 from partstream.upstream.endpoint import Secret

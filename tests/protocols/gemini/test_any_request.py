@@ -12,7 +12,7 @@ from conversation.samples import ORIGIN
 from conversation.strategies import conversations
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, RequestNotExpressibleError, RequestOptions, ThinkingPart, Tool, ToolMode
-from partstream.devtools.testing.vendors.gemini import VENDOR
+from partstream_devtools.testing.vendors.gemini import VENDOR
 from partstream.protocols.gemini.models import GeminiSettings, ToolSchemas
 from partstream.protocols.gemini.provider_state import ITEM_TYPE
 from partstream.protocols.gemini.write_request import WRITE_REQUEST

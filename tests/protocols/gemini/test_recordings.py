@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.lm.outputs import Outcome, ThinkingMode, Unmapped
 from protocols.feeding import every_feed
 from protocols.gemini.wire import array, read_bytes, sse

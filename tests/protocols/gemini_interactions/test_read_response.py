@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from partstream.conversation.provider_state import ITEMS
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError
 from partstream.lm.outputs import Outcome, StreamOptions, StreamOutput
 from partstream.lm.parts import DataPart, ThinkingPart, UnifiedFinishReason

@@ -8,7 +8,7 @@ import pytest
 
 from conversation.samples import PNG
 from partstream.conversation.provider_state import ITEMS
-from partstream.devtools.recorded_stream import RecordingError, read_recording
+from partstream_devtools.recorded_stream import RecordingError, read_recording
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, Outcome, ThinkingMode, ThinkTags, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, UnifiedFinishReason

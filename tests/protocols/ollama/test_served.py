@@ -8,8 +8,8 @@ import pytest
 
 from conversation.samples import PNG
 from partstream import ChatMessage, DataPart, RequestOptions, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.devtools.testing.upstream import SERVED_MODELS
-from partstream.devtools.testing.vendors.ollama import VENDOR
+from partstream_devtools.testing.upstream import SERVED_MODELS
+from partstream_devtools.testing.vendors.ollama import VENDOR
 from partstream.errors import InvalidRequestError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage

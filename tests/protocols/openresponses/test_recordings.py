@@ -149,7 +149,7 @@ from partstream.codec.json_codec import FAST
 assert not FAST
 import json
 from pathlib import Path
-from partstream.devtools.recorded_stream import read_recording
+from partstream_devtools.recorded_stream import read_recording
 from protocols.openresponses.wire import DEFAULTS, Result, comparable
 for path in map(Path, sys.argv[1:]):
     result = Result(list(read_recording(path.read_bytes(), str(path), None, DEFAULTS, 100)))

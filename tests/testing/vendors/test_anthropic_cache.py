@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from partstream.devtools.testing.vendors.anthropic_messages import VENDOR
-from partstream.devtools.testing.vendors.vendor import CachedPrompt, PromptCache
+from partstream_devtools.testing.vendors.anthropic_messages import VENDOR
+from partstream_devtools.testing.vendors.vendor import CachedPrompt, PromptCache
 from partstream.protocols.serve import WireRequest
 
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from partstream.devtools.testing.vendors.anthropic_messages import VENDOR
+from partstream_devtools.testing.vendors.anthropic_messages import VENDOR
 from partstream.errors import InvalidRequestError
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST
 from partstream.protocols.failures import RefusedRequestError

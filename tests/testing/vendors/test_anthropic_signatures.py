@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from partstream.devtools.testing.directives import NamedValue
-from partstream.devtools.testing.scripted_model import play, signature
-from partstream.devtools.testing.vendors.anthropic_messages import VENDOR
-from partstream.devtools.testing.vendors.vendor import check_signed_state
+from partstream_devtools.testing.directives import NamedValue
+from partstream_devtools.testing.scripted_model import play, signature
+from partstream_devtools.testing.vendors.anthropic_messages import VENDOR
+from partstream_devtools.testing.vendors.vendor import check_signed_state
 from partstream.lm.outputs import Reply
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST, WRITE_RESPONSE

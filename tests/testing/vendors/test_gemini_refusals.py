@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partstream.devtools.testing.vendors.gemini import VENDOR
+from partstream_devtools.testing.vendors.gemini import VENDOR
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from protocols.gemini.test_read_request import call, model, response, user

@@ -14,7 +14,7 @@ import pytest
 from models.lists import OPENAI
 from models.server import Clock, ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
-from partstream.devtools.testing.faults import document
+from partstream_devtools.testing.faults import document
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration

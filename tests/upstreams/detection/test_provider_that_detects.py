@@ -13,7 +13,7 @@ from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.codec.json_codec import loads
 from partstream.conversation.preparation import OwnFields, RequestSettings
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.ai_gateway.models import AIGatewaySettings
 from partstream.protocols.openresponses.write_request import OpenResponsesSettings

@@ -1,0 +1,159 @@
+"""The answers of a chat and of `partstream serve`, captured as they come.
+
+The last answers of a chat are in memory, for `/inspect` and, through a door, for other programs of the user; with
+`--record` all of them go into a file at the end. `partstream serve` has the last answers and the door alone. A setting
+can say that no answer is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from partstream.cli.program import program
+from partstream_devtools.capturing.door import CaptureSocket
+from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream.upstream.context import is_off_here
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from partstream.cli.captures import Say
+    from partstream_devtools.bundles.exchange import Bundle
+    from partstream_devtools.capturing.capture import AnswerCapture
+    from partstream.server.application import ServingApp
+
+_SOURCE: Final = "chat"
+_STYLE: Final = "dim"
+_MOST_RECORDED: Final = 1_000
+_MOST_RECORDED_BYTES: Final = 200 * 1024 * 1024
+_MOST_RECORDED_OF_ONE: Final = 64 * 1024 * 1024
+
+
+class ChatCaptures:
+    """Captures the answers of one chat, as a :class:`partstream.cli.captures.ChatCaptures`.
+
+    Args:
+        file: The file of the recording; :data:`~partstream.cli.captures.KEPT` for one in the folder of recordings,
+            None for no recording.
+
+    Raises:
+        UsageError: The file exists already, or its name has the ending of no form that can be written.
+    """
+
+    def __init__(self, file: str | None = None) -> None:
+        if file:
+            _check_file(file)
+        self._file = file
+        self._answers = (
+            LastAnswers() if file is None else LastAnswers(_MOST_RECORDED, _MOST_RECORDED_BYTES, _MOST_RECORDED_OF_ONE)
+        )
+        self._is_kept = file is not None or not is_off_here()
+
+    @contextmanager
+    def capture(self, model: str) -> Iterator[AnswerCapture]:
+        """Captures what runs inside as an answer of that model, whose end the caller says."""
+        with self._answers.capture(_SOURCE, model) as answer:
+            answer.is_wanted = self._file is not None
+            if not self._is_kept:
+                answer.leave_out()
+            yield answer
+        answer.is_wanted = False
+
+    @contextmanager
+    def door(self) -> Iterator[None]:
+        """Lets other programs of the user ask for the answers while the block runs."""
+        with ExitStack() as stack:
+            if self._is_kept:
+                from partstream_devtools.capturing.door import CaptureSocketThread  # noqa: PLC0415 - a server, if kept
+
+                stack.enter_context(CaptureSocketThread(CaptureSocket(self._answers, _SOURCE)))
+            yield
+
+    def inspect(self, say: Say) -> None:
+        """Shows the last answer: as a page in the browser where there is one, else as a summary."""
+        bundle = self._bundle(all_answers=False)
+        if bundle is None:
+            say("No answer is kept yet." if self._is_kept else "A setting says that no answer is kept.", "yellow")
+            return
+        from partstream.cli.console import can_open_browser  # noqa: PLC0415 - `serve` does without rich
+        from partstream_devtools.commands_inspect import page_beside, print_text  # noqa: PLC0415 - at a person's wish
+        from partstream_devtools.inspector.view import ViewedFile  # noqa: PLC0415
+
+        files = [ViewedFile("the last answer", _SOURCE, bundle)]
+        if not can_open_browser():
+            print_text(files)
+            return
+        threading.Thread(
+            target=page_beside, args=(files, lambda text: say(text, _STYLE)), name="partstream-page", daemon=True
+        ).start()
+
+    def write(self, say: Say) -> None:
+        """Writes the recording, if one is wanted, and says where it is."""
+        if self._file is None:
+            return
+        bundle = self._bundle(all_answers=True)
+        if bundle is None:
+            say("Nothing was recorded: there was no answer.", "yellow")
+            return
+        try:
+            path = self._written(bundle)
+        except OSError as error:
+            say(f"The recording could not be written: {error.strerror or type(error).__name__}.", "red")
+            return
+        say(f"The recording is in {path}: keys are out of it, what people and models wrote is in it.", _STYLE)
+        say(f"Look into it: {program()} inspect {path}. Give it away: {program()} share {path} OUT.", _STYLE)
+
+    def _written(self, bundle: Bundle) -> Path:
+        from partstream_devtools.bundles.archive import write_bundle  # noqa: PLC0415
+        from partstream_devtools.bundles.forms import write_as  # noqa: PLC0415 - for recordings alone
+        from partstream_devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415
+
+        if not self._file:
+            return KeptRecordings().write(write_bundle(bundle), bundle.answers[-1].model or "")
+        path = Path(self._file)
+        # For the user alone.
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(write_as(bundle, path.name))
+        return path
+
+    def _bundle(self, *, all_answers: bool) -> Bundle | None:
+        from partstream_devtools.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at a person's wish
+
+        answers = self._answers.answers
+        return redacted_bundle(snapshot_of(answers if all_answers else answers[-1:]), _SOURCE) if answers else None
+
+
+@asynccontextmanager
+async def captured_answers(application: ServingApp) -> AsyncIterator[None]:
+    """Keeps the last answers of an application, and lets other programs of the user ask for them."""
+    if is_off_here():
+        yield
+        return
+    answers = LastAnswers()
+    application.capture_answers(answers)
+    door = CaptureSocket(answers, "serve")
+    await door.open()
+    try:
+        yield
+    finally:
+        await door.aclose()
+
+
+def _check_file(name: str) -> None:
+    from partstream_devtools.bundles.forms import FORMS  # noqa: PLC0415 - for recordings alone
+
+    endings = [ending for form in FORMS if form.write is not None for ending in form.endings]
+    if not name.lower().endswith(tuple(endings)):
+        expected = f"a name that ends with one of {', '.join(endings)}, or the prompt before --record"
+        raise click.UsageError(f"--record: got {name!r}, expected {expected}")
+    path = Path(name)
+    if path.exists():
+        raise click.UsageError(f"--record: {name} is there already; a recording replaces no file")
+    if not path.absolute().parent.is_dir():
+        raise click.UsageError(f"--record: there is no folder {path.absolute().parent}")

@@ -1,0 +1,247 @@
+"""Makes a bundle of captured answers, without the secrets that their requests were sent with.
+
+A snapshot takes microseconds and copies no text and no read, so that a bundle is made of it on any thread while the
+answers go on. A server may repeat the key that it was sent, in any encoding, and any read may end in it: what the
+redactor of an exchange finds is masked in the joined body, byte for byte, so that no length, no read and no time
+changes. Recordings without a name of their own go to the user's data folder, where they age out.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import time
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from partstream._version import __version__
+from partstream.codec.system import DATA
+from partstream_devtools.bundles.exchange import (
+    Bundle,
+    Chunk,
+    ExchangeEnd,
+    HowEnded,
+    LeftOut,
+    RecordedAnswer,
+    RecordedExchange,
+    RecordedRequest,
+    RedactionLevel,
+    ReportedPart,
+    ResponseHead,
+    cut_like,
+)
+from partstream_devtools.capturing.capture import PART
+from partstream.lm.outputs import StreamOptions
+from partstream.runtime.answer_files import FileLimits, KeptFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from partstream.codec.redaction import Redactor
+    from partstream_devtools.capturing.capture import AnswerCapture, Entry, ExchangeCapture
+
+
+# ---- Bundles ----
+
+_ANY_PREFIX: Final = StreamOptions().call_id_prefix
+"""The prefix of call ids says nothing of what is shown, and no file holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSnapshot:
+    """A captured answer at one moment, with copies of what changes, and the entries before those that were left out."""
+
+    answer: AnswerCapture
+    exchanges: tuple[ExchangeCapture, ...]
+    entries: tuple[Entry, ...]
+    before: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Captured answers at one moment, which is the time `at` of their clock."""
+
+    answers: tuple[AnswerSnapshot, ...]
+    at: int
+
+
+def snapshot_of(answers: Sequence[AnswerCapture]) -> Snapshot:
+    """The answers (at least one, in the order of their beginnings) as they are now, in microseconds."""
+    kept = tuple(
+        AnswerSnapshot(
+            copy(answer), tuple(map(copy, answer.exchanges)), tuple(answer.entries), tuple(answer.kept_before_gap)
+        )
+        for answer in answers
+    )
+    return Snapshot(kept, answers[0].clock())
+
+
+def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> Bundle:
+    """The bundle of a snapshot. It may take a second for the largest, which are searched for secrets.
+
+    `source` says where the answers were captured, such as `vscode`; `versions` adds those of what took part.
+    """
+    first = snapshot.answers[0].answer.started
+    answers: list[RecordedAnswer] = []
+    exchanges: list[RecordedExchange] = []
+    for number, captured in enumerate(snapshot.answers, 1):
+        answer = captured.answer
+        reported = tuple(
+            ReportedPart(at - answer.started, content)
+            for index, at, content in captured.entries
+            if index == PART and not isinstance(content, bytes)
+        )
+        started_at = _wall_time(answer.started_at, 0)
+        answers.append(
+            RecordedAnswer(
+                number,
+                answer.host,
+                answer.model,
+                started_at,
+                answer.started - first,
+                reported,
+                answer.outcome,
+                answer.error,
+            )
+        )
+        for index, exchange in enumerate(captured.exchanges):
+            reads = [
+                (at, content) for one, at, content in captured.entries if one == index and isinstance(content, bytes)
+            ]
+            offset = exchange.started - answer.started
+            exchanges.append(
+                RecordedExchange(
+                    len(exchanges) + 1,
+                    number,
+                    exchange.protocol,
+                    _wall_time(answer.started_at, offset),
+                    *_sides_of(exchange, reads),
+                    _end_of(exchange, snapshot.at),
+                    offset=offset,
+                    left_out=_left_out_of(exchange, index, captured.before),
+                    shown=None if exchange.shown is None else replace(exchange.shown, call_id_prefix=_ANY_PREFIX),
+                )
+            )
+    known = {**versions_here(), **(versions or {})}
+    return Bundle(source, f"partstream {__version__}", known, None, tuple(exchanges), tuple(answers))
+
+
+def redacted_bundle(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> Bundle:
+    """The bundle as files hold it: also without what looks like a key, and without ids of people."""
+    from partstream_devtools.redaction.redacting import redact  # noqa: PLC0415 - a door does without
+
+    captured = [exchange for one in snapshot.answers for exchange in one.exchanges]
+    secrets = frozenset().union(*(exchange.redactor().secrets for exchange in captured))
+    return redact(bundle_of(snapshot, source, versions), RedactionLevel.KEYS, secrets=secrets)[0]
+
+
+def versions_here() -> dict[str, str]:
+    """The versions of what captures: Partstream, Python and the system, and no name of a machine."""
+    return {
+        "partstream": __version__,
+        "python": platform.python_version(),
+        "os": f"{platform.system()} {platform.release()}".strip(),
+    }
+
+
+def _sides_of(
+    exchange: ExchangeCapture, reads: Sequence[tuple[int, bytes]]
+) -> tuple[RecordedRequest, ResponseHead | None, tuple[Chunk, ...]]:
+    """The request and the response of an exchange, without the secrets of the request."""
+    redactor, started = exchange.redactor(), exchange.started
+    request = exchange.request
+    sent = None if exchange.sent is None else exchange.sent - started
+    asked = RecordedRequest(
+        request.method,
+        redactor.redact(request.path),
+        redactor.redact(request.query),
+        _without_secrets(request.headers, redactor),
+        redactor.mask_bytes(request.body),
+        sent,
+    )
+    head = exchange.head
+    answered = (
+        None
+        if head is None
+        else ResponseHead(
+            head.at - started, head.status, redactor.redact(head.reason), _without_secrets(head.headers, redactor)
+        )
+    )
+    return asked, answered, tuple(masked_chunks([Chunk(at - started, data) for at, data in reads], redactor))
+
+
+def masked_chunks(chunks: Sequence[Chunk], redactor: Redactor) -> list[Chunk]:
+    """The reads of a body with its secrets masked; they are found in all reads together."""
+    body = b"".join(chunk.data for chunk in chunks)
+    masked = redactor.mask_bytes(body)
+    if masked == body:
+        return [*chunks]
+    return [*cut_like(chunks, masked)]
+
+
+def _without_secrets(headers: Iterable[tuple[str, str]], redactor: Redactor) -> tuple[tuple[str, str], ...]:
+    return tuple((name, redactor.redact(value)) for name, value in headers)
+
+
+def _end_of(exchange: ExchangeCapture, now: int) -> ExchangeEnd:
+    """The end of an exchange; that of one that goes on is the moment in which it is looked at."""
+    end = exchange.end
+    if end is None:
+        return ExchangeEnd(now - exchange.started, HowEnded.CUT)
+    return ExchangeEnd(end.at - exchange.started, end.how, end.error)
+
+
+def _left_out_of(exchange: ExchangeCapture, index: int, before: Sequence[Entry]) -> LeftOut | None:
+    if not (exchange.left_out_reads or exchange.request.left_out):
+        return None
+    after = sum(1 for one, _, _ in before if one == index)
+    return LeftOut(exchange.left_out_reads, exchange.left_out_bytes, after, exchange.request.left_out)
+
+
+def _wall_time(start: datetime, nanoseconds: int) -> str:
+    return (start + timedelta(microseconds=nanoseconds // 1000)).isoformat(timespec="microseconds")
+
+
+# ---- Kept recordings ----
+
+_FOLDER: Final = "recordings"
+_NAMES: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9.-]{1,60}\.partstream\.(?:zip|part)")
+"""Also of recordings that were never finished, because the recorder was killed."""
+_NO_WORDS: Final = re.compile(r"[^a-z0-9.]+")
+_LONGEST: Final = 40
+_LIMITS: Final = FileLimits(file_bytes=200 * 1024 * 1024, all_bytes=200 * 1024 * 1024, files=1_000)
+
+
+class KeptRecordings:
+    """The folder of recordings, by default in the user's data folder; holds at most 30 days and 200 MB."""
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        limits: FileLimits = _LIMITS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder = KeptFolder(folder or DATA.path() / _FOLDER, _NAMES, limits, clock)
+        self._clock = clock
+
+    def write(self, data: bytes, about: str) -> Path:
+        """Writes the bytes of a `.partstream.zip`; its name has the time, and what a file name can hold of `about`.
+
+        Raises:
+            OSError: The system refuses.
+        """
+        moment = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%d-%H%M%S")
+        words = _NO_WORDS.sub("-", about.lower()).strip("-.")[:_LONGEST] or "answer"
+        taken = {path.name for path in self._folder.newest_first()}
+        for number in range(1, len(taken) + 2):
+            name = f"{moment}-{words}{f'-{number}' if number > 1 else ''}.partstream.zip"
+            if name not in taken:
+                break
+        return self._folder.write(name, data)
+
+    def newest(self) -> Path | None:
+        """The recording that was written last; None where there is none."""
+        return next(iter(self._folder.newest_first()), None)

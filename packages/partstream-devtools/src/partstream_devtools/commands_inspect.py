@@ -1,0 +1,579 @@
+"""`partstream inspect`: shows recorded answers in the browser, in the terminal, as a file or as JSON.
+
+The recordings are read in any form: files, standard input, the newest answer of a running program, or the
+newest recording that is kept. Then one of these ways shows them:
+
+- **The page**: a server on this machine and the browser, until Ctrl-C; where no browser can be opened, the summary.
+- **`--text` and `--json`**: a summary that says what happened, where it went wrong and whose fault it is, or the view.
+- **`--compare`**: two answers beside each other, with an exit code for what became worse.
+- **`--html`**: the page as one file, for people without Partstream; the recording is redacted before.
+- **`--what-is-in-it`**: every text of a recording, for a person who wants to give it away.
+- **`--live`**: the page, with the answers of all running programs of the user as they come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import webbrowser
+from base64 import b64decode
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.text import Text
+
+from partstream.cli.console import busy_with, can_open_browser, make_console
+from partstream.cli.terminal import ExitCode, drop_output
+from partstream.codec.json_codec import dumps
+from partstream.codec.text import visible
+from partstream_devtools.bundles.documents import BundleError
+from partstream_devtools.bundles.exchange import RedactionLevel
+from partstream_devtools.bundles.forms import form_of, read_any
+from partstream_devtools.capturing.bundling import KeptRecordings
+from partstream_devtools.capturing.door import HAS_DOORS, NO_DOORS, follow, newest_answer
+from partstream_devtools.inspector.answer_view import UNKNOWN
+from partstream_devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.server import Ending, LiveSource, serve_view
+from partstream_devtools.inspector.view import Regression, ViewedFile, compare, regressions, view_of
+from partstream_devtools.recorded_stream import RecordingError
+from partstream_devtools.recordings import (
+    UnreadableRecordingError,
+    chosen_exchange,
+    protocol_option,
+    read_file,
+    spare_recordings,
+)
+from partstream_devtools.redaction.redacting import redact, what_is_in_it
+from partstream.lm.outputs import Outcome
+from partstream.server.pages.document import Hashes, Nonces
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+
+    from partstream_devtools.bundles.exchange import Bundle
+    from partstream_devtools.inspector.server import ViewSource
+    from partstream_devtools.inspector.shapes import AnswerView, ComparisonView, View, ViolationView
+
+
+# ---- Files ----
+
+
+def last_answer() -> ViewedFile:
+    """The newest answer of a running program of the user; where there is none, the newest recording.
+
+    Raises:
+        UnreadableRecordingError: There is neither.
+    """
+    found = asyncio.run(newest_answer())
+    if found is not None:
+        known = found.bundle.answers
+        said = ", ".join(filter(None, (known[0].host, known[0].model))) if known else ""
+        return ViewedFile("the last answer" + (f" ({said})" if said else ""), "memory", found.bundle)
+    kept = KeptRecordings().newest()
+    if kept is None:
+        raise UnreadableRecordingError(
+            "no answer was found: no chat, server or VS Code of yours is running, and no recording is kept; "
+            "`partstream chat --record` keeps one"
+        )
+    return _file(str(kept), None)
+
+
+def bundle_named(name: str) -> Bundle:
+    """What a file holds, `-` for standard input; of `FILE#2`, its second exchange.
+
+    Raises:
+        UnreadableRecordingError: It cannot be read.
+    """
+    return _file(name, None).bundle
+
+
+def _file(name: str, protocol: str | None) -> ViewedFile:
+    path, number = chosen_exchange(name)
+    try:
+        data = read_file(path)
+        bundle = read_any(data, path)
+    except RecordingError as error:
+        raise UnreadableRecordingError(visible(str(error))) from error
+    except BundleError as error:
+        said = str(error) if error.where == path else f"{path}: {error}"
+        raise UnreadableRecordingError(visible(f"cannot read {said}")) from error
+    if number is not None:
+        exchanges = tuple(one for one in bundle.exchanges if one.number == number)
+        if not exchanges:
+            known = ", ".join(str(one.number) for one in bundle.exchanges) or "none"
+            raise UnreadableRecordingError(visible(f"{path} has no exchange {number}; it has {known}"))
+        answers = tuple(one for one in bundle.answers if one.number == exchanges[0].answer)
+        bundle = replace(bundle, exchanges=exchanges, answers=answers)
+    if protocol is not None:
+        told = tuple(replace(one, protocol=one.protocol or protocol) for one in bundle.exchanges)
+        bundle = replace(bundle, exchanges=told)
+    form = form_of(data)
+    shown = "standard input" if name == "-" else Path(name).name
+    return ViewedFile(shown, "stream" if form is None else form.name, bundle, name)
+
+
+# ---- The command ----
+
+_SLOWER: Final = 1.5
+"""How many times as long the first visible part may take before it counts as slower."""
+
+
+@click.command(short_help="Look into recorded answers: bytes, events, parts, times, and what broke.")
+@click.argument("names", metavar="FILE...", nargs=-1)
+@click.option("--last", is_flag=True, help="Show the newest answer of the programs that run on this machine.")
+@click.option("--live", is_flag=True, help="Show the answers of the programs that run on this machine as they come.")
+@protocol_option
+@click.option("--text", "as_text", is_flag=True, help="Print a summary: verdict, first broken event, numbers.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole view as JSON; with --compare, the comparison.")
+@click.option("--html", metavar="OUT", help="Write the page into a file that needs no other; - for standard output.")
+@click.option(
+    "--redact",
+    "level",
+    type=click.Choice([level.value for level in RedactionLevel]),
+    help="With --html: what is replaced: keys and all texts (structure, the default), keys alone, or nothing.",
+)
+@click.option("--what-is-in-it", is_flag=True, help="Print every distinct text that is in it.")
+@click.option("--compare", is_flag=True, help="Compare two answers; the exit code is 1 if the second one is worse.")
+@click.option(
+    "--slower-than",
+    type=click.FloatRange(min=1),
+    default=_SLOWER,
+    show_default=True,
+    metavar="FACTOR",
+    help="With --compare: how many times as long the first visible part may take.",
+)
+@click.option("--no-browser", is_flag=True, help="Serve the page and print its address; open no browser.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    *,
+    names: tuple[str, ...],
+    last: bool,
+    live: bool,
+    protocol: str | None,
+    level: str | None,
+    no_browser: bool,
+    **wanted: Any,
+) -> None:
+    """Look into recorded answers: which bytes came when, which events and parts they became, what broke and by whom.
+
+    FILE is a recording in any form: a bundle (.partstream.zip), .sse, .jsonl, an array of events, gzip, an HTTP
+    Archive, or - for standard input. Several are shown together and compared. The page opens in the browser, from a
+    server on this machine that only this browser can read and that ends with Ctrl-C; where no browser can be opened, a
+    summary is printed.
+
+    The exit code is 0 if the answer was whole and kept the contract, 1 if it broke the contract or, with --compare, is
+    worse than the first, 2 if a file cannot be read or is of no known protocol, 3 if the answer failed and 4 if it has
+    no end. With the page it is 0.
+    """
+    _check({**wanted, "last": last, "live": live, "no_browser": no_browser, "redact": level}, names)
+    html: str | None = wanted["html"]
+    try:
+        if live:
+            context.exit(show_live(opens_browser=not no_browser))
+        if html is not None:
+            spare_recordings(names, html)
+        if not (last or names):
+            raise click.UsageError("name a recording, - for standard input, --last or --live")
+        with busy_with("Reading the recording"):
+            files = [last_answer()] if last else [_file(name, protocol) for name in names]
+        if wanted["what_is_in_it"]:
+            code = print_strings(files)
+        elif wanted["compare"]:
+            code = print_comparison(files, wanted["slower_than"], as_json=wanted["as_json"])
+        elif html is not None:
+            code = write_html(files, html, RedactionLevel(level or RedactionLevel.STRUCTURE))
+        elif wanted["as_json"] or wanted["as_text"]:
+            code = print_view_as_json(files) if wanted["as_json"] else print_text(files)
+        else:
+            code = show_page(files, opens_browser=not no_browser)
+        context.exit(code)
+    except BrokenPipeError:
+        drop_output()
+        context.exit(ExitCode.NO_READER)
+
+
+_FORMS: Final = ("as_text", "as_json", "html", "what_is_in_it", "no_browser")
+_CONTRADICT: Final = (
+    ("last", ("live",)),
+    ("live", (*_FORMS[:-1], "compare")),
+    ("compare", ("as_text", "html", "what_is_in_it", "no_browser")),
+    *((form, _FORMS[place + 1 :]) for place, form in enumerate(_FORMS)),
+)
+"""An option, and those that it cannot be given with."""
+
+
+def _check(given: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    """Refuses what contradicts each other.
+
+    Raises:
+        UsageError: It does.
+    """
+    for option, others in _CONTRADICT:
+        for other in others:
+            if given[option] and given[other]:
+                raise click.UsageError(f"{_option(option)} and {_option(other)} contradict each other")
+    for name in ("last", "live"):
+        if given[name] and names:
+            raise click.UsageError(f"{_option(name)} and FILE contradict each other")
+    if given["redact"] and not given["html"]:
+        raise click.UsageError("--redact is for --html; partstream share makes a redacted recording")
+
+
+def _option(name: str) -> str:
+    return f"--{name.removeprefix('as_').replace('_', '-')}"
+
+
+# ---- --compare ----
+
+_TWO: Final = 2
+_Line = tuple[str, str]
+
+
+def print_comparison(files: Sequence[ViewedFile], slower_than: float, *, as_json: bool) -> ExitCode:
+    """Prints the comparison of two answers: those of two files, or the two of one.
+
+    The first visible part of the second answer may take `slower_than` times as long.
+
+    Raises:
+        UsageError: There are not two answers.
+    """
+    with busy_with("Looking into the answers"):
+        answers = view_of(files)["answers"]
+    if len(answers) != _TWO:
+        raise click.UsageError(f"--compare: got {len(answers)} answers, expected two, in one file or in two")
+    old, new = answers
+    compared, worse = compare(old, new), regressions(old, new, slower_than)
+    if as_json:
+        click.echo(dumps({"regressions": worse, "comparison": compared}).decode())
+    else:
+        console = make_console()
+        for text, style in _lines(compared, worse, (old["title"], new["title"])):
+            console.print(Text(text, style))
+    return ExitCode.FOUND if worse else ExitCode.FINE
+
+
+def _lines(compared: ComparisonView, worse: Sequence[Regression], titles: tuple[str, str]) -> Iterator[_Line]:
+    yield f"left: {titles[0]}, right: {titles[1]}", "bold"
+    for number, row in enumerate(compared["rows"], start=1):
+        if not row["same"]:
+            yield f"{number}. {row['label']}", "yellow"
+            yield from ((f"   {difference}", "") for difference in row["differences"])
+    same = sum(row["same"] for row in compared["rows"])
+    yield f"{same} of {len(compared['rows'])} runs of parts are the same.", ""
+    width = max(len(number["label"]) for number in compared["numbers"])
+    for one in compared["numbers"]:
+        if one["left"] != "-" or one["right"] != "-":
+            ratio = "" if one["ratio"] is None else f"  ×{one['ratio']:g}"
+            yield f"{one['label']:<{width}}  {one['left']:>14}  {one['right']:>14}{ratio}", ""
+    yield from ((f"Worse: {one['detail']}.", "bold red") for one in worse)
+    if not worse:
+        yield "Nothing is worse.", "green"
+
+
+# ---- --html ----
+
+MOST_BYTES: Final = 30 * 1024 * 1024
+"""Bytes of all answers of a file of HTML: a browser reads the whole of it before it shows anything."""
+_SAYS: Final = {
+    RedactionLevel.STRUCTURE: "keys, ids of people and all texts are replaced; lengths and structure stay",
+    RedactionLevel.KEYS: "keys, cookies and ids of people are replaced; TEXTS STAY",
+    RedactionLevel.NONE: "NOTHING IS REPLACED: it holds what the recording holds",
+}
+
+
+def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> ExitCode:
+    """Writes the page of files; `-` is standard output.
+
+    Raises:
+        ClickException: The answers are too large for one file, or it cannot be written.
+    """
+    size = sum(len(exchange.body) for file in files for exchange in file.bundle.exchanges)
+    if size > MOST_BYTES:
+        raise click.ClickException(
+            f"the answers have {size:,} bytes, and a page in a file at most {MOST_BYTES:,}: look at them without "
+            "--html, or give the recording itself away, see partstream share"
+        )
+    # The name in place of the path: the page does not say where a person keeps files.
+    with busy_with("Making the page"):
+        redacted = [replace(file, bundle=redact(file.bundle, level)[0], path=file.name) for file in files]
+        page = page_html(view_of(redacted), Hashes()).encode()
+    if out == "-":
+        sys.stdout.buffer.write(page)
+        return ExitCode.FINE
+    try:
+        Path(out).write_bytes(page)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {visible(out)}: {error.strerror}") from error
+    click.echo(f"{visible(out)}: {len(page):,} bytes. Redaction {level.value}: {_SAYS[level]}.")
+    return ExitCode.FINE
+
+
+# ---- --text and --json ----
+
+_MOST_VIOLATIONS: Final = 5
+_MOST_NUMBERS: Final = 8
+"""Numbers of events that are listed."""
+_LONGEST_EVENT: Final = 600
+"""Characters of the event at which it went wrong."""
+_BLAMED: Final = {
+    "server": "The server's fault",
+    "network": "The network's fault",
+    "provider": "The provider's fault",
+    "client": "Not the server's fault",
+    "nobody": "Nobody's fault",
+}
+_STYLES: Final = {"nobody": "green", "client": "yellow"}
+
+
+def print_view_as_json(files: Sequence[ViewedFile]) -> ExitCode:
+    """Prints the view of files as JSON."""
+    with busy_with("Looking into the answers"):
+        view = view_of(files)
+    click.echo(dumps(view).decode())
+    return exit_code_of_view(view)
+
+
+def print_text(files: Sequence[ViewedFile]) -> ExitCode:
+    """Prints a summary of files."""
+    with busy_with("Looking into the answers"):
+        view = view_of(files)
+    console = make_console()
+    for text, style in summary(view):
+        console.print(Text(text, style))
+    return exit_code_of_view(view)
+
+
+def exit_code_of_view(view: View) -> ExitCode:
+    """What a view is for a script; of several answers, the lowest code that is not 0."""
+    codes = map(_exit_code, view["answers"])
+    return min((code for code in codes if code), default=ExitCode.FINE)
+
+
+def _exit_code(answer: AnswerView) -> ExitCode:
+    if answer["verdict"]["broken"]:
+        return ExitCode.FOUND
+    if answer["outcome"] == Outcome.TRUNCATED:
+        return ExitCode.TRUNCATED
+    if answer["outcome"] == UNKNOWN:
+        return ExitCode.UNUSABLE
+    return ExitCode.FAILED if answer["outcome"] == Outcome.FAILED else ExitCode.FINE
+
+
+def summary(view: View) -> Iterator[_Line]:
+    """The lines of a view, each with its style."""
+    if not view["answers"]:
+        yield "There is no answer in it.", "yellow"
+    for number, answer in enumerate(view["answers"]):
+        if number:
+            yield "", ""
+        yield from _answer(answer)
+    # A table of every pair of more answers would be too much, and --compare takes two.
+    for comparison in view["comparisons"] if len(view["answers"]) == _TWO else ():
+        places = sum(not row["same"] for row in comparison["rows"])
+        same = "the same parts" if comparison["same"] else f"different in {places} places"
+        yield f"\nAnswers {comparison['left']} and {comparison['right']}: {same}; see --compare.", "bold"
+
+
+def _answer(answer: AnswerView) -> Iterator[_Line]:
+    yield answer["title"], "bold"
+    yield f"  {_head(answer)}", ""
+    blame = answer["blame"]
+    yield f"  {_BLAMED[blame['who']]}: {blame['sentence']}", _STYLES.get(blame["who"], "bold red")
+    verdict = answer["verdict"]
+    counts = (("kept", "kept"), ("broken", "broken"), ("warnings", "warned of"), ("notJudged", "not judged"))
+    said = ", ".join(f"{verdict[key]} {word}" for key, word in counts if verdict[key])  # type: ignore[literal-required]
+    judged = "broken" if verdict["broken"] else "kept" if verdict["kept"] else "not judged"
+    yield f"  Contract {judged}: {said}.", ""
+    yield from _wrong(answer)
+    for violation in answer["violations"][:_MOST_VIOLATIONS]:
+        yield from _violation(violation)
+    if (more := len(answer["violations"]) - _MOST_VIOLATIONS) > 0:
+        yield f"  and {more} more broken promises", ""
+    for one in answer["unmapped"]:
+        yield f"  No part represents {one['count']} × {one['type']} ({_listed(one['events'])})", "dim"
+    for gap in answer["gaps"][:_MOST_VIOLATIONS]:
+        word = "Stall" if gap["stall"] else "Gap"
+        yield f"  {word} of {gap['ms']:,.0f} ms before event {gap['before']}", "yellow" if gap["stall"] else "dim"
+    yield from ((f"  Note: {note}", "yellow") for note in answer["notes"])
+    yield from _numbers(answer)
+
+
+def _head(answer: AnswerView) -> str:
+    protocol, response, reason = answer["protocol"], answer["response"], answer["finishReason"]
+    words = [
+        "unknown protocol" if protocol is None else protocol["title"] + ("" if protocol["sure"] else " (probably)"),
+        answer["model"] or "",
+        "" if response is None else f"HTTP {response['status']}",
+        answer["outcome"] + (f" ({reason['raw'] or reason['unified']})" if reason is not None else ""),
+        f"{sum(event['count'] for event in answer['events']):,} events"
+        if answer["events"]
+        else f"{len(answer['parts']):,} parts, no bytes",
+        f"{answer['reads'][-1][2]:,} bytes in {len(answer['reads']):,} reads" if answer["reads"] else "",
+        ""
+        if answer["usage"] is None
+        else "tokens " + ", ".join(f"{n:,} {label}" for label, n in answer["usage"]["rows"]),
+    ]
+    return " · ".join(word for word in words if word)
+
+
+def _wrong(answer: AnswerView) -> Iterator[_Line]:
+    """The event at which it went wrong, with its place and its bytes."""
+    event = next((one for one in answer["events"] if one["n"] == answer["wrong"]), None)
+    if event is not None:
+        at = "" if event["at"] is None else f", +{event['at']:,.0f} ms"
+        last = event["n"] + event["count"] - 1
+        number = f"event {event['n']}" if event["count"] == 1 else f"events {event['n']:,} to {last:,}"
+        place = f"{number}{at}, bytes {event['from']:,} to {event['to']:,}"
+        yield f"  Went wrong at {place}: {event['type']}", "bold red"
+        data = b64decode(answer["bytes"])[event["from"] : event["to"]].decode(errors="replace").strip()
+        shown = data if len(data) <= _LONGEST_EVENT else f"{data[:_LONGEST_EVENT]}… ({len(data):,} characters)"
+        yield from ((f"    {line}", "dim") for line in shown.splitlines())
+    error = answer["error"]
+    if error is not None:
+        yield f"  {error['type']}: {error['message']}", "red"
+        yield from ((f"    {name}: {value[:_LONGEST_EVENT]}", "dim") for name, value in error["fields"])
+
+
+def _violation(violation: ViolationView) -> Iterator[_Line]:
+    where = "the end" if violation["part"] is None else f"part {violation['part']}"
+    event = "" if violation["event"] is None else f" of event {violation['event']}"
+    style = "red" if violation["level"] == "MUST" else "yellow"
+    rule = f"{violation['rule']} ({violation['level']}, section {violation['section']})"
+    yield f"  {where}{event} breaks {rule}: {violation['promise']}", style
+    yield f"    Here: {violation['detail']}.", ""
+    if violation["seen"]:
+        yield f"    What it looks like: {violation['seen']}", "dim"
+    yield from ((f"    Often: {cause}", "dim") for cause in violation["hints"])
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:_MOST_NUMBERS]))
+    return f"event{'s' if len(numbers) > 1 else ''} {shown}{', …' if len(numbers) > _MOST_NUMBERS else ''}"
+
+
+def _numbers(answer: AnswerView) -> Iterator[_Line]:
+    """Numbers that are there, a line each, and one line for those that are missing for one reason."""
+    width = max(len(number["label"]) for number in answer["numbers"])
+    missing: dict[str, list[str]] = {}
+    for number in answer["numbers"]:
+        if number["missing"] is None:
+            yield f"  {number['label']:<{width}}  {number['text']:>14}", ""
+        else:
+            missing.setdefault(number["missing"], []).append(number["label"])
+    is_all = len(missing) == 1 and sum(map(len, missing.values())) == len(answer["numbers"])
+    for reason, labels in missing.items():
+        yield f"  {'All numbers' if is_all else ', '.join(labels)}: - ({reason})", "dim"
+
+
+# ---- The page ----
+
+MOST_IN_THE_VIEW: Final = 16 * 1024 * 1024
+"""Bytes of an answer that a browser is given with the view."""
+_CLOSED: Final = {
+    Ending.IDLE: "Nobody has looked at the page for a while: it is closed.",
+    Ending.STOPPED: "The page was closed.",
+}
+
+
+class FilesSource:
+    """Files as the source of a page: they do not change.
+
+    Args:
+        files: The files.
+        most_bytes: The most bytes of an answer that are in the view itself; the page asks for those of a larger one.
+    """
+
+    def __init__(self, files: Sequence[ViewedFile], most_bytes: int = MOST_IN_THE_VIEW) -> None:
+        self._files = files
+        self._most_bytes = most_bytes
+        self._bodies: dict[str, bytes] = {}
+
+    async def views(self) -> AsyncIterator[Mapping[str, Any]]:
+        """The view of the files, once."""
+        view = await asyncio.to_thread(view_of, self._files)
+        yield {**view, "answers": [self._without_large_bytes(answer) for answer in view["answers"]]}
+
+    def bytes_of(self, answer: str) -> bytes | None:
+        """The bytes of an answer that are not in the view."""
+        return self._bodies.get(answer)
+
+    def _without_large_bytes(self, answer: AnswerView) -> AnswerView:
+        if not answer["reads"] or answer["reads"][-1][2] <= self._most_bytes:
+            return answer
+        self._bodies[answer["id"]] = b64decode(answer["bytes"])
+        return {**answer, "bytes": ""}
+
+
+def show_page(files: Sequence[ViewedFile], *, opens_browser: bool) -> ExitCode:
+    """Shows the page of files until Ctrl-C, in a browser or by its address; prints a summary without any browser."""
+    if opens_browser and not can_open_browser():
+        code = print_text(files)
+        click.echo("No browser can be opened here: --no-browser serves the page at an address that you can open.")
+        return code
+    return asyncio.run(_serve(FilesSource(files), opens_browser=opens_browser))
+
+
+def show_live(*, opens_browser: bool) -> ExitCode:
+    """Shows the answers of all running programs of the user as they come, until Ctrl-C.
+
+    Raises:
+        ClickException: This system has no doors to running programs.
+    """
+    if not HAS_DOORS:
+        raise click.ClickException(NO_DOORS)
+
+    async def shown() -> ExitCode:
+        async with aclosing(follow()) as answers:
+            source = LiveSource(answers, "Live answers")
+            return await _serve(source, opens_browser=opens_browser and can_open_browser())
+
+    return asyncio.run(shown())
+
+
+async def _serve(source: ViewSource, *, opens_browser: bool) -> ExitCode:
+    def on_ready(url: str) -> None:
+        click.echo(f"The page is at {url} until Ctrl-C.")
+        sys.stdout.flush()
+        if opens_browser:
+            webbrowser.open(url)
+
+    ending = await serve_view(source, _page, on_ready)
+    click.echo(_CLOSED[ending])
+    return ExitCode.FINE
+
+
+def page_beside(files: Sequence[ViewedFile], say: Callable[[str], object]) -> None:
+    """Shows the page of files beside a command that goes on, until the command ends or no one looks any more."""
+
+    def on_ready(url: str) -> None:
+        say(f"The page is at {url} until the command ends.")
+        webbrowser.open(url)
+
+    asyncio.run(serve_view(FilesSource(files), _page, on_ready))
+
+
+def _page(nonce: str) -> str:
+    return page_html(None, Nonces(nonce, connect="'self'"))
+
+
+# ---- --what-is-in-it ----
+
+
+def print_strings(files: Sequence[ViewedFile]) -> ExitCode:
+    """Prints every distinct text of more than eight characters, the pieces of each joined."""
+    console = make_console()
+    for file in files:
+        redaction = file.bundle.redaction
+        level = "unknown" if redaction is None else redaction.level.value
+        with busy_with("Looking for texts"):
+            found = what_is_in_it(file.bundle)
+        said = f"{file.name}: {len(found)} distinct texts of more than 8 characters, redaction level {level}"
+        console.print(Text(said, "bold"))
+        for text, count in found:
+            console.print(Text.assemble(text, (f"  ×{count}" if count > 1 else "", "dim")))
+    return ExitCode.FINE

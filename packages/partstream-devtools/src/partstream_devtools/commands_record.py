@@ -1,0 +1,305 @@
+"""`partstream record`: forwards between a client and a model server, and keeps in a file what goes through.
+
+The options are checked first, then the recorder listens until Ctrl-C, and then the file is written. A screen says, as
+text or JSON, where it listens, each exchange that is over, and the file. The page of `--inspect` runs in a process of
+its own, so that it holds nothing up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import click
+
+from partstream.cli.options import UnusableConfigurationError
+from partstream.cli.program import program
+from partstream.cli.terminal import echo_while_read
+from partstream.codec.system import DATA
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.bundles.forms import FORMS
+from partstream.errors import CallerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from partstream_devtools.recorder.session import AnswerFacts
+    from partstream.upstream.configuration import GatewayConfiguration
+
+
+# ---- Screens ----
+
+_KILO: Final = 1000
+_ENDINGS: Final = {
+    HowEnded.CUT: "the connection broke",
+    HowEnded.CANCELLED: "the client left",
+    HowEnded.NO_RESPONSE: "no response",
+}
+
+
+class RecordScreen(Protocol):
+    """Where the command says what happens."""
+
+    def started(self, base_url: str, server: str, part: Path) -> None:
+        """It listens; `server` is the base URL that it forwards to, without secrets."""
+        ...
+
+    def answered(self, facts: AnswerFacts) -> None:
+        """An exchange is over."""
+        ...
+
+    def failed(self, error: Exception) -> None:
+        """A file cannot be written; the exchanges go on."""
+        ...
+
+    def stopping(self) -> None:
+        """It writes the file."""
+        ...
+
+    def ended(self, files: Sequence[Path], left: Mapping[Path, Exception]) -> None:
+        """The files are written; what is left is a recording as it has grown."""
+        ...
+
+
+class RecordTextScreen:
+    """Lines for people."""
+
+    def started(self, base_url: str, server: str, part: Path) -> None:
+        """Says what to do with a client."""
+        echo_while_read(f"Recording {server} (Ctrl-C ends it and writes the file)")
+        echo_while_read(f"  Set the base URL of your client to {base_url}; its key stays as it is.")
+        echo_while_read(f"  What comes is kept at once in {part}")
+
+    def answered(self, facts: AnswerFacts) -> None:
+        """Says how it went, in one line."""
+        echo_while_read(line_of(facts))
+
+    def failed(self, error: Exception) -> None:
+        """Says why."""
+        click.echo(f"Error: the recording cannot be written: {_reason(error)}; requests are forwarded still", err=True)
+
+    def stopping(self) -> None:
+        """Says that it takes a moment."""
+        echo_while_read("Writing the file: keys, cookies and ids of people are taken out.")
+
+    def ended(self, files: Sequence[Path], left: Mapping[Path, Exception]) -> None:
+        """Says where the files are, what is in them, and what to do next."""
+        for path, error in left.items():
+            click.echo(f"Error: the file cannot be made: {_reason(error)}. What was recorded is in {path}", err=True)
+        if not (files or left):
+            echo_while_read("Nothing was recorded.")
+        for path in files:
+            echo_while_read(f"Written: {path}")
+        if files:
+            echo_while_read(f"  It holds what people and models wrote. To give it away: {program()} share FILE OUT")
+            echo_while_read(f"  To look at it: {program()} inspect FILE")
+
+
+class RecordJsonScreen:
+    """One JSON object a line."""
+
+    def started(self, base_url: str, server: str, part: Path) -> None:
+        """Writes the addresses."""
+        _write(type="listening", base_url=base_url, server=server, part=str(part))
+
+    def answered(self, facts: AnswerFacts) -> None:
+        """Writes the facts."""
+        _write(
+            type="exchange",
+            number=facts.number,
+            method=facts.method,
+            path=facts.path,
+            status=facts.status,
+            ending=facts.ending.value,
+            outcome=facts.outcome,
+            protocol=facts.protocol,
+            milliseconds=round(facts.seconds * 1000),
+            bytes=facts.bytes,
+            events=facts.events,
+            broken=facts.broken,
+            error=facts.error,
+        )
+
+    def failed(self, error: Exception) -> None:
+        """Writes why."""
+        _write(type="failure", error=_reason(error))
+
+    def stopping(self) -> None:
+        """Writes that it takes a moment."""
+        _write(type="stopping")
+
+    def ended(self, files: Sequence[Path], left: Mapping[Path, Exception]) -> None:
+        """Writes the files."""
+        _write(
+            type="written",
+            files=[str(path) for path in files],
+            left={str(path): _reason(error) for path, error in left.items()},
+        )
+
+
+def line_of(facts: AnswerFacts) -> str:
+    """An exchange in one line, such as `#3 POST /v1/responses 200 completed 1.2 s, 345 events, contract kept`."""
+    words = [f"#{facts.number}", facts.method, facts.path, str(facts.status or "-")]
+    if facts.outcome is not None:
+        words.append(facts.outcome)
+    seconds, size = facts.seconds, facts.bytes
+    said = [f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"]
+    if facts.ending in _ENDINGS:
+        said.append(_ENDINGS[facts.ending])
+    if facts.outcome is not None:
+        said.append(_counted(facts.events, "event"))
+    elif size:
+        said.append(f"{size} bytes" if size < _KILO else f"{size / _KILO:.1f} kB")
+    if facts.broken is not None:
+        said.append("contract kept" if not facts.broken else f"{_counted(facts.broken, 'rule')} broken")
+    if facts.error:
+        said.append(facts.error)
+    return f"{' '.join(words)} {', '.join(said)}"
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _write(**fields: Any) -> None:
+    echo_while_read(json.dumps(fields, ensure_ascii=False))
+
+
+# ---- The command ----
+
+_PORT: Final = 8643
+"""Next to that of `partstream serve`."""
+_FOLDER: Final = "recordings"
+_WRITTEN: Final = tuple(ending for form in FORMS if form.write is not None for ending in form.endings)
+_SWITCH_SECONDS: Final = 0.0001
+"""How long the thread that writes may hold up answers that go on; Python's own value is fifty times that."""
+
+
+@click.command(short_help="Record what goes by between any client and any model server.")
+@click.option("--to", "server", required=True, metavar="URL", help="Base URL of the server, as your client has it.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=_PORT,
+    show_default=True,
+    help="Port to listen on; 0 takes any free port.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="File to write, such as answers.partstream.zip or answers.har. Default: one in the folder of recordings.",
+)
+@click.option("--inspect", "inspects", is_flag=True, help="Open a page that shows the answers while they come.")
+@click.option("--no-browser", is_flag=True, help="With --inspect: print the address of the page, open no browser.")
+@click.option("--allow-insecure-http", is_flag=True, help="Allow http:// to another machine.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+def command(
+    *,
+    server: str,
+    port: int,
+    output: Path | None,
+    inspects: bool,
+    no_browser: bool,
+    allow_insecure_http: bool,
+    as_json: bool,
+) -> None:
+    """Record what goes by between any client and any model server.
+
+    Listens on 127.0.0.1 and forwards every request to the server at URL at once and unchanged; each read of an answer
+    is kept with its time. Set the base URL of your client to the address that is printed. The client's key passes
+    through to the server and into no file.
+
+    Ctrl-C ends it and writes the file: without keys, cookies and ids of people, with what people and models wrote.
+    `partstream share` makes a file to give away of it; `partstream inspect`, `replay`, `check` and `upstream --replay`
+    read it. If the recorder is killed, what came until then is in a file that ends with .partstream.part, which they
+    read too.
+    """
+    from partstream.upstream.configuration import GatewayConfiguration  # noqa: PLC0415 - 0.2 s, after the options
+
+    screen: RecordScreen = RecordJsonScreen() if as_json else RecordTextScreen()
+    try:
+        configuration = GatewayConfiguration(base_url=server, allow_insecure_http=allow_insecure_http)
+    except CallerError as error:
+        raise UnusableConfigurationError(f"--to: {error}") from error
+    file = _file_of(output)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        asyncio.run(_record(configuration, port, file, screen, shows_page=inspects, opens_browser=not no_browser))
+    except CallerError as error:
+        raise UnusableConfigurationError(str(error)) from error
+
+
+def _file_of(output: Path | None) -> Path:
+    """The file to write.
+
+    Raises:
+        UsageError: It is there already, or has an ending of no form.
+    """
+    if output is None:
+        folder = DATA.path() / _FOLDER
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-record.partstream.zip"
+    if not output.name.lower().endswith(_WRITTEN):
+        known = ", ".join(form.endings[0] for form in FORMS if form.write is not None)
+        raise click.UsageError(f"--output: got {output.name!r}, expected a name that ends with one of {known}")
+    if output.exists():
+        raise click.UsageError(f"--output: {output} is there already; a recording replaces no file")
+    if not output.absolute().parent.is_dir():
+        raise click.UsageError(f"--output: there is no folder {output.absolute().parent}")
+    return output.absolute()
+
+
+@contextmanager
+def _page_beside(*, opens_browser: bool) -> Iterator[None]:
+    """Shows the answers in a page until the end of the block, by a process of its own: a page must hold nothing up."""
+    command = (sys.executable, "-m", "partstream", "inspect", "--live", *([] if opens_browser else ["--no-browser"]))
+    # A session of its own: Ctrl-C is for the recorder, which ends the page itself.
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as page:  # noqa: S603 - our own
+        try:
+            yield
+        finally:
+            page.terminate()
+
+
+async def _record(
+    configuration: GatewayConfiguration,
+    port: int,
+    file: Path,
+    screen: RecordScreen,
+    *,
+    shows_page: bool,
+    opens_browser: bool,
+) -> None:
+    from partstream_devtools.recorder.session import RecordingSession  # noqa: PLC0415 - the checks of the options come first
+    from partstream.server.listening import stopped_by_signals  # noqa: PLC0415
+
+    stopped = asyncio.Event()
+    with ExitStack() as beside, stopped_by_signals(stopped.set):
+        try:
+            session = RecordingSession(configuration, file, port, screen.answered, screen.failed)
+        except OSError as error:
+            raise click.UsageError(f"--output: cannot write {file}: {error.strerror or error}") from error
+        try:
+            async with session:
+                screen.started(session.base_url, configuration.shown_url, session.part)
+                if shows_page:
+                    beside.enter_context(_page_beside(opens_browser=opens_browser))
+                await stopped.wait()
+                screen.stopping()
+        except OSError as error:
+            way = "; --port names another, and 0 any free one"
+            raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}{way}") from error
+    screen.ended(session.files, session.left)

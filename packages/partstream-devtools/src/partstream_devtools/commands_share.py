@@ -1,0 +1,190 @@
+"""`partstream share`: makes of a recording what can be given away.
+
+The names of the files are checked before anything is read. Then keys, ids and texts are replaced, the keys that this
+machine knows (in the user's file and in the environment) among them, and each file is written in the form that its name
+says. `--preview` says what would be replaced and what would stay, and writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from partstream.cli.console import busy_with, make_console
+from partstream.codec.redaction import names_a_secret
+from partstream.codec.text import visible
+from partstream.config.table import configuration_file, read_document, secrets_of_settings
+from partstream_devtools.bundles.documents import BundleError
+from partstream_devtools.bundles.exchange import RedactionLevel
+from partstream_devtools.bundles.forms import FORMS
+from partstream_devtools.commands_inspect import bundle_named, last_answer
+from partstream_devtools.inspector.sharing import SHARED_FORMS, shared_bytes
+from partstream_devtools.recordings import spare_recordings
+from partstream_devtools.redaction.redacting import redact
+from partstream.settings.kinds import ConfigurationError
+from partstream.settings.row import SHORTEST_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+    from partstream_devtools.bundles.exchange import Bundle
+    from partstream_devtools.redaction.redacting import RedactionReport
+
+
+ENDINGS: Final = tuple(endings[0] for endings in SHARED_FORMS.values())
+"""The endings of names, one for each form that is written."""
+READ_AGAIN: Final = tuple(ending for form in FORMS if form.write and form.read for ending in form.endings)
+"""The endings of what is a recording again; a page or a summary of one is not."""
+
+
+def check_name(out: str) -> None:
+    """Refuses a name whose ending says no form, before anything is read.
+
+    Raises:
+        UsageError: It says none.
+    """
+    written = tuple(ending for endings in SHARED_FORMS.values() for ending in endings)
+    if not out.lower().endswith(written):
+        raise click.UsageError(f"{visible(out)}: expected a name that ends with one of {', '.join(ENDINGS)}")
+
+
+def write_shared(bundle: Bundle, out: str) -> int:
+    """Writes a bundle in the form that the name says, for its owner alone; returns the number of bytes.
+
+    Raises:
+        ClickException: The form cannot hold the bundle, or the file cannot be written.
+    """
+    try:
+        data = shared_bytes(bundle, out)
+    except BundleError as error:
+        raise click.ClickException(visible(f"cannot write {out}: {error}")) from error
+    try:
+        path = Path(out)
+        path.unlink(missing_ok=True)
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise click.ClickException(f"cannot write {visible(out)}: {error.strerror}") from error
+    return len(data)
+
+
+def known_secrets(environment: Mapping[str, str] = os.environ) -> set[str]:
+    """Every text of the file and of the environment that may be a key; no key is fetched for it.
+
+    A file that cannot be read holds no key that an answer could have had.
+    """
+    found = {value for name, value in environment.items() if names_a_secret(name)}
+    try:
+        document = read_document(configuration_file(environment), must_exist=False)
+    except ConfigurationError:
+        document = {}
+    profiles = document.get("profiles")
+    for settings in (document, *(profiles.values() if isinstance(profiles, dict) else ())):
+        if isinstance(settings, dict):
+            found |= secrets_of_settings(settings)
+    return {one for one in found if len(one) >= SHORTEST_KEY}
+
+
+_SAYS: Final = {
+    RedactionLevel.STRUCTURE: "keys, ids of people and all texts are replaced; lengths and structure stay",
+    RedactionLevel.KEYS: "keys, cookies and ids of people are replaced; TEXTS STAY",
+    RedactionLevel.NONE: "NOTHING IS REPLACED: keys, prompts and files are in it as they were recorded",
+}
+_LONGEST_SAMPLE: Final = 160
+
+
+@click.command(short_help="Make of a recording a file that can be given away, without keys and texts.")
+@click.argument("files", metavar="[FILE] OUT...", nargs=-1)
+@click.option("--last", is_flag=True, help="Share the newest answer on this machine in place of FILE.")
+@click.option(
+    "--redact",
+    "level",
+    type=click.Choice([level.value for level in RedactionLevel]),
+    default=RedactionLevel.STRUCTURE.value,
+    show_default=True,
+    help="What is replaced: keys and all texts, keys alone, or nothing.",
+)
+@click.option("--keep", type=click.Choice(["text"]), multiple=True, help="Keep what people, models and tools wrote.")
+@click.option("--hide-names", is_flag=True, help="Replace the names of the arguments of calls too.")
+@click.option("--preview", is_flag=True, help="Write nothing; print what would be replaced and what would stay.")
+def command(
+    *, files: tuple[str, ...], last: bool, level: str, keep: tuple[str, ...], hide_names: bool, preview: bool
+) -> None:
+    """Make of a recording a file that can be given away: for an issue, for the makers of a server.
+
+    FILE is a recording in any form, or - for standard input. The ending of OUT says the form: .partstream.zip
+    (everything, for partstream inspect, check and replay), .har, .otlp.json, .md (a summary for an issue), .html (a
+    page that needs nothing else), .sse or .jsonl (the bytes of one answer).
+
+    Keys, cookies, ids of people and all texts are replaced by stand-ins of the same length, so that a fault stays in
+    the file and what was said does not. Look at it before: --preview, and partstream inspect OUT --what-is-in-it.
+    """
+    name, outs = (None, files) if last else (next(iter(files), None), files[1:])
+    if name is None and not last:
+        raise click.UsageError("name a recording, or give --last")
+    if not outs and not preview:
+        raise click.UsageError(f"name a file to write: its ending is one of {', '.join(ENDINGS)}")
+    for out in outs:
+        check_name(out)
+        spare_recordings(() if name is None else (name,), out)
+    chosen = RedactionLevel(level)
+    with busy_with("Reading the recording"):
+        bundle = last_answer().bundle if name is None else bundle_named(name)
+    with busy_with("Replacing keys and texts"):
+        shared, report = redact(bundle, chosen, keep, secrets=known_secrets(), hides_names=hide_names)
+    console = make_console()
+    if preview:
+        _print_preview(console, report, keep)
+        return
+    for out in outs:
+        with busy_with(f"Writing {visible(out)}"):
+            size = write_shared(shared, out)
+        console.print(Text(f"{visible(out)}: {size:,} bytes"))
+    console.print(Text(f"{_what(chosen, keep)}.", "bold red" if chosen is RedactionLevel.NONE else ""))
+    if chosen is not RedactionLevel.NONE:
+        read_again = next((out for out in outs if out.lower().endswith(READ_AGAIN)), None)
+        way = "" if read_again is None else f"partstream inspect {visible(read_again)} --what-is-in-it"
+        total = f"{sum(report.counts.values()):,} replacements by {len(report.counts)} rules."
+        console.print(Text(f"{total} See what is left: {way}" if way else total))
+
+
+def _what(level: RedactionLevel, keep: tuple[str, ...]) -> str:
+    kept = level is RedactionLevel.STRUCTURE and "text" in keep
+    said = "keys, ids and state are replaced; TEXTS STAY" if kept else _SAYS[level]
+    return f"Redaction {level.value}: {said}"
+
+
+def _print_preview(console: Console, report: RedactionReport, keep: tuple[str, ...]) -> None:
+    console.print(Text(_what(report.level, keep), "bold"))
+    if report.counts:
+        console.print(_table("rule", "replaced", report.counts))
+    if report.samples:
+        console.print(Text("\nSome texts as they would be:", "bold"))
+    for sample in report.samples:
+        said = visible(sample.text[:_LONGEST_SAMPLE]).replace("\n", "\\n")
+        said += "…" if len(sample.text) > _LONGEST_SAMPLE else ""
+        console.print(Text.assemble((f"{sample.rule}, {visible(sample.place)}: ", "dim"), said))
+    if report.kept:
+        console.print(Text("\nTexts that would stay:", "bold"))
+        console.print(_table("field", "texts", report.kept))
+    elif report.level is RedactionLevel.NONE:
+        console.print(Text("Everything would stay.", "bold red"))
+    else:
+        console.print(Text("\nNo text that a person, a model or a tool wrote would stay."))
+    console.print(Text("Nothing was written."))
+
+
+def _table(name: str, number: str, rows: Any) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(name)
+    table.add_column(number, justify="right")
+    for row, count in rows.items():
+        table.add_row(Text(visible(row)), f"{count:,}")
+    return table

@@ -1,0 +1,458 @@
+"""An exercise: what the model says and what the consumer does, as one value that a failure is made of.
+
+An exercise is generated, performed, made smaller and replayed; it is plain data, JSON in a file, and knows no target.
+What judges its conversation: every rule of the contract, the promises that hold for any script, and that the same
+answer brings the same parts when its bytes are cut elsewhere, when it is asked once more, and over another protocol. No
+requirement set counts these last promises yet.
+
+Shrinking works on values alone. The shrinking of Hypothesis replays its own choices and gives up with an error where a
+target does not answer alike twice. This one only asks whether the smaller exercise still fails, within a limit of time
+and of tries, so it shrinks a fixed scenario and a kept failure just as well, and a flaky target costs tries, not the
+result.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream_devtools.conformance.checks import (
+    HINTS,
+    PROMISES,
+    BrokenPromise,
+    Case,
+    NotJudged,
+    Promise,
+    check,
+    judge_transcript,
+)
+from partstream_devtools.conformance.driving import Request, drive, last_number, upstream_replies
+from partstream_devtools.conformance.scenarios import TOOLS
+from partstream_devtools.conformance.scripts import Call, Echo, Ending, Move, Say, Script, Think
+from partstream_devtools.conformance.transcript import Transcript, TranscriptEventKind
+from partstream_devtools.testing.scripted_model import pieces
+from partstream.errors import CallerError
+from partstream.lm.contract import RULES, Hint, Level
+from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from partstream_devtools.conformance.scripts import Block, ScriptedAnswer
+    from partstream_devtools.conformance.targets import Tested
+    from partstream_devtools.conformance.transcript import Answer
+
+
+# ---- Exercises ----
+
+DEFAULT_PROMPT = "Go on."
+"""What the user of a generated conversation says."""
+
+
+class Relation(StrEnum):
+    """Another conversation that has to bring the same parts."""
+
+    NONE = "none"
+    CUT = "cut"
+    """The same, with the bytes of the model server cut everywhere."""
+    AGAIN = "again"
+    """The same once more, in a new conversation."""
+    OTHER = "other"
+    """The same over another protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """One conversation before it happens.
+
+    Attributes:
+        moves: What the consumer does.
+        script: What the model says, or None for a target that cannot be given a script.
+        prompt: What the user says.
+        relation: The other conversation that has to bring the same parts.
+    """
+
+    moves: tuple[Move, ...]
+    script: Script | None
+    prompt: str = DEFAULT_PROMPT
+    relation: Relation = Relation.NONE
+
+    @property
+    def size(self) -> int:
+        """How much a reader has to follow: moves, and events and faults of the upstream."""
+        answers = () if self.script is None else self.script.answers
+        blocks = (block for answer in answers for block in answer.blocks)
+        events = sum(1 if isinstance(block, Call | Echo) else len(pieces(block.text)) for block in blocks)
+        faults = sum(len([*filter(None, answer.fault.split(","))]) for answer in answers)
+        return len(self.moves) + events + faults
+
+    def to_json(self) -> dict[str, Any]:
+        """The exercise as JSON values, in the fields of a transcript."""
+        return {
+            "prompt": self.prompt,
+            "script": None if self.script is None else self.script.to_json(),
+            "moves": [str(move) for move in self.moves],
+            "relation": self.relation.value,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Exercise:
+        """Reads an exercise from a transcript or from :meth:`to_json`.
+
+        Raises:
+            CallerError: The value holds no exercise; the message says what is wrong with it.
+        """
+        moves, script, prompt = value.get("moves"), value.get("script"), value.get("prompt", DEFAULT_PROMPT)
+        if not isinstance(moves, list) or not all(isinstance(one, str) for one in moves):
+            raise CallerError(f"moves: got {str(moves)[:80]}, expected a list of texts such as 'send'")
+        if not isinstance(prompt, str):
+            raise CallerError(f"prompt: got {str(prompt)[:80]}, expected a text")
+        if script is not None and not isinstance(script, dict):
+            raise CallerError(f"script: got {str(script)[:80]}, expected an object or null")
+        relation = value.get("relation", Relation.NONE.value)
+        if relation not in {one.value for one in Relation}:
+            raise CallerError(f"relation: got {str(relation)[:80]!r}, expected one of {', '.join(Relation)}")
+        played = None if script is None else Script.from_json(script)
+        return cls(tuple(map(Move.read, moves)), played, prompt, Relation(relation))
+
+
+def exercise_of(transcript: Transcript) -> Exercise:
+    """The exercise that a transcript came of."""
+    return Exercise(transcript.moves, transcript.script, transcript.prompt)
+
+
+# ---- The promises of generated conversations ----
+
+SAME_PARTS: Final[Mapping[Relation, str]] = MappingProxyType(
+    {
+        Relation.CUT: "stream.same-when-cut",
+        Relation.AGAIN: "stream.same-again",
+        Relation.OTHER: "stream.same-over-protocols",
+    }
+)
+"""The promise that each relation is about."""
+
+_PROMISES: Final = MappingProxyType(
+    {
+        promise.id: promise
+        for promise in (
+            Promise(
+                "stream.same-when-cut",
+                "kit",
+                Level.MUST,
+                "However the bytes of the model server are cut, the same parts come.",
+            ),
+            Promise(
+                "stream.same-again",
+                "kit",
+                Level.MUST,
+                "The same request brings the same parts when the model answers the same, whatever was asked before it.",
+            ),
+            Promise(
+                "stream.same-over-protocols",
+                "kit",
+                Level.MUST,
+                "The same answer brings the same text and calls over every protocol.",
+            ),
+        )
+    }
+)
+
+_HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
+    {
+        "stream.same-when-cut": Hint(
+            "Letters are missing or broken, now and then, depending on the network.",
+            (
+                "bytes are decoded read by read, so that a character of several bytes is cut in two",
+                "an event is parsed read by read and not line by line",
+            ),
+        ),
+        "stream.same-again": Hint(
+            "An answer holds pieces of another one, or is empty when it is asked for again.",
+            (
+                "the state of a request is kept on the provider, which serves many at once",
+                "a cache is keyed by less than the whole request",
+            ),
+        ),
+        "stream.same-over-protocols": Hint(
+            "The same model answers differently through another of its endpoints.",
+            ("one of the readers loses what its protocol says in another event",),
+        ),
+    }
+)
+
+
+def promise_of(promise_id: str) -> Promise:
+    """The promise with that id.
+
+    Raises:
+        KeyError: There is none.
+    """
+    return _PROMISES[promise_id] if promise_id in _PROMISES else PROMISES[promise_id]
+
+
+def hint_of(promise_id: str) -> Hint | None:
+    """What helps a person with the broken promise, or None."""
+    return _HINTS.get(promise_id) or HINTS.get(promise_id)
+
+
+# ---- Performing ----
+
+GENERATED: Final = "generated"
+"""The slug of the scenario of generated conversations."""
+
+JUDGED: Final = (*RULES, "stream.ends", "text.complete", "tool-call.complete", *SAME_PARTS.values())
+"""The promises that a generated conversation can break."""
+
+_CUT: Final = "split=3"
+_UPSTREAM_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Exercised:
+    """What an exercise has shown: the first finding against each broken promise, and the judged promises."""
+
+    transcript: Transcript
+    broken: Mapping[str, BrokenPromise]
+    judged: frozenset[str] = frozenset()
+
+
+async def perform(tested: Tested, exercise: Exercise, other: Tested | None = None) -> Exercised:
+    """Has the conversations of an exercise and judges them.
+
+    `other` is the same target over another protocol, for exercises with that relation; None leaves them unrelated.
+    """
+    transcript = await _converse(tested, exercise)
+    findings = judged_promises(tested, transcript)
+    if transcript.script is not None:
+        # Each answer is compared with the one before it to the same request.
+        answers = transcript.answers
+        for place in range(1, len(answers)):
+            if answers[place].messages == answers[place - 1].messages:
+                found = findings.setdefault(SAME_PARTS[Relation.AGAIN], [])
+                _compare(answers[place - 1], answers[place], place, _ALL_FIELDS, found)
+        related = await _related(tested, exercise, other)
+        if related is not None:
+            fields = _WITHOUT_THINKING if exercise.relation is Relation.OTHER else _ALL_FIELDS
+            pairs = zip(transcript.answers, related.answers, strict=False)
+            for place, (one, another) in enumerate(pairs):
+                _compare(one, another, place, fields, findings.setdefault(SAME_PARTS[exercise.relation], []))
+    of_target = {promise: [one for one in found if not one.is_environment] for promise, found in findings.items()}
+    broken = {promise: found[0] for promise, found in of_target.items() if found}
+    return Exercised(transcript, broken, frozenset(findings))
+
+
+async def _related(tested: Tested, exercise: Exercise, other: Tested | None) -> Transcript | None:
+    match exercise.relation:
+        case Relation.AGAIN:
+            return await _converse(tested, exercise)
+        case Relation.CUT if tested.session.upstream is not None and exercise.script is not None:
+            answers = tuple(replace(one, fault=f"{one.fault},{_CUT}".strip(",")) for one in exercise.script.answers)
+            return await _converse(tested, replace(exercise, script=replace(exercise.script, answers=answers)))
+        case Relation.OTHER if other is not None:
+            return await _converse(other, exercise)
+    return None
+
+
+async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
+    upstream, began = tested.session.upstream, time.monotonic()
+    provider = tested.session.provider(exercise.script)
+    before = last_number(upstream)
+    transcript = Transcript(GENERATED, exercise.moves, exercise.script, exercise.prompt)
+    request = Request(exercise.prompt, tools=TOOLS if tested.capabilities.tool_calling else ())
+    transcript.answers = await drive(provider, tested.model, request, exercise.moves, tested.limits, upstream)
+    if upstream is not None:
+        with suppress(TimeoutError):
+            await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SECONDS)
+        transcript.upstream = upstream_replies(upstream, before, began)
+    return transcript
+
+
+def judged_promises(tested: Tested, transcript: Transcript) -> dict[str, list[BrokenPromise]]:
+    """The findings against each promise that a conversation says something about."""
+    judged = judge_transcript(transcript, tested.capabilities.call_id_namespace)
+    case = Case([transcript], [judged], tested.capabilities, tested.way)
+    findings: dict[str, list[BrokenPromise]] = {}
+    for promise in JUDGED:
+        if promise not in SAME_PARTS.values():
+            with suppress(NotJudged):
+                findings[promise] = check(promise, case)
+    return findings
+
+
+# ---- The same parts ----
+
+_WITHOUT_THINKING: Final = ("text", "calls")
+"""What every protocol has a place for; not every one has thinking."""
+_VERBS: Final = {"calls": "differ", "data": "differ"}
+_ALL_FIELDS: Final = (*_WITHOUT_THINKING, "thinking", "data", "end")
+
+
+def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[BrokenPromise]) -> None:
+    """Adds the first field in which two answers differ; where one is cancelled depends on the speed of both."""
+    incomparable = (TranscriptEventKind.CANCELLED, TranscriptEventKind.UNFINISHED)
+    if any(answer.has(kind) for answer in (one, other) for kind in incomparable):
+        return
+    first, second = _shape(one), _shape(other)
+    differing = next((field for field in fields if first[field] != second[field]), None)
+    if differing is not None:
+        said = f"first {_shown(first[differing])}, then {_shown(second[differing])}"
+        found.append(BrokenPromise(f"the {differing} {_VERBS.get(differing, 'differs')}: {said}", place))
+
+
+def _shape(answer: Answer) -> dict[str, Any]:
+    """What an answer says, whatever pieces it came in and whatever ids its calls have."""
+    end = answer.end
+    data = [part for part in answer.parts if isinstance(part, DataPart) and part.mime_type != USAGE_MIME_TYPE]
+    return {
+        "text": answer.text,
+        "thinking": answer.thinking,
+        "calls": [(call.name, call.input) for call in answer.calls],
+        "data": [(part.mime_type, part.data) for part in data],
+        "end": None if end is None else end.kind.value,
+    }
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:120]}..."
+
+
+# ---- Shrinking ----
+
+MOST_TRIES: Final = 400
+"""The most exercises that are tried for one failure."""
+
+_PLAINEST: Final = "a"
+
+
+async def shrink(
+    exercise: Exercise,
+    still_fails: Callable[[Exercise], Awaitable[bool]],
+    *,
+    has_time: Callable[[], bool] = lambda: True,
+    most_tries: int = MOST_TRIES,
+) -> Exercise:
+    """The smallest exercise found that still fails, within so many tries and as long as `has_time` holds."""
+    seen = {_key(exercise)}
+    tries = 0
+    progressed = True
+    while progressed:
+        progressed = False
+        for candidate in smaller_exercises(exercise):
+            if _key(candidate) in seen:
+                continue
+            if tries >= most_tries or not has_time():
+                return exercise
+            seen.add(_key(candidate))
+            tries += 1
+            if await still_fails(candidate):
+                exercise, progressed = candidate, True
+                break
+    return exercise
+
+
+def smaller_exercises(exercise: Exercise) -> Iterator[Exercise]:
+    """Cases with less in them, those with much less first. Each is smaller by one measure, so shrinking ends."""
+    for moves in _without_some(exercise.moves):
+        if moves:
+            yield replace(exercise, moves=moves)
+    if exercise.script is not None:
+        yield from (replace(exercise, script=script) for script in _smaller_scripts(exercise.script))
+    for place, move in enumerate(exercise.moves):
+        for plainer in _plainer_moves(move):
+            yield replace(exercise, moves=(*exercise.moves[:place], plainer, *exercise.moves[place + 1 :]))
+    if exercise.prompt != _PLAINEST:
+        yield replace(exercise, prompt=_PLAINEST)
+    if exercise.relation is not Relation.NONE:
+        yield replace(exercise, relation=Relation.NONE)
+
+
+def _key(exercise: Exercise) -> str:
+    return str(exercise.to_json())
+
+
+def _smaller_scripts(script: Script) -> Iterator[Script]:
+    for answers in _without_some(script.answers):
+        if answers:
+            yield replace(script, answers=answers)
+    for place, answer in enumerate(script.answers):
+        for smaller in _smaller_answers(answer):
+            yield replace(script, answers=(*script.answers[:place], smaller, *script.answers[place + 1 :]))
+
+
+def _without_some(items: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """The items without halves, quarters ... and single ones, from the end: what comes first leads to the rest."""
+    size = len(items)
+    while size > 0:
+        for end in range(len(items), 0, -size):
+            yield (*items[: max(end - size, 0)], *items[end:])
+        size //= 2
+
+
+def _smaller_answers(answer: ScriptedAnswer) -> Iterator[ScriptedAnswer]:
+    for blocks in _without_some(answer.blocks):
+        yield replace(answer, blocks=blocks)
+    faults = tuple(filter(None, answer.fault.split(",")))
+    for fewer in _without_some(faults):
+        yield replace(answer, fault=",".join(fewer))
+    if answer.pace:
+        yield replace(answer, pace=0.0)
+    if answer.ending is not Ending.DONE:
+        yield replace(answer, ending=Ending.DONE)
+    for place, block in enumerate(answer.blocks):
+        for smaller in _smaller_blocks(block):
+            yield replace(answer, blocks=(*answer.blocks[:place], smaller, *answer.blocks[place + 1 :]))
+
+
+def _smaller_blocks(block: Block) -> Iterator[Block]:
+    if isinstance(block, Call):
+        yield from (replace(block, arguments=fewer) for fewer in _smaller_objects(block.arguments))
+    elif isinstance(block, Say | Think):
+        yield from (replace(block, text=text) for text in _smaller_texts(block.text))
+
+
+def _smaller_objects(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for items in _without_some(tuple(value.items())):
+        yield dict(items)
+    for name, item in value.items():
+        for smaller in _smaller_values(item):
+            yield {**value, name: smaller}
+
+
+def _smaller_values(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from _smaller_objects(value)
+    elif isinstance(value, list):
+        yield from map(list, _without_some(tuple(value)))
+    elif isinstance(value, str):
+        yield from (text for text in ("", *_smaller_texts(value)) if text != value)
+
+
+def _smaller_texts(text: str) -> Iterator[str]:
+    """Fewer words, then a plainer one; never empty, for an empty text is another one."""
+    for words in _without_some(tuple(pieces(text))):
+        if words:
+            yield "".join(words)
+    if len(pieces(text)) == 1 and text != _PLAINEST:
+        yield _PLAINEST
+        if len(text) > 1:
+            yield text[: len(text) // 2]
+
+
+def _plainer_moves(move: Move) -> Iterator[Move]:
+    head, _, rest = move.argument.partition(" ")
+    if rest:
+        yield replace(move, argument=head)
+    if not head.isdecimal():
+        if head:
+            yield replace(move, argument="")
+        return
+    number = int(head)
+    for lower in dict.fromkeys((0, number // 2, number - 1)):
+        if 0 <= lower < number:
+            yield replace(move, argument=f"{lower} {rest}".strip())

@@ -1,0 +1,661 @@
+"""Generated conversations: searches for those that break a promise, makes each find as small as it gets, and keeps it.
+
+A search is bounded by a number of exercises and by seconds; six tenths of the time go to finding, the rest to making
+smaller. Every find is repeated at the end: one that does not break the promise each time is reported as flaky, with its
+numbers. A kept failure is a transcript with the name of the promise, so that whatever opens transcripts opens it, and
+needs no Hypothesis to be replayed. The results are checks like those of the fixed scenarios, whose failures are made
+smaller in the same way. At the end of a run, the baseline marks expected failures, and secrets leave the report.
+
+:class:`VirtualTimeLoop` is an event loop that does not wait for its own clock. When only a timer can happen next, the
+clock jumps to it, so that the pauses of a generated upstream take no time. It keeps real time while a thread outside of
+the loop works, because the end of that work is unknown; targets in other processes need a loop of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import selectors
+import shlex
+import threading
+import time
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream._version import __version__
+from partstream.codec.redaction import Redactor
+from partstream_devtools.conformance.checks import CONTRACT_VERSION, LATEST
+from partstream_devtools.conformance.driving import Provocation
+from partstream_devtools.conformance.exercises import (
+    GENERATED,
+    JUDGED,
+    Exercise,
+    Exercised,
+    Relation,
+    exercise_of,
+    hint_of,
+    perform,
+    promise_of,
+    shrink,
+)
+from partstream_devtools.conformance.report import CheckResult, KitFileError, Report, Verdict, facts_of
+from partstream_devtools.conformance.scenarios import all_rows, check_ids
+from partstream_devtools.conformance.targets import open_target, target_of
+from partstream.errors import CallerError, to_install
+from partstream.lm.contract import Level
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+    from concurrent.futures import Executor
+    from pathlib import Path
+
+    from partstream_devtools.conformance.checks import BrokenPromise
+    from partstream_devtools.conformance.driving import Capabilities, TimeLimits
+    from partstream_devtools.conformance.report import Baseline
+    from partstream_devtools.conformance.targets import Tested
+    from partstream_devtools.conformance.transcript import Transcript
+
+
+# ---- Searching ----
+
+_BATCH: Final = 10
+"""The exercises that one seed generates."""
+_HYPOTHESIS_NEEDED: Final = f"generating needs Hypothesis: {to_install('conformance')}"
+_SEARCH_SHARE: Final = 0.6
+"""The share of the time for finding; the rest is for making smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzSettings:
+    """How long to look, and where.
+
+    Attributes:
+        seconds: The most seconds in all.
+        examples: The most exercises; None for as many as the time allows.
+        seed: The seed of what is generated.
+        repetitions: How often the smallest exercise is repeated.
+    """
+
+    seconds: float = 30.0
+    examples: int | None = 50
+    seed: int = 0
+    repetitions: int = 3
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0 or (self.examples is not None and self.examples < 1) or self.repetitions < 1:
+            raise CallerError(f"fuzzing: got {self}, expected seconds, examples and repetitions above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A broken promise with the smallest exercise that was found to break it.
+
+    `size_before` is the size of the exercise that was found first; `failed` of `repetitions` broke the promise again.
+    """
+
+    promise: str
+    exercise: Exercise
+    exercised: Exercised
+    size_before: int
+    failed: int
+    repetitions: int
+
+    @property
+    def finding(self) -> BrokenPromise:
+        """What was found."""
+        return self.exercised.broken[self.promise]
+
+    @property
+    def is_flaky(self) -> bool:
+        """Whether some repetition kept the promise."""
+        return self.failed < self.repetitions
+
+
+@dataclass(slots=True)
+class Fuzzed:
+    """The finds of a search by promise, how many exercises it tried, and the promises that these judged."""
+
+    settings: FuzzSettings
+    tried: int = 0
+    failures: dict[str, Failure] = field(default_factory=dict)
+    judged: set[str] = field(default_factory=set)
+
+
+async def fuzz(tested: Tested, settings: FuzzSettings | None = None, other: Tested | None = None) -> Fuzzed:
+    """Looks for broken promises of a target, as long and where the settings say.
+
+    `other` is the same target over another protocol, which has to bring the same parts.
+
+    Raises:
+        CallerError: Hypothesis is not installed.
+    """
+    chosen = settings or FuzzSettings()
+    result = Fuzzed(chosen)
+    found: dict[str, tuple[Exercise, Exercised]] = {}
+    made = _generated(tested, chosen, has_other=other is not None)
+    first = next(made)  # before the clock runs: this loads Hypothesis
+    began = time.monotonic()
+    for exercise in chain([first], made):
+        if time.monotonic() - began > chosen.seconds * _SEARCH_SHARE:
+            break
+        result.tried += 1
+        exercised = await perform(tested, exercise, other)
+        result.judged |= exercised.judged
+        for promise in exercised.broken:
+            kept = found.get(promise)
+            if kept is None or exercise.size < kept[0].size:
+                found[promise] = (exercise, exercised)
+    for number, (promise, (exercise, exercised)) in enumerate(found.items()):
+        rest = chosen.seconds - (time.monotonic() - began)
+        share = max(rest, 0.0) / (len(found) - number)
+        result.failures[promise] = await minimal_failure(
+            tested, promise, exercise, exercised, seconds=share, repetitions=chosen.repetitions, other=other
+        )
+    return result
+
+
+async def minimal_failure(
+    tested: Tested,
+    promise: str,
+    exercise: Exercise,
+    exercised: Exercised,
+    *,
+    seconds: float,
+    repetitions: int = 3,
+    other: Tested | None = None,
+) -> Failure:
+    """Makes a find as small as `seconds` allow, and repeats the smallest exercise; `other` as for :func:`fuzz`."""
+    until = time.monotonic() + seconds
+    last = exercised
+
+    async def still_fails(candidate: Exercise) -> bool:
+        nonlocal last
+        shown = await perform(tested, candidate, other)
+        if promise in shown.broken:
+            last = shown
+        return promise in shown.broken
+
+    smallest = await shrink(exercise, still_fails, has_time=lambda: time.monotonic() < until)
+    failed = 0
+    for _ in range(repetitions):
+        failed += await still_fails(smallest)
+    return Failure(promise, smallest, last, exercise.size, failed, repetitions)
+
+
+def check_can_generate() -> None:
+    """Looks for what generating needs.
+
+    Raises:
+        CallerError: Hypothesis is not installed.
+    """
+    if importlib.util.find_spec("hypothesis") is None:
+        raise CallerError(_HYPOTHESIS_NEEDED)
+
+
+def _generated(tested: Tested, settings: FuzzSettings, *, has_other: bool) -> Iterator[Exercise]:
+    try:
+        from partstream_devtools.conformance.generated import exercises, generate  # noqa: PLC0415 - needs an extra
+    except ImportError as error:
+        raise CallerError(_HYPOTHESIS_NEEDED) from error
+    if tested.way is Provocation.PARSER:
+        raise CallerError("a parser has no conversations to generate; the kit cuts its streams at every place anyway")
+    is_sandwich = tested.session.upstream is not None
+    relations = [Relation.NONE, Relation.AGAIN, *([Relation.CUT] * is_sandwich), *([Relation.OTHER] * has_other)]
+    strategy = exercises(plays=tested.way is not Provocation.DIRECTED, faults=is_sandwich, relations=tuple(relations))
+    left = settings.examples
+    batch = 0
+    while left is None or left > 0:
+        count = _BATCH if left is None else min(left, _BATCH)
+        yield from generate(strategy, count, settings.seed + batch)
+        left = None if left is None else left - count
+        batch += 1
+
+
+# ---- Kept failures ----
+
+FOLDER: Final = "conformance-failures"
+"""The folder of the files, below the one where the command runs."""
+
+
+class FailureFileError(KitFileError):
+    """A file is no kept failure."""
+
+    _kind = "failure"
+
+
+def failure_path(folder: Path, promise: str) -> Path:
+    """The file of a broken promise."""
+    return folder / f"{promise}.json"
+
+
+def failure_json(tested: Tested, failure: Failure) -> dict[str, Any]:
+    """A failure as JSON values."""
+    finding = failure.finding
+    facts = {
+        "kit": __version__,
+        "contract": CONTRACT_VERSION,
+        "target": tested.target.description.to_json(),
+        "promise": failure.promise,
+        "got": finding.detail,
+        "answer": finding.answer,
+        "index": finding.index,
+        "shrunk": {"from": failure.size_before, "to": failure.exercise.size},
+        "failed": {"failed": failure.failed, "of": failure.repetitions},
+        "relation": failure.exercise.relation.value,
+    }
+    return failure.exercised.transcript.to_json(**facts)
+
+
+def write_failure(folder: Path, tested: Tested, failure: Failure, redactor: Redactor) -> Path:
+    """Keeps a failure in `folder`, instead of an older one of the same promise.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = failure_path(folder, failure.promise)
+    said = redactor.redact_values(failure_json(tested, failure), names=True)
+    path.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def read_failure(path: Path) -> tuple[str, Exercise]:
+    """The promise that a kept failure is about, and the exercise that breaks it.
+
+    Raises:
+        FailureFileError: The file cannot be read, or holds something else.
+    """
+    try:
+        value: Mapping[str, Any] = json.loads(path.read_bytes())
+    except OSError as error:
+        raise FailureFileError(str(path), error.strerror or str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise FailureFileError(str(path), f"it is no JSON ({error})") from error
+    promise = value.get("promise") if isinstance(value, dict) else None
+    try:
+        promise_of(str(promise))
+        return str(promise), Exercise.from_json(value)
+    except KeyError as error:
+        raise FailureFileError(
+            str(path), f"promise: got {str(promise)[:80]!r}, expected the id of a promise"
+        ) from error
+    except CallerError as error:
+        raise FailureFileError(str(path), str(error)) from error
+
+
+# ---- Results ----
+
+GENERATED_CHECKS = tuple(f"{promise}/{GENERATED}" for promise in JUDGED)
+"""The ids of the checks of generated conversations."""
+
+_REPETITIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedResults:
+    """A check for each promise, the minimal transcripts by the names in the checks, and a sentence for a person."""
+
+    checks: tuple[CheckResult, ...]
+    transcripts: Mapping[str, Transcript]
+    note: str
+
+
+async def searched(
+    tested: Tested,
+    settings: FuzzSettings,
+    folder: Path,
+    *,
+    other: Tested | None = None,
+    redactor: Redactor | None = None,
+) -> GeneratedResults:
+    """Looks for broken promises, and keeps the smallest failure of each in `folder`.
+
+    A promise that nothing broke has passed if some conversation could have broken it, and is not judged otherwise.
+
+    Raises:
+        CallerError: Hypothesis is not installed.
+        OSError: A file cannot be written.
+    """
+    began = time.monotonic()
+    found = await fuzz(tested, settings, other)
+    hides = redactor or Redactor()
+    files = {one.promise: write_failure(folder, tested, one, hides) for one in found.failures.values()}
+    milliseconds = (time.monotonic() - began) * 1000
+    checks = tuple(
+        _result(tested, promise, found.failures.get(promise), files.get(promise), milliseconds / len(JUDGED))
+        if promise in found.judged
+        else CheckResult.of(
+            promise_of(promise), GENERATED, Verdict.NOT_JUDGED, got="no generated conversation says anything about it"
+        )
+        for promise in JUDGED
+    )
+    transcripts = {_name(promise): one.exercised.transcript for promise, one in found.failures.items()}
+    note = f"{found.tried} generated conversations were tried with the seed {settings.seed}."
+    return GeneratedResults(checks, transcripts, note)
+
+
+async def replayed(tested: Tested, path: Path, *, other: Tested | None = None) -> GeneratedResults:
+    """Repeats a kept failure, three times; needs no Hypothesis.
+
+    Raises:
+        FailureFileError: The file cannot be read, or holds something else.
+    """
+    promise, exercise = read_failure(path)
+    began = time.monotonic()
+    failed, shown = 0, None
+    for _ in range(_REPETITIONS):
+        exercised = await perform(tested, exercise, other)
+        failed += promise in exercised.broken
+        if shown is None or promise in exercised.broken:
+            shown = exercised
+    milliseconds = (time.monotonic() - began) * 1000
+    failure = None
+    if shown is not None and failed:
+        failure = Failure(promise, exercise, shown, exercise.size, failed, _REPETITIONS)
+    transcripts = {} if shown is None else {_name(promise): shown.transcript}
+    note = f"{path} was repeated {_REPETITIONS} times and broke its promise {failed} times."
+    return GeneratedResults((_result(tested, promise, failure, path, milliseconds),), transcripts, note)
+
+
+def _result(
+    tested: Tested, promise_id: str, failure: Failure | None, path: Path | None, milliseconds: float
+) -> CheckResult:
+    promise = promise_of(promise_id)
+    if failure is None:
+        return CheckResult.of(promise, GENERATED, Verdict.PASSED, duration_ms=milliseconds)
+    verdict = Verdict.FAILED if promise.level is Level.MUST else Verdict.WARNING
+    facts = facts_of_failure(tested, failure, path)
+    return CheckResult.of(promise, GENERATED, verdict, duration_ms=milliseconds, **facts)
+
+
+def facts_of_failure(tested: Tested, failure: Failure, path: Path | None) -> dict[str, Any]:
+    """The fields of a result that tell of its smallest failure."""
+    finding, hint = failure.finding, hint_of(failure.promise)
+    before, after = failure.size_before, failure.exercise.size
+    shrunk = f" (shrunk from {before} events to {after})" if after < before else ""
+    return {
+        **facts_of(finding, failure.failed),
+        "got": f"{finding.detail}{shrunk}",
+        "transcript": _name(failure.promise),
+        "minimal": None if path is None else str(path),
+        "repeat": "" if path is None else shlex.join([*_target_words(tested), "--replay", str(path)]),
+        "flaky": {"failed": failure.failed, "of": failure.repetitions} if failure.is_flaky else None,
+        "hints": () if hint is None else hint.causes,
+    }
+
+
+def _target_words(tested: Tested) -> list[str]:
+    """The command that tests the target over the same protocol."""
+    description = tested.target.description
+    words = ["partstream", "conformance", description.name]
+    if tested.way is Provocation.PARSER:
+        words.append("--parser")
+    return words if description.protocol is None else [*words, "--protocol", description.protocol]
+
+
+def _name(promise: str) -> str:
+    return f"{GENERATED}-{promise}"
+
+
+# ---- Runs ----
+
+_SHRINK_SECONDS: Final = 10.0
+"""The most seconds in all for making failures of fixed scenarios smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a target is opened.
+
+    Attributes:
+        target: A target, or what :func:`partstream_devtools.conformance.run` takes for one.
+        capabilities: What it can do, over what it says itself.
+        limits: The limits of time.
+        requirements: The name of the requirement set that counts.
+        protocol: The name of the protocol that it asks its upstream in; None for the default.
+        other_protocol: The name of another one, over which it has to bring the same parts; None for none.
+    """
+
+    target: object
+    capabilities: Capabilities | Mapping[str, Any] | None = None
+    limits: TimeLimits | None = None
+    requirements: str = LATEST
+    protocol: str | None = None
+    other_protocol: str | None = None
+
+    async def use(self, use: Callable[[Tested, Tested | None], Awaitable[GeneratedResults]]) -> Report:
+        """Opens the target, and reports what `use` makes of it.
+
+        Raises:
+            UnusableTargetError: The target cannot be started, or lists no model.
+            CallerError: An argument is invalid.
+        """
+        began, date = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
+        async with AsyncExitStack() as stack:
+            tested = await stack.enter_async_context(self.opened(self.protocol))
+            other = None
+            if self.other_protocol is not None:
+                other = await stack.enter_async_context(self.opened(self.other_protocol))
+                if other.session.upstream is None:
+                    raise CallerError(
+                        "other_protocol: got a target that asks no server of the kit, expected a sandwich"
+                    )
+            results = await use(tested, other)
+        return Report(
+            target=tested.target.description,
+            capabilities=tested.capabilities,
+            ways=tuple(sorted(way.value for way in tested.target.ways)),
+            checks=results.checks,
+            transcripts=results.transcripts,
+            contract=CONTRACT_VERSION,
+            requirements=self.requirements,
+            date=date,
+            seconds=time.monotonic() - began,
+            notes=(results.note,),
+        )
+
+    @asynccontextmanager
+    async def opened(self, protocol: str | None) -> AsyncGenerator[Tested, None]:
+        """Opens the target over a protocol.
+
+        Raises:
+            UnusableTargetError: It cannot be started, or lists no model.
+        """
+        # In a thread: a file may run an event loop of its own when it is loaded.
+        target = await asyncio.to_thread(target_of, self.target, protocol)
+        if target is self.target and protocol != self.protocol:
+            raise CallerError("other_protocol: got a target that is made already, expected a file, a module or a maker")
+        async with open_target(target, self.capabilities, self.limits, self.requirements) as tested:
+            yield tested
+
+
+async def search(opening: Opening, settings: FuzzSettings, folder: Path, redactor: Redactor | None = None) -> Report:
+    """Looks for broken promises with generated conversations; keeps the smallest failure of each in `folder`.
+
+    Args:
+        opening: How the target is opened.
+        settings: How long to look, and where.
+        folder: The folder of the files.
+        redactor: Removes the secrets of the run from the files.
+
+    Raises:
+        UnusableTargetError: The target cannot be started.
+        CallerError: Hypothesis is not installed, or an argument is invalid.
+        OSError: A file cannot be written.
+    """
+    return await opening.use(lambda tested, other: searched(tested, settings, folder, other=other, redactor=redactor))
+
+
+async def replay(opening: Opening, path: Path) -> Report:
+    """Repeats a kept failure.
+
+    Raises:
+        UnusableTargetError: The target cannot be started.
+        FailureFileError: The file cannot be read, or holds something else.
+    """
+    return await opening.use(lambda tested, other: replayed(tested, path, other=other))
+
+
+async def with_minimal_failures(
+    report: Report, opening: Opening, folder: Path, redactor: Redactor | None = None
+) -> Report:
+    """The report with the first failure of each promise made as small as ten seconds allow, and kept in `folder`.
+
+    What a bare conversation does not show again stays as it is: a scenario can begin with a history or an image.
+
+    Args:
+        report: A report of the fixed scenarios.
+        opening: How the target is opened once more.
+        folder: The folder of the files.
+        redactor: Removes the secrets of the run from the files.
+
+    Raises:
+        UnusableTargetError: The target cannot be started once more.
+        OSError: A file cannot be written.
+    """
+    first = {
+        check.rule: check
+        for check in reversed(report.checks)
+        if check.breaks and check.rule in JUDGED and check.transcript in report.transcripts
+    }
+    if not first:
+        return report
+    until = time.monotonic() + _SHRINK_SECONDS
+    smaller: dict[str, CheckResult] = {}
+    transcripts: dict[str, Transcript] = {}
+    async with opening.opened(opening.protocol) as tested:
+        for check in reversed(first.values()):
+            found = await _minimal(tested, report, check, until, folder, redactor or Redactor())
+            if found is not None:
+                smaller[check.id], transcript = found
+                transcripts[smaller[check.id].transcript or ""] = transcript
+    checks = tuple(smaller.get(check.id, check) for check in report.checks)
+    return replace(report, checks=checks, transcripts={**report.transcripts, **transcripts})
+
+
+async def _minimal(
+    tested: Tested, report: Report, check: CheckResult, until: float, folder: Path, redactor: Redactor
+) -> tuple[CheckResult, Transcript] | None:
+    exercise = exercise_of(report.transcripts[check.transcript or ""])
+    if time.monotonic() >= until:
+        return None
+    exercised = await perform(tested, exercise)
+    if check.rule not in exercised.broken:
+        return None
+    seconds = max(until - time.monotonic(), 0.0)
+    failure = await minimal_failure(tested, check.rule, exercise, exercised, seconds=seconds)
+    path = write_failure(folder, tested, failure, redactor)
+    facts = {**facts_of_failure(tested, failure, path), "transcript": f"minimal-{check.rule}", "hints": check.hints}
+    return replace(check, **facts), failure.exercised.transcript
+
+
+# ---- The end of a run ----
+
+
+def all_checks() -> Mapping[str, tuple[str, ...]]:
+    """The ids of all checks by scenario, with those of generated conversations."""
+    return {**check_ids(all_rows()), GENERATED: GENERATED_CHECKS}
+
+
+def with_generated(report: Report, generated: Report) -> Report:
+    """The report of the fixed scenarios with the results of generated conversations after its own."""
+    return replace(
+        report,
+        checks=(*report.checks, *generated.checks),
+        transcripts={**report.transcripts, **generated.transcripts},
+        notes=(*report.notes, *generated.notes),
+        seconds=report.seconds + generated.seconds,
+    )
+
+
+def with_baseline(report: Report, baseline: Baseline) -> Report:
+    """The report with what the baseline expects marked, and with the entries that are stale."""
+    checks = tuple(map(baseline.apply, report.checks))
+    stale = tuple(one.reason for one in baseline.stale(report.checks, all_checks()))
+    return replace(report, checks=checks, stale=stale)
+
+
+def without_secrets(report: Report, redactor: Redactor) -> Report:
+    """The report without secrets, for people and as JSON."""
+    description = report.target
+    return replace(
+        report,
+        target=replace(description, name=redactor.redact(description.name)),
+        checks=tuple(
+            replace(check, got=redactor.redact(check.got), repeat=redactor.redact(check.repeat))
+            for check in report.checks
+        ),
+        notes=tuple(map(redactor.redact, report.notes)),
+        environment={name: redactor.redact(value) for name, value in report.environment.items()},
+        redactor=redactor,
+    )
+
+
+# ---- Virtual time ----
+
+_QUIET_SECONDS: Final = 0.002
+"""The silence before the clock jumps: what was sent on loopback is there by then."""
+_OF_EXECUTORS: Final = ("asyncio_", "ThreadPoolExecutor")
+"""The names of threads that idle after their work."""
+
+
+class _Selector(selectors.DefaultSelector):
+    """Waits for sockets, and instead of waiting for a timer has the clock jump, if it may."""
+
+    def __init__(self, may_jump: Callable[[], bool], jump: Callable[[float], None]) -> None:
+        super().__init__()
+        self._may_jump = may_jump
+        self._jump = jump
+
+    def select(self, timeout: float | None = None) -> Any:
+        """What is ready."""
+        if timeout is None or timeout <= _QUIET_SECONDS:
+            return super().select(timeout)
+        # Asked before it looks: a thread that ends its work in between has woken the loop by then.
+        may_jump = self._may_jump()
+        found = super().select(_QUIET_SECONDS)
+        if found:
+            return found
+        if not may_jump:
+            return super().select(timeout - _QUIET_SECONDS)
+        self._jump(timeout - _QUIET_SECONDS)
+        return found
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock jumps over pauses, `skipped` seconds in all:
+    `asyncio.Runner(loop_factory=VirtualTimeLoop)`.
+    """
+
+    def __init__(self) -> None:
+        self.skipped = 0.0
+        self._jobs = 0
+        self._threads = frozenset(threading.enumerate())
+        super().__init__(_Selector(self._may_skip, self._skip))
+
+    def time(self) -> float:
+        """The time of this loop: it goes on by itself, and jumps."""
+        return super().time() + self.skipped
+
+    def run_in_executor(self, executor: Executor | None, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
+        """Runs a function in a thread; the clock does not jump meanwhile."""
+        future = super().run_in_executor(executor, func, *args)
+        self._jobs += 1
+        future.add_done_callback(self._end_job)
+        return future
+
+    def _end_job(self, _: asyncio.Future[Any]) -> None:
+        self._jobs -= 1
+
+    def _may_skip(self) -> bool:
+        return not self._jobs and not any(
+            thread not in self._threads and not thread.name.startswith(_OF_EXECUTORS)
+            for thread in threading.enumerate()
+        )
+
+    def _skip(self, seconds: float) -> None:
+        self.skipped += seconds

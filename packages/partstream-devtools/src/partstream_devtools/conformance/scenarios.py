@@ -1,0 +1,845 @@
+"""The fixed scenarios: few conversations, many checks each, as tables in the order of reports.
+
+A scenario scripts what the model says, lists what the consumer does, and names the promises that its transcript is
+judged by. Whole answers come first, then tools, failures and cancellation, then the probes, which ask a provider for
+its models and its token counts. A target that plays no script is asked by a directive in the prompt; `provoked` then
+says whether its answer shows what the scenario is about.
+
+A parser has scenarios of its own: the bytes of one stream cut at every place, broken off at every place, in each form
+that the standard of server-sent events allows, in the shapes of real servers, and as recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream_devtools.conformance.checks import (
+    PLAYED,
+    PROMISES,
+    SANDWICH_ONLY,
+    BrokenPromise,
+    NotJudged,
+    Probe,
+    Scenario,
+)
+from partstream_devtools.conformance.driving import Capability, Request
+from partstream_devtools.conformance.parsing import (
+    ASPECTS,
+    ParserProvider,
+    Takes,
+    answer_stream,
+    differences,
+    form_of,
+    framed,
+    judged,
+    recorded_streams,
+    told_of,
+)
+from partstream_devtools.conformance.scripts import (
+    PIXEL,
+    USAGE,
+    Call,
+    Echo,
+    Ending,
+    Say,
+    Script,
+    ScriptedAnswer,
+    Think,
+    read_moves,
+)
+from partstream_devtools.conformance.stream_shapes import STREAM_SHAPES, ShapeOutcome
+from partstream.errors import CallerError
+from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
+from partstream.lm.messages import ChatMessage, Tool
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.protocol import PROTOCOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+
+    from partstream_devtools.conformance.parsing import Parser
+    from partstream_devtools.conformance.stream_shapes import StreamShape
+    from partstream_devtools.conformance.transcript import Answer
+    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.protocols.protocol import Protocol
+
+
+# ---- What is judged, and what shows that a scenario was provoked ----
+
+ENDED: Final = (
+    "stream.nothing-after-completion",
+    "stream.ends-once",
+    "stream.ends",
+    "stream.visible-part",
+    "part.known-class",
+    "part.no-tool-result",
+)
+"""What every answer keeps, whether the provider rejects it or not."""
+STREAM: Final = (*ENDED, "stream.resolves")
+TEXT: Final = ("text.string-value", "text.utf-8", "text.complete")
+THINKING: Final = ("thinking.string-value", "thinking.string-id", "thinking.json-metadata")
+CALLS: Final = (
+    "tool-call.non-empty-call-id",
+    "tool-call.non-empty-name",
+    "tool-call.known-tool",
+    "tool-call.object-input",
+    "tool-call.json-input",
+    "tool-call.atomic",
+    "tool-call.unique-call-id",
+    "tool-call.namespaced-call-id",
+    "tool-call.complete",
+)
+DATA: Final = ("data.bytes", "data.media-type", "usage.as-reported")
+CANCELLED: Final = ("cancellation.nothing-after", "cancellation.resolves", "stream.ends")
+FAILED: Final = ("failure.language-model-error", "failure.rejects", "stream.ends-once", "stream.ends")
+
+_CITY: Final = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOLS: Final = (
+    Tool("get_weather", "Says the weather in a city.", _CITY),
+    Tool("get_time", "Says the time in a city.", _CITY),
+)
+"""The tools of the kit's requests."""
+
+OSLO: Final = Call("get_weather", {"city": "Oslo"})
+LIMA: Final = Call("get_time", {"city": "Lima"})
+
+
+def said(*blocks: Say | Think | Call | Echo, ending: Ending = Ending.DONE, fault: str = "") -> Script:
+    """A script of one answer."""
+    return Script((ScriptedAnswer(blocks, ending, fault),))
+
+
+def called(*calls: Call) -> str:
+    """The directive to the scripted model of the kit that has it make calls."""
+    texts = (f'call:{call.name}{{"city": "{call.arguments.get("city", "Oslo")}"}}' for call in calls)
+    return " ".join(("scenario:tools", *texts))
+
+
+def has_parts(answers: list[Answer]) -> str:
+    """Whether anything came."""
+    return "" if any(answer.parts_before_cancel for answer in answers) else "nothing came before it was cancelled"
+
+
+def has_text(answers: list[Answer]) -> str:
+    """Whether an answer has text."""
+    return "" if any(answer.text for answer in answers) else "no text came"
+
+
+def has_thinking(answers: list[Answer]) -> str:
+    """Whether an answer has thinking."""
+    found = any(isinstance(part, ThinkingPart) for answer in answers for part in answer.parts)
+    return "" if found else "the model did not think"
+
+
+def has_calls(count: int) -> Callable[[list[Answer]], str]:
+    """Whether an answer has so many calls."""
+
+    def provoked(answers: list[Answer]) -> str:
+        most = max((len(answer.calls) for answer in answers), default=0)
+        return "" if most >= count else f"the model made {most} calls in one answer, expected {count}"
+
+    return provoked
+
+
+def has_rounds(count: int) -> Callable[[list[Answer]], str]:
+    """Whether so many answers have calls."""
+
+    def provoked(answers: list[Answer]) -> str:
+        rounds = sum(bool(answer.calls) for answer in answers)
+        return "" if rounds >= count else f"the model called a tool in {rounds} answers, expected {count}"
+
+    return provoked
+
+
+# ---- Whole answers ----
+
+_SEND: Final = read_moves("send")
+_SIX_HUNDRED_WORDS: Final = Say("".join(f"word{number} " for number in range(600)) + "and the end.")
+
+ANSWERS: Final = (
+    Scenario(
+        "text",
+        "A short text, in characters of one to four bytes",
+        said(Say("The weather in Oslo is fine. Grüße, 你好, 👋 and good bye.")),
+        Request("Say something kind about Oslo."),
+        _SEND,
+        (*STREAM, *TEXT, *DATA, "request.text-arrives"),
+        directive="scenario:text",
+        provoked=has_text,
+    ),
+    Scenario(
+        "long-text",
+        "A text of several hundred pieces",
+        said(_SIX_HUNDRED_WORDS),
+        Request("Write a long story about Oslo."),
+        _SEND,
+        (*STREAM, *TEXT),
+        directive="scenario:long",
+        provoked=has_text,
+    ),
+    Scenario(
+        "thinking-then-text",
+        "Thinking, then a text",
+        said(Think("Six times seven, step by step."), Say("It makes forty-two.")),
+        Request("How much is six times seven? Think first."),
+        _SEND,
+        ("stream.generation-order", *STREAM, *THINKING, *TEXT),
+        needs=frozenset({Capability.THINKING}),
+        directive="scenario:thinking",
+        provoked=has_thinking,
+    ),
+    Scenario(
+        "thinking-only",
+        "Thinking and nothing else: the provider has to say so",
+        said(Think("I think, and find nothing to say.")),
+        Request("Think, and say nothing."),
+        _SEND,
+        ("stream.visible-part", "failure.language-model-error", "stream.ends"),
+        needs=frozenset({Capability.THINKING}),
+        ways=PLAYED,
+    ),
+    Scenario(
+        "empty-text-then-call",
+        "An empty text, then a call",
+        said(Say(""), OSLO),
+        Request("What is the weather in Oslo? Call the tool at once.", tools=TOOLS),
+        _SEND,
+        (*STREAM, *CALLS),
+        needs=frozenset({Capability.TOOLS}),
+        ways=PLAYED,
+        directive=called(OSLO),
+        provoked=has_calls(1),
+    ),
+    Scenario(
+        "length-stop",
+        "A limit of tokens stops the model in a sentence",
+        said(Say("This answer stops in the middle of"), ending=Ending.LENGTH),
+        Request("Write a text that is too long."),
+        _SEND,
+        (*ENDED, *TEXT),
+        ways=PLAYED,
+    ),
+    Scenario(
+        "refusal",
+        "A filter stops the model behind a text",
+        said(Say("I am sorry, but I can't help with that."), ending=Ending.FILTERED),
+        Request("Ask for something that no model does."),
+        _SEND,
+        (*ENDED, *TEXT),
+        ways=PLAYED,
+    ),
+    Scenario(
+        "image-input",
+        "A question with an image",
+        said(Say("I see one pixel.")),
+        Request("What do you see?", images=(PIXEL,)),
+        _SEND,
+        (*STREAM, "request.images-arrive"),
+        needs=frozenset({Capability.IMAGES}),
+        provoked=has_text,
+    ),
+    Scenario(
+        "split-bytes",
+        "The bytes of the stream arrive three at a time",
+        said(Think("Every byte counts."), Say("Grüße, 你好, 👋 from a slow line."), fault="split=3"),
+        Request("Say hello over a slow line."),
+        _SEND,
+        (*STREAM, "text.string-value", "text.utf-8", "text.complete"),
+        ways=frozenset(PLAYED),
+    ),
+    Scenario(
+        "two-at-once",
+        "Two requests at the same time",
+        said(Echo()),
+        Request("Repeat this word:"),
+        _SEND,
+        ("concurrency.no-mixing", *STREAM),
+        provoked=has_text,
+        copies=2,
+    ),
+    Scenario(
+        "fifty-at-once",
+        "Fifty requests at the same time",
+        said(Echo()),
+        Request("Repeat this word:"),
+        _SEND,
+        ("concurrency.no-mixing", *STREAM),
+        ways=PLAYED,
+        provoked=has_text,
+        copies=50,
+    ),
+)
+"""The scenarios of whole answers."""
+
+
+# ---- Failures and cancellation ----
+
+_BEGUN: Final = Say("This answer begins well, and then it goes on and on, until something breaks.")
+_TWO_HUNDRED_WORDS: Final = Say("".join(f"word{number} " for number in range(200)) + "and the end.")
+_LONG_CALL: Final = Call("get_weather", {"city": "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch " * 5})
+
+FAILURES: Final = (
+    Scenario(
+        "error-before-parts",
+        "The model server refuses the request",
+        said(_BEGUN, fault="status=400"),
+        Request("Ask for something that the server refuses."),
+        _SEND,
+        (*FAILED, "failure.logged"),
+        ways=SANDWICH_ONLY,
+    ),
+    Scenario(
+        "error-after-parts",
+        "The model fails behind two hundred words",
+        said(_TWO_HUNDRED_WORDS, ending=Ending.FAILED),
+        Request("Begin, and then fail."),
+        _SEND,
+        (*FAILED, "failure.keeps-parts", "failure.logged"),
+        ways=PLAYED,
+    ),
+    Scenario(
+        "cut-in-an-event",
+        "The connection is reset in the middle of the answer",
+        said(_BEGUN, fault="split=100,cut"),
+        Request("Begin, and then lose the line."),
+        _SEND,
+        (*FAILED, "failure.keeps-parts", "failure.logged"),
+        ways=SANDWICH_ONLY,
+    ),
+    Scenario(
+        "truncated",
+        "The stream ends properly in the middle of the answer",
+        said(_BEGUN, fault="truncate"),
+        Request("Begin, and then stop."),
+        _SEND,
+        (*FAILED, "failure.keeps-parts", "failure.logged"),
+        ways=SANDWICH_ONLY,
+    ),
+    Scenario(
+        "stall",
+        "The model server says nothing more in the middle of a text, and then the person cancels",
+        said(_BEGUN, fault="stall"),
+        Request("Begin, and then wait."),
+        read_moves("send", "cancel_after 1"),
+        ("text.as-received", "cancellation.stops-upstream", *CANCELLED),
+        ways=SANDWICH_ONLY,
+    ),
+    Scenario(
+        "cancel-before-start",
+        "Cancelled before it begins",
+        said(_TWO_HUNDRED_WORDS),
+        Request("Write a long story about Oslo."),
+        read_moves("send_cancelled"),
+        CANCELLED,
+        directive="scenario:long",
+        asks_upstream=False,
+    ),
+    Scenario(
+        "cancel-in-text",
+        "Cancelled in the middle of a text, which the model server goes on to send",
+        Script((ScriptedAnswer((_TWO_HUNDRED_WORDS,), pace=0.01),)),
+        Request("Write a long story about Oslo."),
+        read_moves("send", "cancel_after 2"),
+        (*CANCELLED, "cancellation.stops-upstream"),
+        directive="scenario:long=200 pace:20",
+        provoked=has_parts,
+    ),
+    Scenario(
+        "cancel-in-arguments",
+        "Cancelled while the arguments of a call arrive",
+        said(_LONG_CALL, fault="stall"),
+        Request("What is the weather in the city with the longest name?", tools=TOOLS),
+        read_moves("send", "cancel_quiet 150"),
+        (*CANCELLED, "cancellation.stops-upstream"),
+        needs=frozenset({Capability.TOOLS}),
+        ways=SANDWICH_ONLY,
+    ),
+    Scenario(
+        "cancel-after-end",
+        "The token is cancelled when the answer is complete",
+        said(Say("This is all.")),
+        Request("Say something short."),
+        read_moves("send", "cancel_ended"),
+        STREAM,
+        directive="scenario:text",
+        provoked=has_text,
+    ),
+)
+"""The scenarios of failures and of cancellation."""
+
+
+# ---- Tools ----
+
+_TOOLS_NEEDED: Final = frozenset({Capability.TOOLS})
+_WEATHER: Final = "What is the weather in Oslo? Call the tool get_weather with the city Oslo."
+_REPORT: Final = ScriptedAnswer((Say("It has seventeen degrees in Oslo."),))
+_ONE_ROUND: Final = Script((ScriptedAnswer((Say("Let me look."), OSLO)), _REPORT))
+_THREE_ROUNDS: Final = Script(
+    (ScriptedAnswer((OSLO,)), ScriptedAnswer((Say("And now the time."), LIMA)), ScriptedAnswer((OSLO,)), _REPORT)
+)
+_NESTED: Final = Call(
+    "save",
+    {
+        "path": "Größe/東京 🚀.txt",
+        "lines": ["", 'a "quoted" line\n', "tab\t"],
+        "options": {"deep": {"er": [1, 2.5, True, None]}, "empty": {}},
+    },
+)
+_SAVE: Final = Tool(
+    "save",
+    "Saves lines to a file.",
+    {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "lines": {"type": "array", "items": {"type": "string"}},
+            "options": {"type": "object"},
+        },
+    },
+)
+_LIST: Final = Tool("list_files", "Lists all files.", {"type": "object", "properties": {}})
+
+
+def _result(kind: str, title: str) -> Scenario:
+    return Scenario(
+        f"tool-result-{kind}",
+        title,
+        _ONE_ROUND,
+        Request(_WEATHER, tools=TOOLS),
+        read_moves("send", f"answer_calls {kind}", "send"),
+        (*STREAM, "text.complete", "request.results-arrive"),
+        needs=_TOOLS_NEEDED,
+        directive=called(OSLO),
+        provoked=has_calls(1),
+    )
+
+
+TOOL_SCENARIOS: Final = (
+    Scenario(
+        "one-call",
+        "A text, then one call",
+        said(Say("Let me look."), OSLO),
+        Request(_WEATHER, tools=TOOLS),
+        read_moves("send"),
+        (*STREAM, *CALLS, "request.tools-arrive"),
+        needs=_TOOLS_NEEDED,
+        directive=called(OSLO),
+        provoked=has_calls(1),
+    ),
+    Scenario(
+        "two-calls",
+        "Thinking, a text, then two calls at once",
+        said(Think("I need both facts."), Say("Let me look that up."), OSLO, LIMA),
+        Request("What is the weather in Oslo, and the time in Lima? Call both tools at once.", tools=TOOLS),
+        read_moves("send"),
+        ("stream.generation-order", *STREAM, *CALLS),
+        needs=frozenset({Capability.TOOLS, Capability.PARALLEL_CALLS}),
+        directive=called(OSLO, LIMA),
+        provoked=has_calls(2),
+    ),
+    Scenario(
+        "call-arguments",
+        "Calls with nested, empty and unusual arguments",
+        said(_NESTED, Call("list_files", {})),
+        Request("Save the file, and list all files.", tools=(_SAVE, _LIST)),
+        read_moves("send"),
+        (*STREAM, *CALLS),
+        needs=frozenset({Capability.TOOLS, Capability.PARALLEL_CALLS}),
+        ways=PLAYED,
+        provoked=has_calls(2),
+    ),
+    Scenario(
+        "unknown-tool-in-history",
+        "The conversation holds a call of a tool that the request does not have",
+        Script((ScriptedAnswer((Say("Tea still costs the same."),)),)),
+        Request(
+            "And now?",
+            history=(
+                ChatMessage.user("What is the price of tea?"),
+                ChatMessage.assistant(
+                    [TextPart("I look it up."), ToolCallPart("old_1", "removed_tool", {"of": "tea"})]
+                ),
+                ChatMessage.user([ToolResultPart("old_1", [TextPart("Tea costs seventeen.")])]),
+                ChatMessage.assistant("Tea costs seventeen."),
+            ),
+            tools=TOOLS,
+        ),
+        read_moves("send"),
+        (*STREAM, *TEXT, "request.text-arrives"),
+        needs=_TOOLS_NEEDED,
+        directive="scenario:text",
+        provoked=has_text,
+    ),
+    _result("text", "A call, its result as text, and the answer to it"),
+    _result("image", "A call, its result with an image, and the answer to it"),
+    _result("error", "A call, its failure, and the answer to it"),
+    _result("empty", "A call, an empty result, and the answer to it"),
+    Scenario(
+        "tool-loop",
+        "Three rounds of calls, as an agent makes them",
+        _THREE_ROUNDS,
+        Request(_WEATHER, tools=TOOLS),
+        read_moves("send", "answer_calls", "send", "answer_calls", "send", "answer_calls", "send"),
+        (*STREAM, *CALLS, "text.complete", "request.results-arrive"),
+        needs=_TOOLS_NEEDED,
+        ways=PLAYED,
+        provoked=has_rounds(3),
+    ),
+)
+"""The scenarios of tools."""
+
+
+# ---- Probes ----
+
+_BOUND: Final = 4
+"""The tokens that a longer text may have fewer: tokens join over the seam."""
+_ODD_TEXTS: Final = ("", "Hello", "Grüße, 你好, 👋", "\ud800", "a" * 10_000, "\x00\n\t", "<|endoftext|>")
+
+
+async def list_models(
+    provider: LanguageModelChatProvider, _: LanguageModelChatInformation, seconds: float
+) -> Mapping[str, list[BrokenPromise]]:
+    """Lists the models twice, then with a cancelled token, and listens to the event of changes meanwhile."""
+    changes: list[object] = []
+    event = provider.on_did_change_language_model_chat_information
+    subscription = None if event is None else event(changes.append)
+    findings: dict[str, list[BrokenPromise]] = {
+        name: [] for name in ("models.listed", "models.same-twice", "models.cancelled", "models.no-change-event")
+    }
+    try:
+        first, wrong = await _listed(provider, seconds)
+        findings["models.listed"] += wrong
+        again, _failed = await _listed(provider, seconds)
+        if [one.id for one in first] != [one.id for one in again]:
+            findings["models.same-twice"].append(BrokenPromise(f"first {_ids(first)}, then {_ids(again)}"))
+        if changes:
+            findings["models.no-change-event"].append(BrokenPromise(f"the event fired {len(changes)} times"))
+        findings["models.cancelled"] += await _cancelled(provider, seconds)
+    finally:
+        if subscription is not None:
+            subscription.dispose()
+    return findings
+
+
+async def _listed(
+    provider: LanguageModelChatProvider, seconds: float
+) -> tuple[list[LanguageModelChatInformation], list[BrokenPromise]]:
+    try:
+        async with asyncio.timeout(seconds):
+            models = list(await provider.provide_language_model_chat_information(True, CancellationToken()))
+    except TimeoutError:
+        return [], [BrokenPromise(f"no list within {seconds:g} seconds", is_environment=True)]
+    except (Exception, SystemExit) as error:
+        return [], [BrokenPromise(f"listing the models failed with {error!r}")]
+    ids = [one.id for one in models]
+    twice = sorted({one for one in ids if ids.count(one) > 1})
+    return models, [BrokenPromise(f"the id {one!r} is in the list {ids.count(one)} times") for one in twice]
+
+
+async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> list[BrokenPromise]:
+    source = CancellationTokenSource()
+    source.cancel()
+    try:
+        async with asyncio.timeout(seconds):
+            await provider.provide_language_model_chat_information(True, source.token)
+    except TimeoutError:
+        return [BrokenPromise(f"a cancelled list did not end within {seconds:g} seconds")]
+    except SystemExit as error:
+        return [BrokenPromise(f"a cancelled list ended with {error!r}")]
+    except Exception:
+        return []  # a cancelled list may fail: it has no reader
+    return []
+
+
+def _ids(models: list[LanguageModelChatInformation]) -> str:
+    return ", ".join(one.id for one in models[:5]) or "none"
+
+
+async def count_tokens(
+    provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
+) -> Mapping[str, list[BrokenPromise]]:
+    """Counts the tokens of texts and of a message, and of growing texts."""
+    findings: dict[str, list[BrokenPromise]] = {"tokens.count": [], "tokens.monotone": []}
+    try:
+        async with asyncio.timeout(seconds):
+            for text in (*_ODD_TEXTS, ChatMessage.user("Hello")):
+                _, problem = await _counted(provider, model, text)
+                if problem:
+                    findings["tokens.count"].append(BrokenPromise(problem))
+            words = "The quick brown fox jumps over the lazy dog. "
+            before = 0
+            for times in range(1, 6):
+                count, problem = await _counted(provider, model, words * times)
+                if not problem and count < before - _BOUND:
+                    what = f"{times} sentences have {count} tokens, {times - 1} have {before}"
+                    findings["tokens.monotone"].append(BrokenPromise(what))
+                before = count
+    except TimeoutError:
+        findings["tokens.count"].append(BrokenPromise(f"no counts within {seconds:g} seconds", is_environment=True))
+    return findings
+
+
+async def _counted(
+    provider: LanguageModelChatProvider, model: LanguageModelChatInformation, text: str | ChatMessage
+) -> tuple[int, str]:
+    shown = repr(text)[:30]
+    try:
+        count: Any = await provider.provide_token_count(model, text, CancellationToken())
+    except (Exception, SystemExit) as error:
+        return 0, f"counting {shown} failed with {error!r}"
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        return 0, f"counting {shown} gave {count!r}"
+    return count, ""
+
+
+# ---- All scenarios ----
+
+_PROBES: Final = (
+    Probe(
+        "model-list",
+        "The list of models: silently, twice, and cancelled",
+        ("models.listed", "models.same-twice", "models.cancelled", "models.no-change-event"),
+        list_models,
+    ),
+    Probe("token-count", "Token counts of any text", ("tokens.count", "tokens.monotone"), count_tokens),
+)
+
+SCENARIOS: Final[Mapping[str, Scenario | Probe]] = MappingProxyType(
+    {row.slug: row for row in (*ANSWERS, *TOOL_SCENARIOS, *FAILURES, *_PROBES)}
+)
+"""Every scenario by its slug."""
+
+
+def any_script() -> Script:
+    """A script for a target that needs one, whatever it is asked."""
+    return ANSWERS[0].script
+
+
+# ---- Parsers ----
+
+_Ask: TypeAlias = "Callable[[Parser, Protocol], Awaitable[Mapping[str, list[BrokenPromise]]]]"
+
+SAME_PARTS: Final = "parser.same-parts"
+WHOLE_CALLS: Final = "parser.whole-calls"
+SERVER_SHAPE: Final = "parser.server-shape"
+RECORDED: Final = "parser.recorded-"
+
+_ANSWER: Final = ScriptedAnswer((Think("I look it up."), Say("Grüße, 你好, 👋 from Oslo."), OSLO, LIMA))
+_DATA: Final = re.compile(rb"^data: ", re.MULTILINE)
+_MORE_FIELDS: Final = b"id: 1\nretry: 3000\n"
+_MOST_CUTS: Final = 400
+_MOST_NAMES: Final = 20
+
+
+async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
+    if parser.takes is Takes.BYTES:
+        raise NotJudged("the parser takes all bytes at once")
+    data = answer_stream(protocol, _ANSWER).data
+    whole = await told_of(parser, [data])
+    if whole.failed is not None:
+        raise NotJudged(f"the parser fails at the stream in one piece: {whole.failed}")
+    found = []
+    for what, pieces in _cuts(data):
+        told = await told_of(parser, pieces)
+        for name in ("failed", "text", "thinking", "calls", "tokens"):
+            got, wanted = getattr(told, name), getattr(whole, name)
+            if got != wanted:
+                found.append(BrokenPromise(f"{what}: {f'{name}: got {got!r}, in one piece {wanted!r}'[:300]}"))
+                break
+    return {SAME_PARTS: found}
+
+
+def _cuts(data: bytes) -> Iterator[tuple[str, list[bytes]]]:
+    for size in (1, 3):
+        yield f"in pieces of {size}", [data[start : start + size] for start in range(0, len(data), size)]
+    for place in range(1, len(data), max(len(data) // _MOST_CUTS, 1)):
+        around = data[max(place - 12, 0) : place], data[place : place + 12]
+        yield f"cut between {around[0]!r} and {around[1]!r}", [data[:place], data[place:]]
+
+
+async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
+    data = answer_stream(protocol, _ANSWER).data
+    wanted = [(call.name, dict(call.arguments)) for call in _ANSWER.calls]
+    found = []
+    for place in range(1, len(data), max(len(data) // _MOST_CUTS, 1)):
+        told = await told_of(parser, [data[:place]])
+        calls = [(name, arguments) for _, name, arguments in told.calls]
+        half = [call for call in calls if call not in wanted]
+        if half:
+            found.append(
+                BrokenPromise(f"broken off behind {data[max(place - 20, 0) : place]!r}, the call {half[0]} came")
+            )
+    return {WHOLE_CALLS: found}
+
+
+# ---- Parsers: the forms of the bytes ----
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A form of the bytes of any stream of server-sent events."""
+
+    name: str
+    title: str
+    change: Callable[[Sequence[bytes]], list[bytes]]
+
+
+_FORMS: Final = (
+    _Form(
+        "carriage-returns",
+        "Lines end with CR and LF",
+        lambda pieces: [piece.replace(b"\n", b"\r\n") for piece in pieces],
+    ),
+    _Form(
+        "byte-order-mark",
+        "A byte order mark stands before the first event",
+        lambda pieces: [b"\xef\xbb\xbf" + pieces[0], *pieces[1:]],
+    ),
+    _Form(
+        "comments",
+        "Comments that keep the connection open come between all events",
+        lambda pieces: [one for piece in pieces for one in (b": keep-alive\n\n", piece)],
+    ),
+    _Form("no-blank", "No blank follows `data:`", lambda pieces: [_DATA.sub(b"data:", piece) for piece in pieces]),
+    _Form(
+        "other-fields",
+        "Events have the fields `id` and `retry`",
+        lambda pieces: [_MORE_FIELDS * piece.startswith((b"data:", b"event:")) + piece for piece in pieces],
+    ),
+)
+"""What the standard of server-sent events allows, and servers and proxies send."""
+
+_SAID: Final = replace(_ANSWER, blocks=_ANSWER.blocks[1:])
+"""The answer in these forms: without thinking, which some wires have no place for."""
+
+_TOKENS: Final = (int(USAGE.input_tokens or 0), int(USAGE.output_tokens or 0))
+
+
+async def _form(form: _Form, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
+    pieces = form.change(answer_stream(protocol, _SAID).pieces)
+    calls = tuple((call.name, dict(call.arguments)) for call in _SAID.calls)
+    return await _shaped(parser, pieces, ShapeOutcome(_SAID.text, calls=calls, tokens=_TOKENS))
+
+
+async def _shape(shape: StreamShape, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
+    pieces = [one.data for one in framed(shape.events, form_of(protocol))]
+    return await _shaped(parser, pieces, shape.outcome)
+
+
+async def _shaped(parser: Parser, pieces: Sequence[bytes], outcome: ShapeOutcome) -> Mapping[str, list[BrokenPromise]]:
+    wrong = differences(outcome, await told_of(parser, pieces))
+    return {SERVER_SHAPE: [BrokenPromise(one) for one in wrong]}
+
+
+# ---- Parsers: recordings ----
+
+
+async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
+    wrong: dict[str, list[str]] = {name: [] for name in ASPECTS}
+    streams = recorded_streams(folder, protocol)
+    has_tokens = False
+    for stream in streams:
+        told = await told_of(parser, [stream.data])
+        has_tokens = has_tokens or told.tokens is not None
+        # A parser that raises for a failed stream has no place for the tokens of it.
+        unread = ("tokens",) if told.failed is not None and told.tokens is None else ()
+        for aspect, is_right in judged(stream.expected, told.to_json(), unread).items():
+            if not is_right:
+                wrong[aspect].append(f"{stream.name} ({told.failed})" if told.failed else stream.name)
+    if not has_tokens:
+        wrong["tokens"] = []
+    return {f"{RECORDED}{name}": _named(name, names, len(streams)) for name, names in wrong.items()}
+
+
+def _named(aspect: str, names: list[str], of: int) -> list[BrokenPromise]:
+    if not names:
+        return []
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    listed = ", ".join(names[:_MOST_NAMES]) + more
+    return [BrokenPromise(f"{aspect} of {len(names)} of {of} recordings: {listed}")] * len(names)
+
+
+def parser_scenarios(protocol_name: str | None = None, recordings: Path | None = None) -> dict[str, Probe]:
+    """The scenarios of a parser of a protocol (None for all), by slug; with a folder, also its recorded streams."""
+    names = list(PROTOCOLS) if protocol_name is None else [protocol_name]
+    rows = [
+        _row("cut-anywhere", "The bytes of a stream, cut at every place", (SAME_PARTS,), _same_parts),
+        _row("broken-off-anywhere", "A stream that ends at every place", (WHOLE_CALLS,), _whole_calls),
+    ]
+    for protocol in (PROTOCOLS[name] for name in names):
+        if protocol.write_response is not None and protocol.write_response().content_type.startswith("text/event"):
+            rows += [_row(f"shape-{one.name}", one.title, (SERVER_SHAPE,), partial(_form, one)) for one in _FORMS]
+        shapes = STREAM_SHAPES.get(protocol.name, ())
+        rows += [_row(f"shape-{one.name}", one.title, (SERVER_SHAPE,), partial(_shape, one)) for one in shapes]
+    if recordings is not None:
+        checks = tuple(f"{RECORDED}{name}" for name in ASPECTS)
+        rows.append(_row("recordings", "Recorded streams", checks, partial(_recordings, recordings)))
+    return {row.slug: row for row in rows}
+
+
+def _row(slug: str, title: str, checks: tuple[str, ...], ask: _Ask) -> Probe:
+    async def asked(
+        provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
+    ) -> Mapping[str, list[BrokenPromise]]:
+        del model, seconds
+        if not isinstance(provider, ParserProvider):
+            raise NotJudged("needs a parser")
+        return await ask(provider.parser, PROTOCOLS[provider.parser.protocol])
+
+    return Probe(slug, title, checks, asked, is_of_parsers=True)
+
+
+# ---- Selection ----
+
+
+def check_ids(rows: Mapping[str, Scenario | Probe] = SCENARIOS) -> dict[str, tuple[str, ...]]:
+    """The ids of all checks, by scenario, in the order of reports."""
+    return {slug: tuple(f"{one}/{slug}" for one in dict.fromkeys(row.checks)) for slug, row in rows.items()}
+
+
+def rows_of(target: object) -> Mapping[str, Scenario | Probe]:
+    """The scenarios of a target: those of all targets, and its own."""
+    own: Mapping[str, Scenario | Probe] = getattr(target, "scenarios", {})
+    return {**SCENARIOS, **own}
+
+
+def all_rows(protocol: str | None = None) -> Mapping[str, Scenario | Probe]:
+    """The scenarios of all targets, and those of parsers of a protocol (None for all)."""
+    return {**SCENARIOS, **parser_scenarios(protocol, Path())}
+
+
+def selected(
+    select: Iterable[str] = (),
+    section: str | None = None,
+    rows: Mapping[str, Scenario | Probe] = SCENARIOS,
+) -> dict[str, tuple[str, ...]]:
+    """The ids of the checks that a selection names, by scenario; scenarios without one are left out.
+
+    A selection has prefixes of the ids of checks, or of the slugs of scenarios (`/text` is the scenario `text` alone),
+    or a section of the document, such as `3` or `3.2`; without any, it names all.
+
+    Raises:
+        CallerError: Nothing fits.
+    """
+    prefixes = tuple(select)
+    chosen = {
+        slug: tuple(one for one in ids if _is_chosen(one, slug, prefixes, section))
+        for slug, ids in check_ids(rows).items()
+    }
+    found = {slug: ids for slug, ids in chosen.items() if ids}
+    if not found:
+        asked = " ".join([*prefixes, *([f"--section {section}"] if section else [])])
+        raise CallerError(f"{asked}: fits no check; `partstream conformance --list` names them all")
+    return found
+
+
+def _is_chosen(check_id: str, slug: str, prefixes: tuple[str, ...], section: str | None) -> bool:
+    own = PROMISES[check_id.partition("/")[0]].section
+    is_named = not prefixes or check_id.startswith(prefixes) or slug.startswith(prefixes) or f"/{slug}" in prefixes
+    return is_named and (section is None or own == section or own.startswith(f"{section}."))

@@ -1,0 +1,542 @@
+"""What can be tested: a parser, a provider in Python, a model server at a base URL; each becomes a provider.
+
+A provider is an object, a file, a module, or a function that makes one of the base URL of the kit's model server (a
+sandwich) or of the kit's script. A server at a base URL is asked by our own client and told by the prompt what to do;
+answers may cost money, so that their number is bounded. :func:`open_target` runs a target, finds the model to ask, and
+combines what the target declares with what the information about its model says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from partstream_devtools.conformance.checks import LATEST, load
+from partstream_devtools.conformance.driving import (
+    Capabilities,
+    Capability,
+    Provocation,
+    RequestLimitError,
+    TargetDescription,
+    TimeLimits,
+    UnusableTargetError,
+    declared_by,
+)
+from partstream_devtools.conformance.parsing import (
+    Parser,
+    ParserProvider,
+    Takes,
+    is_parser,
+    parameters_of,
+    recorded_streams,
+    takes_of,
+)
+from partstream_devtools.conformance.scenarios import any_script, parser_scenarios
+from partstream_devtools.testing.upstream import ReplayUpstream
+from partstream.errors import CallerError
+from partstream.lm.cancellation import CancellationToken
+from partstream.lm.provider import (
+    LanguageModelChatCapabilities,
+    LanguageModelChatInformation,
+    LanguageModelChatProvider,
+)
+from partstream.protocols.protocol import AUTO, PROTOCOLS
+from partstream.runtime.progress import fault_of, placed
+from partstream.runtime.provider_files import SourceLoader
+from partstream.settings.kinds import ConfigurationError
+from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
+from partstream.upstream.endpoint import Secret, is_loopback, without_query
+from partstream.upstream.provider import GatewayProvider
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+
+    from partstream_devtools.conformance.checks import Probe
+    from partstream_devtools.conformance.driving import Session, Target
+    from partstream_devtools.conformance.scripts import Script
+    from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.provider import Progress
+    from partstream.protocols.protocol import Protocol
+
+
+# ---- Parsers ----
+
+
+@dataclass(frozen=True, slots=True)
+class _ParserSession:
+    parser: Parser
+    protocol: Protocol
+    note: str
+    declared: Capabilities = field(default_factory=Capabilities)
+    upstream: None = None
+
+    def provider(self, script: Script | None) -> LanguageModelChatProvider:
+        return ParserProvider(self.parser, self.protocol, script)
+
+
+class ParserTarget:
+    """A parser of the streams of a protocol.
+
+    Args:
+        parse: The function: takes all bytes or an iterable of pieces, and returns or yields parts, synchronously or
+            not. A part is one of ours, or `{"type": "text", "text": ...}`, `{"type": "thinking", "text": ...}`,
+            `{"type": "tool-call", "id": ..., "name": ..., "input": {...}}`, where a missing id is one that the wire
+            does not have; `{"type": "finish", "usage": {"input_tokens": ..., "output_tokens": ...}}` may be the last.
+            For a failed stream it raises, or gives `{"type": "error", "message": ...}`.
+        protocol: The name of the protocol.
+        takes: What it takes; None to read it from the name (`data`, `chunks`) and the annotation of its first
+            parameter, and to give all bytes at once where these say nothing.
+        name: What a report calls it.
+        recordings: A folder of recorded streams to judge it by, see
+            :mod:`partstream_devtools.conformance.parsing`; None for none.
+
+    Attributes:
+        scenarios: The scenarios that only a parser has.
+
+    Raises:
+        UnusableTargetError: It is no function, or streams of the protocol cannot be written.
+        CallerError: No protocol has this name, or the folder has no recordings.
+    """
+
+    def __init__(
+        self,
+        parse: Callable[..., Any],
+        protocol: str | None = None,
+        *,
+        takes: Takes | str | None = None,
+        name: str | None = None,
+        recordings: Path | str | None = None,
+    ) -> None:
+        self._name: str = name or getattr(parse, "__name__", None) or type(parse).__name__
+        if not callable(parse):
+            raise UnusableTargetError(self._name, f"got {type(parse).__name__}, expected a function that parses")
+        if protocol is None:
+            written = ", ".join(one for one in PROTOCOLS if PROTOCOLS[one].write_response is not None)
+            raise UnusableTargetError(self._name, f"is a parser: name the protocol that it reads, one of {written}")
+        self._protocol = PROTOCOLS[protocol]
+        if self._protocol.write_response is None:
+            raise UnusableTargetError(self._name, f"the kit cannot write streams of {protocol}")
+        self._parser = Parser(parse, Takes(takes or takes_of(parse) or Takes.BYTES), protocol)
+        folder = None if recordings is None else Path(recordings)
+        if folder is not None:
+            recorded_streams(folder, self._protocol)  # a folder without any is said to be one before the run begins
+        self.scenarios: Mapping[str, Probe] = parser_scenarios(protocol, folder)
+
+    @property
+    def description(self) -> TargetDescription:
+        """The target for a report."""
+        return TargetDescription(self._name, "parser", protocol=self._parser.protocol)
+
+    @property
+    def ways(self) -> frozenset[Provocation]:
+        """By bytes."""
+        return frozenset({Provocation.PARSER})
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[_ParserSession, None]:
+        """Nothing is opened: each stream is given to the function."""
+        yield _ParserSession(self._parser, self._protocol, f"is given streams as {self._parser.takes.value}")
+
+
+@contextmanager
+def _loading(loader: SourceLoader, source: str) -> Iterator[None]:
+    """Turns what fails in a source while it is loaded into an error of the target."""
+    try:
+        yield
+    except UnusableTargetError:
+        raise
+    except CallerError as error:
+        raise UnusableTargetError(source, str(error).removeprefix(f"{source}: ")) from error
+    except (Exception, SystemExit) as error:  # a file that ends the process would end it as if all were well
+        raise UnusableTargetError(source, f"running the file failed: {fault_of(error, loader.file)}") from error
+
+
+def parser_from(
+    source: str, protocol: str | None, *, takes: Takes | str | None = None, recordings: Path | None = None
+) -> ParserTarget:
+    """The parser of a source: `file.py`, `file.py:function` or `module:function`; the function is `parse` by default.
+
+    Raises:
+        UnusableTargetError: There is no such function, the file fails when it runs, or no protocol is named.
+        CallerError: No protocol has this name.
+    """
+    loader = SourceLoader(source)
+    name = loader.attribute or "parse"
+    with _loading(loader, source):
+        found = getattr(loader.module(), name, None)
+    if found is None:
+        raise UnusableTargetError(source, f"has no function {name}")
+    return ParserTarget(found, protocol, takes=takes, name=source, recordings=recordings)
+
+
+# ---- Providers ----
+
+HOOK: Final = "conformance"
+"""The attribute of a provider's file that takes the kit's script, `def conformance(script) -> provider`, or declares
+its capabilities as a mapping."""
+
+_PROVIDER: Final = "provider"
+_UPSTREAM: Final = "upstream"
+_SCRIPT: Final = "script"
+_PROTOCOL: Final = "protocol"
+_CLOSE_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class _ProviderSession:
+    upstream: ReplayUpstream | None
+    declared: Capabilities
+    made: LanguageModelChatProvider | None
+    hook: Callable[[Script], Any] | None
+    name: str
+    note: str = ""
+
+    def provider(self, script: Script | None) -> LanguageModelChatProvider:
+        if self.upstream is not None:
+            self.upstream.perform(None if script is None else script.perform)
+        if self.hook is not None and script is not None:
+            try:
+                made = self.hook(script)
+            except (Exception, SystemExit) as error:
+                raise UnusableTargetError(self.name, f"the hook failed: {placed(error)}") from error
+            return _checked(made, self.name)
+        if self.made is None:
+            raise UnusableTargetError(self.name, "the target is a hook alone, and there is no script for it")
+        return self.made
+
+
+class ProviderTarget:
+    """A provider in this process.
+
+    Args:
+        found: A provider, its class, or a function that makes one: of the parameter `upstream` (a base URL, and
+            `protocol` if it likes) or of the parameter `script`.
+        name: What a report calls it.
+        declared: What its file declares.
+        protocol: The name of the protocol that the scripted upstream is asked in; None for the default.
+    """
+
+    def __init__(
+        self,
+        found: object,
+        name: str | None = None,
+        *,
+        declared: Capabilities | None = None,
+        protocol: str | None = None,
+    ) -> None:
+        self._name = name or (getattr(found, "__name__", None) or type(found).__name__)
+        self._found: Any = found
+        self._declared = declared or Capabilities()
+        self._hook: Callable[[Script], Any] | None = found if _takes(found, _SCRIPT) else None  # type: ignore[assignment]
+        self._protocol = protocol
+        self._is_sandwich = _takes(found, _UPSTREAM)
+
+    @property
+    def description(self) -> TargetDescription:
+        """The target for a report."""
+        return TargetDescription(self._name, "provider", protocol=self._protocol if self._is_sandwich else None)
+
+    @property
+    def ways(self) -> frozenset[Provocation]:
+        """A sandwich where it takes an upstream, scripted where it has a hook, else by the prompt."""
+        if self._is_sandwich:
+            return frozenset({Provocation.SANDWICH})
+        return frozenset({Provocation.SCRIPTED if self._hook is not None else Provocation.DIRECTED})
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[_ProviderSession, None]:
+        """Makes the provider, and closes it at the end where it can be closed.
+
+        Raises:
+            UnusableTargetError: It is no provider, or its maker failed.
+        """
+        async with AsyncExitStack() as stack:
+            upstream, url, hook = None, None, self._hook
+            if self._is_sandwich:
+                upstream, hook = await stack.enter_async_context(ReplayUpstream()), None
+                url = upstream.base_url if self._protocol is None else upstream.base_url_of(self._protocol)
+            made = None if hook is not None else self._make(url)
+            stack.push_async_callback(_close, made, self._name)
+            yield _ProviderSession(upstream, self._declared, made, hook, self._name)
+
+    def _make(self, url: str | None = None) -> LanguageModelChatProvider:
+        found = self._found
+        if isinstance(found, LanguageModelChatProvider):
+            return found
+        arguments: dict[str, Any] = {} if url is None else {_UPSTREAM: url}
+        if _takes(found, _PROTOCOL) and self._protocol is not None:
+            arguments[_PROTOCOL] = self._protocol
+        try:
+            made = found(**arguments)
+        except (Exception, SystemExit) as error:
+            raise UnusableTargetError(self._name, f"making the provider failed: {placed(error)}") from error
+        return _checked(made, self._name)
+
+
+def provider_from(source: str, protocol: str | None = None) -> ProviderTarget | ParserTarget:
+    """The target of a source, named as in the extension: `file.py`, `file.py:attribute` or `module:attribute`.
+
+    An attribute may also be a function that makes a provider, or a parser. A file may hold the attribute `conformance`:
+    a hook, or a mapping of its capabilities.
+
+    Raises:
+        UnusableTargetError: The source holds no provider, or fails when it runs.
+    """
+    loader = SourceLoader(source)
+    with _loading(loader, source):
+        module = loader.module()
+        hook = getattr(module, HOOK, None)
+        named = getattr(module, loader.attribute or _PROVIDER, None)
+        if is_parser(named):
+            return ParserTarget(named, protocol, name=source)
+        is_maker = _takes(named, _UPSTREAM) or _takes(named, _SCRIPT)
+        takes_script = hook if _takes(hook, _SCRIPT) else None
+        found = named if is_maker else takes_script if takes_script is not None else loader.provider_of(module)
+    declared = Capabilities.of(hook) if isinstance(hook, dict) else None
+    return ProviderTarget(found, source, declared=declared, protocol=protocol)
+
+
+def _takes(found: object, parameter: str) -> bool:
+    return not isinstance(found, LanguageModelChatProvider) and parameter in parameters_of(found)
+
+
+def _checked(made: Any, name: str) -> LanguageModelChatProvider:
+    if isinstance(made, LanguageModelChatProvider):
+        return made
+    raise UnusableTargetError(name, f"got {type(made).__name__}, expected a LanguageModelChatProvider")
+
+
+async def _close(provider: LanguageModelChatProvider | None, name: str) -> None:
+    """Closes a provider that has an `aclose`, as the host does.
+
+    Raises:
+        UnusableTargetError: It cannot be closed, or not within a limit of time.
+    """
+    close = getattr(provider, "aclose", None)
+    if close is None:
+        return
+    try:
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            await close()
+    except TimeoutError as error:
+        raise UnusableTargetError(name, f"was not closed within {_CLOSE_SECONDS:g} seconds") from error
+    except (Exception, SystemExit) as error:
+        raise UnusableTargetError(name, f"closing the provider failed: {error!r}") from error
+
+
+# ---- Model servers ----
+
+MOST_REQUESTS: Final = 100
+"""The answers that a run asks a server for, unless another number is set: answers may cost money."""
+
+
+class _Bounded(LanguageModelChatProvider):
+    """Asks another provider for so many answers and no more."""
+
+    def __init__(self, asked: GatewayProvider, limit: int) -> None:
+        self._asked = asked
+        self._limit = limit
+        self._left = limit
+
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        return await self._asked.provide_language_model_chat_information(silent, token)
+
+    async def provide_language_model_chat_response(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        if not self._left:
+            raise RequestLimitError(self._limit)
+        self._left -= 1
+        await self._asked.provide_language_model_chat_response(model, messages, options, progress, token)
+
+    async def provide_token_count(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        return await self._asked.provide_token_count(model, text, token)
+
+
+@dataclass(frozen=True, slots=True)
+class _BaseUrlSession:
+    made: _Bounded
+    note: str
+    declared: Capabilities = field(default_factory=Capabilities)
+    upstream: None = None
+
+    def provider(self, script: Script | None) -> LanguageModelChatProvider:
+        del script
+        return self.made
+
+
+class BaseURLTarget:
+    """A model server.
+
+    Args:
+        base_url: Its base URL.
+        protocol: The name of its protocol; found out where it is left out.
+        api_key: The key, or None.
+        allow_remote: Whether a server on another machine may be asked: that sends prompts there, and may cost money.
+        most_requests: The most answers that a run asks for.
+
+    Raises:
+        UnusableTargetError: The URL is none, or that of another machine without `allow_remote`.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        protocol: str | None = None,
+        *,
+        api_key: str | Secret | None = None,
+        allow_remote: bool = False,
+        most_requests: int = MOST_REQUESTS,
+    ) -> None:
+        self._shown = without_query(base_url)
+        self._most = most_requests
+        self._protocol = protocol
+        if not allow_remote and not is_loopback(urlsplit(base_url).hostname or ""):
+            raise UnusableTargetError(
+                self._shown,
+                "is no server on this machine; --allow-remote allows it, sends it prompts and may cost money",
+            )
+        settings: dict[str, Any] = {
+            "base_url": base_url,
+            "protocol": protocol or AUTO,
+            "retry": RetryPolicy(attempts=1),
+        }
+        try:
+            self._configuration = GatewayConfiguration(
+                api_key=Secret(api_key) if isinstance(api_key, str) else api_key, **settings
+            )
+        except ConfigurationError as error:
+            raise UnusableTargetError(self._shown, str(error)) from error
+
+    @property
+    def description(self) -> TargetDescription:
+        """The target for a report: the URL without its query, which may hold a key."""
+        return TargetDescription(self._shown, "base URL", protocol=self._protocol)
+
+    @property
+    def ways(self) -> frozenset[Provocation]:
+        """By the prompt."""
+        return frozenset({Provocation.DIRECTED})
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[_BaseUrlSession, None]:
+        """Makes the client, and closes its connections at the end."""
+        provider = GatewayProvider(self._configuration)
+        try:
+            yield _BaseUrlSession(
+                _Bounded(provider, self._most), f"asks {self._shown} for at most {self._most} answers"
+            )
+        finally:
+            await provider.aclose()
+
+
+# ---- Opening a target ----
+
+_NAME_ONE: Final = "if it has no list, name a model"
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A target that runs.
+
+    Attributes:
+        capabilities: What the target declares, and what the information about its model says.
+        promised: What it declares itself, to the kit. Every model that agents of VS Code may use says that it calls
+            tools, so the information alone does not oblige a target that only gets the prompt.
+        scored: The ids of the checks that count.
+    """
+
+    target: Target
+    session: Session
+    model: LanguageModelChatInformation
+    capabilities: Capabilities
+    promised: Capabilities
+    way: Provocation
+    limits: TimeLimits
+    scored: frozenset[str]
+
+    def has_promised(self, needs: Iterable[Capability]) -> bool:
+        """Whether a scenario with these needs has to be provoked: the target has declared them itself."""
+        return self.way is not Provocation.DIRECTED or all(self.promised.has(one) for one in needs)
+
+
+def target_of(found: object, protocol: str | None = None) -> Target:
+    """The target of a name or an object: a target itself, a source (`file.py`, `module:attribute`), a provider,
+    or a parser.
+
+    Raises:
+        UnusableTargetError: A source holds no provider, or fails when it runs.
+    """
+    if isinstance(found, str):
+        return provider_from(found, protocol)
+    if hasattr(found, "open") and hasattr(found, "ways"):
+        known: Target = found  # type: ignore[assignment]
+        return known
+    if is_parser(found):
+        return ParserTarget(found, protocol)
+    return ProviderTarget(found, protocol=protocol)
+
+
+@asynccontextmanager
+async def open_target(
+    target: Target,
+    capabilities: Capabilities | Mapping[str, Any] | None = None,
+    limits: TimeLimits | None = None,
+    requirements: str = LATEST,
+) -> AsyncGenerator[Tested, None]:
+    """Opens a target and finds out what it can do, over which the given capabilities prevail; closes it at the end.
+
+    Raises:
+        UnusableTargetError: The target cannot be started, or lists no model.
+        CallerError: A capability or the requirement set is unknown.
+    """
+    given = capabilities if isinstance(capabilities, Capabilities) else Capabilities.of(capabilities or {})
+    limits, scored = limits or TimeLimits(), load(requirements).checks
+    async with target.open() as session:
+        said = given.over(session.declared)
+        model = await _model(target, session, said.model, limits)
+        way = min(target.ways, key=list(Provocation).index)
+        known = said.over(declared_by(model, target.ways))
+        yield Tested(target, session, model, known, said, way, limits, scored)
+
+
+async def _model(
+    target: Target, session: Session, wanted: str | None, limits: TimeLimits
+) -> LanguageModelChatInformation:
+    """The model to ask: the one that is named, else the first that calls tools, else the first.
+
+    Raises:
+        UnusableTargetError: The models cannot be listed, or there is no such model.
+    """
+    name = target.description.name
+    provider = session.provider(any_script())
+    try:
+        async with asyncio.timeout(limits.answer_seconds):
+            models = list(await provider.provide_language_model_chat_information(False, CancellationToken()))
+    except TimeoutError as error:
+        raise UnusableTargetError(name, f"no list of models within {limits.answer_seconds:g} seconds") from error
+    except (Exception, SystemExit) as error:
+        if wanted is not None:  # some servers have no list, and answer for a model whose name one knows
+            # Nothing but its id is known; whether it calls tools shows when it is asked to.
+            able = LanguageModelChatCapabilities(tool_calling=True)
+            return LanguageModelChatInformation(wanted, wanted, wanted, "", 128_000, 16_000, capabilities=able)
+        raise UnusableTargetError(name, f"listing the models failed: {placed(error)}; {_NAME_ONE}") from error
+    fitting = [model for model in models if wanted in {None, model.id}]
+    if not fitting:
+        listed = ", ".join(model.id for model in models[:10])
+        got = f"its models are {listed}" if listed else "it lists no model"
+        raise UnusableTargetError(name, f"{got}, expected {'one' if wanted is None else wanted}")
+    return next((model for model in fitting if model.capabilities.tool_calling), fitting[0])

@@ -1,0 +1,812 @@
+"""The view of one answer: an exchange with a server, or the parts that a host got.
+
+:func:`view_of_exchange` reads the bytes (`reading.py`) and shows the parts of the host where they are known, else those
+of the bytes; :func:`view_of_answer` has the parts alone. A view says four things:
+
+1. **What there was**: request, response, error, usage, and every event and part with its place and its time.
+2. **What broke**: the contract judges the parts that are shown, and names the part, the event and what helps.
+3. **Whose fault it is**: a table leads from the facts of the end to who and a sentence; the first row that fits counts.
+   What the bytes break already is the server's fault, what only the parts of the host break is the provider's.
+4. **How fast it was**: the numbers and the rhythm (`numbers.py`).
+
+A recording may know less than a server sent: a stream without a clock may have lost its end, a large one leaves bytes
+out. Then the view blames the recording, and no one else.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import Counter
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream import errors
+from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream_devtools.bundles.content import tools_asked
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.bundles.recorded import recorded_error
+from partstream_devtools.inspector.numbers import (
+    FEWEST_TEXT_EVENTS,
+    LUMPY,
+    Measured,
+    Moment,
+    Rhythm,
+    collapsed,
+    flushes,
+    milliseconds,
+    numbers_of,
+    parts_shown,
+    results_shown,
+    rhythm_of,
+    runs_of,
+    runs_shown,
+)
+from partstream_devtools.inspector.reading import (
+    CompletedPart,
+    ReadAnswer,
+    as_reported,
+    changed_the_answer,
+    differs,
+    kind_of_event,
+    kind_of_part,
+    read_exchange,
+    said_by,
+)
+from partstream_devtools.recorded_stream import RecordingError
+from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
+from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
+from partstream.lm.parts import SOURCE_KEY, USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.reader import END_OF_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from partstream_devtools.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
+    from partstream_devtools.inspector.reading import Difference, ReadEvent
+    from partstream_devtools.inspector.shapes import (
+        AnswerView,
+        BlameView,
+        ErrorView,
+        EventKind,
+        EventMark,
+        EventView,
+        FinishReasonView,
+        GapView,
+        NumberView,
+        RequestView,
+        ResponseView,
+        ShownView,
+        UnmappedView,
+        UsageView,
+        VerdictView,
+        ViolationView,
+        Who,
+    )
+
+
+# ---- Request, response, error and usage ----
+
+_LONGEST_BODY: Final = 200_000
+"""Characters of a request's body."""
+_FACTS: Final = (
+    "http_status",
+    "provider_code",
+    "provider_type",
+    "param",
+    "retry_after",
+    "request_id",
+    "event_type",
+    "field",
+    "got",
+    "expected",
+    "state",
+    "phase",
+    "seconds",
+    "body",
+)
+"""The fields of errors that are shown."""
+_ROWS: Final = (
+    ("input", "input_tokens", "prompt_tokens"),
+    ("cached", "cached_tokens", ""),
+    ("output", "output_tokens", "completion_tokens"),
+    ("reasoning", "reasoning_tokens", ""),
+    ("total", "total_tokens", "total_tokens"),
+)
+"""The label of each count, its field in a usage, and its field in the data part that Copilot reads."""
+
+
+def request_shown(exchange: RecordedExchange | None) -> RequestView | None:
+    """The request of an exchange."""
+    request = None if exchange is None else exchange.request
+    if request is None:
+        return None
+    return {
+        "method": request.method,
+        "path": request.path + (f"?{request.query}" if request.query else ""),
+        "headers": list(request.headers),
+        "body": request.body.decode(errors="replace")[:_LONGEST_BODY],
+        "size": len(request.body),
+        "sentAt": milliseconds(request.sent_at),
+    }
+
+
+def response_shown(exchange: RecordedExchange | None) -> ResponseView | None:
+    """The head of its response."""
+    head = None if exchange is None else exchange.head
+    if head is None:
+        return None
+    return {
+        "status": head.status,
+        "reason": head.reason,
+        "headers": list(head.headers),
+        "at": milliseconds(head.at),
+    }
+
+
+def error_shown(error: BaseException | RecordedError | None) -> ErrorView | None:
+    """An error, whether it was recorded or found now."""
+    if error is None:
+        return None
+    if not isinstance(error, BaseException):
+        return {"type": error.type, "message": error.message, "fields": list(error.fields)}
+    values = ((name, getattr(error, name, None)) for name in _FACTS)
+    message = error.message if isinstance(error, LanguageModelError) else str(error)
+    fields = [(name, str(value)) for name, value in values if value not in (None, "", ())]
+    return {"type": type(error).__name__, "message": message, "fields": fields}
+
+
+def raised(error: BaseException | RecordedError) -> BaseException:
+    """An error as the contract judges it: a recorded one is one of ours if it is called like one."""
+    if isinstance(error, BaseException):
+        return error
+    if isinstance(getattr(errors, error.type, None), type):
+        return recorded_error(error)
+    unknown: type[Exception] = type(error.type, (Exception,), {})
+    return unknown(error.message)
+
+
+def finish_reason_shown(finish: Finish | None) -> FinishReasonView | None:
+    """Why the model stopped."""
+    if finish is None or finish.reason is None:
+        return None
+    return {"unified": finish.reason.unified.value, "raw": finish.reason.raw}
+
+
+def usage_shown(finish: Finish | None, parts: Iterable[CompletedPart]) -> UsageView | None:
+    """The tokens that the server reported; else those that a host was told."""
+    if finish is not None and finish.usage is not None:
+        counts = ((label, getattr(finish.usage, name)) for label, name, _ in _ROWS)
+        return {"rows": [(label, count) for label, count in counts if count is not None], "source": "server"}
+    data = [one.part for one in parts if isinstance(one.part, DataPart) and one.part.mime_type == USAGE_MIME_TYPE]
+    try:
+        told: Any = loads(data[-1].data) if data else None
+    except JSONDecodeError:
+        return None  # no numbers that a host could show
+    if not isinstance(told, dict):
+        return None
+    counts = ((label, told.get(name)) for label, _, name in _ROWS if name)
+    rows = [(label, count) for label, count in counts if isinstance(count, int)]
+    return {"rows": rows, "source": str(told.get(SOURCE_KEY) or "provider")}
+
+
+# ---- The contract ----
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The first thousand violations of an answer, in order, and how many rules were kept, broken, and so on."""
+
+    violations: tuple[ViolationView, ...]
+    verdict: VerdictView
+
+
+def judge(
+    parts: Sequence[CompletedPart],
+    *,
+    outcome: str,
+    error: BaseException | None,
+    tools: Sequence[str] | None,
+    namespace: str | None,
+    last_event: int | None,
+) -> Judged:
+    """Judges an answer.
+
+    Args:
+        parts: Its parts, as they were reported; those that break a rule too.
+        outcome: How it ended; `cancelled` too.
+        error: What it was rejected with, or None.
+        tools: The names of the request's tools, or None where they are not known.
+        namespace: The prefix of the provider's call ids, or None.
+        last_event: The number of the event that ended the answer, for what its end breaks.
+    """
+    checker = ContractChecker(tools, CheckMode.LENIENT, namespace=namespace)
+    for part in parts:
+        checker.check(part.part)
+    if outcome == "cancelled":
+        checker.cancel()
+        checker.complete()
+    elif error is not None:
+        checker.fail(error)
+    else:
+        checker.complete()
+    classes = {type(part.part).__name__ for part in parts}
+    has_end, has_error = outcome != Outcome.TRUNCATED, error is not None
+    broken = warnings = not_judged = 0
+    for rule in RULES.values():
+        if checker.counts[rule.id]:
+            broken += rule.level is Level.MUST
+            warnings += rule.level is not Level.MUST
+        else:
+            not_judged += missing_evidence(rule, checker, classes, has_end=has_end, has_error=has_error) is not None
+    kept = len(RULES) - broken - warnings - not_judged
+    return Judged(
+        tuple(_violation(one, parts, last_event) for one in checker.violations),
+        {"kept": kept, "broken": broken, "warnings": warnings, "notJudged": not_judged},
+    )
+
+
+def _violation(violation: Violation, parts: Sequence[CompletedPart], last_event: int | None) -> ViolationView:
+    rule, hint = violation.rule, RULE_HINTS.get(violation.rule.id)
+    event = last_event
+    if violation.index is not None:
+        # A part that the provider made itself has no event: that of the part before it.
+        before = (parts[place].event for place in range(violation.index, -1, -1))
+        event = next((one for one in before if one is not None), None)
+    return {
+        "rule": rule.id,
+        "level": rule.level.value,
+        "section": rule.section,
+        "promise": rule.text,
+        "detail": violation.detail,
+        "part": violation.index,
+        "event": event,
+        "seen": "" if hint is None else hint.seen,
+        "hints": [] if hint is None else list(hint.causes),
+        "url": "",
+    }
+
+
+# ---- Blame ----
+
+_BUSY: Final = frozenset({402, 429})
+_KEY: Final = frozenset({401, 403})
+_REDIRECTS: Final = range(300, 400)
+_FAILED: Final = frozenset({408, *range(500, 600)})
+"""Errors of the server: its time-out (408) too, although HTTP counts that to the client's."""
+_REFUSED: Final = frozenset(range(400, 500)) - {408}
+
+
+@dataclass(frozen=True, slots=True)
+class EndFacts:
+    """What is known of the end of an answer.
+
+    Attributes:
+        outcome: How it ended; `cancelled` too.
+        ending: How its bytes ended, or None where no bytes are known.
+        error: The name of the class of its error, or None.
+        message: The error's sentence.
+        phase: The limit of time that was exceeded, for such an error; else None.
+        status: The HTTP status where it is one of an error, that of the head or of the error itself; or None.
+        reason: Why the model stopped, in the server's word, or None.
+        broken: The rules that the bytes of the server break already (MUST), each once.
+        broken_by_provider: The rules that only what the host got breaks (MUST), each once.
+        lost: What of the bytes the host did not get, or None.
+        event: The number of the last event, or None.
+        of_upstream: Whether the error is one that an upstream is blamed for.
+        left_out: The bytes of the answer that the recording leaves out.
+        is_too_long: Whether the server says that the conversation is too long for the model.
+    """
+
+    outcome: str
+    ending: str | None = None
+    error: str | None = None
+    message: str = ""
+    phase: str | None = None
+    status: int | None = None
+    reason: str | None = None
+    broken: Sequence[str] = ()
+    broken_by_provider: Sequence[str] = ()
+    lost: str | None = None
+    event: int | None = None
+    of_upstream: bool = True
+    left_out: int = 0
+    is_too_long: bool = False
+
+
+def _is(*names: str) -> Callable[[EndFacts], bool]:
+    return lambda facts: facts.error in names
+
+
+_Row = tuple["Callable[[EndFacts], bool]", "Who", str]
+
+_BLAME_ROWS: Final[tuple[_Row, ...]] = (
+    (
+        lambda facts: bool(facts.broken_by_provider),
+        "provider",
+        "The bytes of the server keep the contract; what the host got breaks {by_provider}.",
+    ),
+    (_is("RecordingError"), "nobody", "No protocol is known for these bytes, so nothing can be said of them."),
+    (
+        lambda facts: facts.outcome == "cancelled" or facts.ending == "cancelled",
+        "client",
+        "The client stopped the answer{at}.",
+    ),
+    (lambda facts: facts.status in _KEY, "client", "The server refused the key (HTTP {facts.status}){said}"),
+    (lambda facts: facts.status in _BUSY, "client", "The account is at its limit (HTTP {facts.status}){said}"),
+    (lambda facts: facts.status in _REDIRECTS, "client", "The address is another one (HTTP {facts.status}){said}"),
+    (lambda facts: facts.status in _REFUSED, "client", "The server refused the request (HTTP {facts.status}){said}"),
+    (lambda facts: facts.status in _FAILED, "server", "The server failed (HTTP {facts.status}){said}"),
+    (
+        lambda facts: facts.error == "UpstreamTimeoutError" and facts.phase == "connect",
+        "network",
+        "No connection came about in time{said}",
+    ),
+    (_is("UpstreamTimeoutError"), "server", "The server was silent for too long{at}{said}"),
+    (
+        lambda facts: facts.is_too_long or facts.error == "ContextLengthExceededError",
+        "client",
+        "The conversation is too long for the model{said}",
+    ),
+    (lambda facts: facts.ending == "no-response", "network", "No response came{said}"),
+    (
+        lambda facts: facts.left_out > 0 and bool(facts.error or facts.broken or facts.outcome == "truncated"),
+        "nobody",
+        "The recording leaves out {facts.left_out:,} bytes of the answer: what is behind them says nothing for sure.",
+    ),
+    (
+        _is("UpstreamFailureError", "UpstreamAbortedError", "EmptyAnswerError"),
+        "server",
+        "The server itself ended the answer with an error{said}",
+    ),
+    (
+        _is("UpstreamProtocolError", "EventTooLargeError", "ToolArgumentsError", "ContentTypeError"),
+        "server",
+        "The server sent what its protocol does not allow{said}",
+    ),
+    (
+        lambda facts: facts.ending == "cut" or facts.error == "UpstreamConnectionError",
+        "network",
+        "The connection broke{at}, before the body was whole.",
+    ),
+    (
+        lambda facts: facts.outcome == "truncated" and facts.ending == "whole",
+        "server",
+        "The server ended its bytes{at} without the end that its protocol asks for.",
+    ),
+    (lambda facts: facts.outcome == "truncated", "nobody", "The recording ends{at}, before the answer does."),
+    (lambda facts: bool(facts.broken) and facts.ending is None, "provider", "What the host got breaks {broken}."),
+    (lambda facts: bool(facts.broken), "server", "The bytes of the server already break {broken}."),
+    (
+        lambda facts: facts.error is not None and not facts.of_upstream,
+        "provider",
+        "The provider failed with {facts.error}{said}",
+    ),
+    (lambda facts: facts.error is not None, "server", "The answer failed with {facts.error}{said}"),
+    (lambda facts: facts.lost is not None, "provider", "The bytes of the server are whole, but {facts.lost}."),
+    (
+        lambda facts: facts.outcome == "incomplete",
+        "nobody",
+        "A limit or a filter stopped the model ({reason}).",
+    ),
+    (lambda facts: True, "nobody", "The answer is whole."),
+)
+"""The first row that fits says whose fault it is, and in which sentence."""
+
+
+def blame(facts: EndFacts) -> BlameView:
+    """Whose fault it is, in one sentence."""
+    who, sentence = next((who, sentence) for fits, who, sentence in _BLAME_ROWS if fits(facts))
+    said = sentence.format(
+        facts=facts,
+        at="" if facts.event is None else f" behind event {facts.event}",
+        said=f": {facts.message}" if facts.message else ".",
+        broken=", ".join(facts.broken),
+        by_provider=", ".join(facts.broken_by_provider),
+        reason=facts.reason or "no reason given",
+    )
+    return {"who": who, "sentence": said}
+
+
+# ---- The view ----
+
+_LOCAL: Final = ("localhost", "127.", "[::1]")
+"""What the name of this machine begins with."""
+UNKNOWN: Final = "unknown"
+"""The outcome of an answer of which no protocol is known, and the ending of bytes whose rest is not known."""
+_CANCELLED: Final = "cancelled"
+_SUCCESS: Final = range(200, 300)
+_NOT_WRONG: Final = frozenset({Outcome.COMPLETED.value, Outcome.INCOMPLETE.value, UNKNOWN})
+
+
+def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, title: str) -> AnswerView:
+    """The view of an exchange.
+
+    Args:
+        exchange: The exchange.
+        answer: The answer whose parts all came from it, or None.
+        title: What it is called.
+    """
+    read = read_exchange(exchange, GATEWAY_CALL_ID_PREFIX)
+    parts: Sequence[CompletedPart] = read.parts
+    if answer is not None and answer.reported:
+        parts = as_reported(read.parts, answer.reported, exchange.offset or 0)
+    return collapsed(
+        _Subject(exchange, answer, read, tuple(map(kind_of_event, read.events)), tuple(parts)).shown(title)
+    )
+
+
+def view_of_answer(answer: RecordedAnswer, title: str) -> AnswerView:
+    """The view of an answer of which only the parts are known, such as that of an agent.
+
+    Args:
+        answer: The answer.
+        title: What it is called.
+    """
+    parts = tuple(CompletedPart(one.part, None, one.at) for one in answer.reported)
+    return collapsed(_Subject(None, answer, ReadAnswer(), (), parts).shown(title))
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What one view shows: an exchange, None where no bytes are known, an answer of a host, or both.
+
+    `parts` are those of the host where they are known, else those of the bytes.
+    """
+
+    exchange: RecordedExchange | None
+    answer: RecordedAnswer | None
+    read: ReadAnswer
+    kinds: tuple[EventKind, ...]
+    parts: tuple[CompletedPart, ...]
+
+    def shown(self, title: str) -> AnswerView:
+        """The view."""
+        exchange, answer, read = self.exchange, self.answer, self.read
+        row, known_ending = read.protocol, self._known_ending()
+        rhythm = rhythm_of(self._moments())
+        judged = self._judge(self.parts, None if self._is_reported else GATEWAY_CALL_ID_PREFIX)
+        runs = runs_of(self.parts)
+        shown = self._shown(paced=True)
+        lost = None
+        if exchange is not None and answer is not None and self._is_reported:
+            lost = differs(read.parts, self.parts, exchange, answer, has_error=self._error() is not None)
+        return {
+            "id": f"{answer.number if answer else 0}" if exchange is None else f"{exchange.answer}.{exchange.number}",
+            "title": title,
+            "offset": self._offset(),
+            "startedAt": self._started_at(),
+            "host": None if answer is None else answer.host,
+            "request": request_shown(exchange),
+            "response": response_shown(exchange),
+            "protocol": None if row is None else {"name": row.name, "title": row.shown_title, "sure": read.is_sure},
+            "framing": read.framing,
+            "model": (read.finish.model if read.finish else None) or (answer.model if answer else None),
+            "outcome": self._outcome(),
+            "ending": None if known_ending == UNKNOWN else known_ending,
+            "error": error_shown(self._error()),
+            "wrong": self._wrong(judged),
+            "blame": self._blame(judged, lost),
+            "finishReason": finish_reason_shown(read.finish),
+            "usage": usage_shown(read.finish, self.parts),
+            "verdict": judged.verdict,
+            "numbers": self._numbers(rhythm, shown),
+            "bytes": b64encode(b"".join(chunk.data for chunk in read.chunks)).decode(),
+            "reads": self._reads(),
+            "events": self._events(rhythm, judged.violations),
+            "parts": parts_shown(self.parts),
+            "runs": runs_shown(runs, self.parts),
+            "shown": shown,
+            "shownUnpaced": self._shown(paced=False),
+            "violations": list(judged.violations),
+            "unmapped": self._unmapped(),
+            "gaps": self._gaps(rhythm),
+            "notes": self._notes(rhythm, lost),
+            "result": results_shown(runs),
+        }
+
+    @property
+    def _is_reported(self) -> bool:
+        return self.answer is not None and bool(self.answer.reported)
+
+    @property
+    def _is_unread(self) -> bool:
+        """Whether nothing is known of the answer: its protocol is not, and no host has told its parts."""
+        return isinstance(self.read.error, RecordingError) and not self._is_reported
+
+    @property
+    def _has_clock(self) -> bool:
+        if self.exchange is not None:
+            return self.exchange.has_clock
+        return bool(self.parts) and all(part.at is not None for part in self.parts)
+
+    # ---- the head ----
+
+    def _offset(self) -> float:
+        inside = (self.exchange.offset or 0) if self.exchange is not None else 0
+        outside = (self.answer.offset or 0) if self.answer is not None else 0
+        return milliseconds(inside + outside) or 0.0
+
+    def _started_at(self) -> str | None:
+        said = (one.started_at for one in (self.exchange, self.answer) if one is not None)
+        return next((at for at in said if at is not None), None)
+
+    def _outcome(self) -> str:
+        """How the answer ended; the word of its host comes first."""
+        if self.answer is not None and self.answer.outcome is not None:
+            return self.answer.outcome
+        finish, exchange = self.read.finish, self.exchange
+        if finish is not None:
+            return finish.outcome.value
+        if exchange is None:
+            return Outcome.COMPLETED.value
+        if exchange.end.how is HowEnded.CANCELLED:
+            return _CANCELLED
+        return UNKNOWN if self._is_unread else Outcome.FAILED.value
+
+    def _error(self) -> BaseException | RecordedError | None:
+        """What went wrong: below the protocol, else in it, else as the host was told."""
+        recorded = None if self.exchange is None else self.exchange.end.error
+        return recorded or self._found_error or (None if self.answer is None else self.answer.error)
+
+    @property
+    def _found_error(self) -> Exception | None:
+        return self.read.error or (self.read.finish.error if self.read.finish else None)
+
+    def _judge(self, parts: Sequence[CompletedPart], namespace: str | None) -> Judged:
+        if self._is_unread:
+            return Judged((), {"kept": 0, "broken": 0, "warnings": 0, "notJudged": len(RULES)})
+        row = self.read.protocol
+        # The client was given the error of the host where that is known, else the one that reading found; the one that
+        # a connection broke with, below the protocol, reaches no client.
+        told = None if self.answer is None else self.answer.error
+        is_told = told is not None and (self._is_reported or self.exchange is None)
+        ended = (event.number for event in self.read.events if _finishes(event))
+        return judge(
+            parts,
+            outcome=self._outcome(),
+            error=raised(told) if told is not None and is_told else self._found_error,
+            tools=None if self.exchange is None or row is None else tools_asked(self.exchange.request, row),
+            namespace=namespace,
+            last_event=next(ended, len(self.read.events) or None),
+        )
+
+    def _known_ending(self) -> str | None:
+        """How the bytes ended; unknown for a stream without a clock, whose recorder may have lost the rest."""
+        if self.exchange is None:
+            return None
+        how = self.exchange.end.how
+        return UNKNOWN if how is HowEnded.WHOLE and not self._has_clock else how.value
+
+    def _wrong(self, judged: Judged) -> int | None:
+        """The event at which the answer went wrong: that of a broken MUST, of an error, or the last whole one."""
+        broken = (one["event"] for one in judged.violations if one["level"] == Level.MUST.value)
+        first = next((event for event in broken if event is not None), None)
+        failed = (event for event, kind in zip(self.read.events, self.kinds, strict=True) if kind == "error")
+        error = next((event.number for event in failed if event.name != END_OF_BYTES), None)
+        if first is not None or error is not None:
+            return min(number for number in (first, error) if number is not None)
+        return None if self._outcome() in _NOT_WRONG else self._last_whole_event()
+
+    def _last_whole_event(self) -> int | None:
+        return next((event.number for event in reversed(self.read.events) if event.data), None)
+
+    def _blame(self, judged: Judged, lost: Difference | None) -> BlameView:
+        error = self._error()
+        is_found = isinstance(error, BaseException)
+        broken = _must(judged.violations)
+        of_bytes = (
+            _must(self._judge(self.read.parts, None).violations) if self._is_reported and self.exchange else broken
+        )
+        finish, left_out = self.read.finish, None if self.exchange is None else self.exchange.left_out
+        shown = error_shown(error)
+        fields = dict(shown["fields"]) if shown else {}
+        reason = finish.reason if finish is not None else None
+        return blame(
+            EndFacts(
+                self._outcome(),
+                self._known_ending(),
+                None if shown is None else shown["type"],
+                "" if shown is None else shown["message"],
+                fields.get("phase"),
+                self._status(fields),
+                None if reason is None else reason.raw or reason.unified.value,
+                [rule for rule in broken if rule in of_bytes],
+                [rule for rule in broken if rule not in of_bytes],
+                lost.sentence if lost is not None and lost.is_of_provider else None,
+                self._last_whole_event(),
+                isinstance(error, UpstreamError) if is_found else bool(shown and shown["type"].startswith("Upstream")),
+                0 if left_out is None else left_out.bytes,
+                self._is_too_long(error),
+            )
+        )
+
+    def _is_too_long(self, error: BaseException | RecordedError | None) -> bool:
+        row = self.read.protocol
+        if row is None or row.write_request is None or not isinstance(error, UpstreamHTTPError | UpstreamFailureError):
+            return False
+        return row.write_request().errors.overflow(error) is not None
+
+    def _status(self, fields: Mapping[str, str]) -> int | None:
+        """The status of HTTP that says an error: that of the head, else the one that the error names."""
+        head = None if self.exchange is None else self.exchange.head
+        if head is not None and head.status not in _SUCCESS:
+            return head.status
+        named = fields.get("http_status", "")
+        return int(named) if named.isdecimal() else None
+
+    # ---- times ----
+
+    def _moments(self) -> list[Moment]:
+        if self.exchange is None:
+            times = ((index, one.at, kind_of_part(one.part)) for index, one in enumerate(self.parts))
+            return [Moment(index, at / 1e6, kind, None) for index, at, kind in times if at is not None]
+        return [
+            Moment(event.number, event.at / 1e6, kind, event.read)
+            for event, kind in zip(self.read.events, self.kinds, strict=True)
+            if event.at is not None and changed_the_answer(event, kind)
+        ]
+
+    def _settled(self) -> float | None:
+        """When the answer was over."""
+        if self.exchange is not None and self.exchange.end.at is not None:
+            return milliseconds(self.exchange.end.at)
+        times = [one.at for one in self.parts if one.at is not None]
+        return milliseconds(max(times)) if times else None
+
+    def _shown(self, *, paced: bool) -> list[ShownView]:
+        settled = self._settled()
+        if settled is None or not self._has_clock or any(one.at is None for one in self.parts):
+            return []
+        parts = [(milliseconds(one.at) or 0.0, one.part) for one in self.parts]
+        return [
+            {"at": round(one.at, 3), "from": one.first, "to": one.last, "forced": one.forced}
+            for one in flushes(parts, max(settled, parts[-1][0] if parts else 0.0), paced=paced)
+        ]
+
+    def _numbers(self, rhythm: Rhythm, shown: Sequence[ShownView]) -> list[NumberView]:
+        exchange, read = self.exchange, self.read
+        visible = [
+            index
+            for index, one in enumerate(self.parts)
+            if isinstance(one.part, ToolCallPart) or (isinstance(one.part, TextPart) and one.part.value)
+        ]
+        thinking = (one.at for one in self.parts if isinstance(one.part, ThinkingPart) and one.part.value)
+        data = (
+            event.at for event, kind in zip(read.events, self.kinds, strict=True) if event.data and kind != "keepalive"
+        )
+        ended = (event.at for event in read.events if event.name != END_OF_BYTES and _finishes(event))
+        usage = read.finish.usage if read.finish is not None else None
+        tokens = None if usage is None else usage.output_tokens
+        first, last = (visible[0], visible[-1]) if visible else (None, None)
+        shown_at = (one["at"] for one in shown if first is not None and one["from"] <= first <= one["to"])
+        sent = exchange.request.sent_at if exchange is not None and exchange.request is not None else None
+        return numbers_of(
+            Measured(
+                has_clock=self._has_clock,
+                has_bytes=exchange is not None,
+                sent=milliseconds(sent) or 0.0,
+                first_byte=milliseconds(exchange.chunks[0].at) if exchange and exchange.chunks else None,
+                first_event=milliseconds(next(data, None)),
+                first_thinking=milliseconds(next(thinking, None)),
+                first_visible=None if first is None else milliseconds(self.parts[first].at),
+                last_visible=None if last is None else milliseconds(self.parts[last].at),
+                shown=next(shown_at, None),
+                terminal=milliseconds(next(ended, None)),
+                end=self._settled(),
+                output_tokens=None if tokens is None or usage is None else tokens - (usage.reasoning_tokens or 0),
+                rhythm=rhythm,
+            )
+        )
+
+    def _gaps(self, rhythm: Rhythm) -> list[GapView]:
+        if self.exchange is None:
+            return []  # parts alone have no events, so no gap has one before and after it
+        return [
+            {"after": gap.after, "before": gap.before, "ms": round(gap.milliseconds, 3), "stall": gap.is_stall}
+            for gap in rhythm.notable
+        ]
+
+    # ---- bytes and events ----
+
+    def _reads(self) -> list[tuple[float | None, int, int]]:
+        chunks = self.read.chunks
+        ends = accumulate(len(chunk.data) for chunk in chunks)
+        return [(milliseconds(chunk.at), end - len(chunk.data), end) for chunk, end in zip(chunks, ends, strict=True)]
+
+    def _events(self, rhythm: Rhythm, violations: Sequence[ViolationView]) -> list[EventView]:
+        parts: dict[int, list[int]] = {}
+        for index, part in enumerate(self.parts):
+            if part.event is not None:
+                parts.setdefault(part.event, []).append(index)
+        broken: dict[int, list[int]] = {}
+        for index, violation in enumerate(violations):
+            if violation["event"] is not None:
+                broken.setdefault(violation["event"], []).append(index)
+        gaps = {gap.before: gap.is_stall for gap in rhythm.notable}
+        return [
+            {
+                "n": event.number,
+                "at": milliseconds(event.at),
+                "until": milliseconds(event.at),
+                "type": event.name,
+                "kind": kind,
+                "from": event.start,
+                "to": event.end,
+                "text": said_by(event, kind),
+                "parts": parts.get(event.number, []),
+                "violations": broken.get(event.number, []),
+                "marks": _marks(event, gaps.get(event.number), rhythm, is_broken=event.number in broken),
+                "count": 1,
+            }
+            for event, kind in zip(self.read.events, self.kinds, strict=True)
+        ]
+
+    def _unmapped(self) -> list[UnmappedView]:
+        events: dict[str, list[int]] = {}
+        for event in self.read.events:
+            for output in event.outputs:
+                if isinstance(output, Unmapped):
+                    events.setdefault(output.type, []).append(event.number)
+        counted = Counter({kind: len(numbers) for kind, numbers in events.items()})
+        return [{"type": kind, "count": count, "events": events[kind]} for kind, count in counted.most_common()]
+
+    def _notes(self, rhythm: Rhythm, lost: Difference | None) -> list[str]:
+        notes = []
+        if rhythm.lump_share is not None and rhythm.text_events >= FEWEST_TEXT_EVENTS and rhythm.lump_share > LUMPY:
+            share = f"{rhythm.lump_share:.0%} of the text events came in the same read as the event before them"
+            cause = (
+                "the server writes them together"
+                if self._is_local
+                else "a proxy, or a buffer of the server, usually collects them"
+            )
+            notes.append(f"{share}: {cause}.")
+        if lost is not None:
+            notes.append(f"{lost.sentence[0].upper()}{lost.sentence[1:]}.")
+        notes += self._left_out()
+        late = sum(event.is_late for event in self.read.events)
+        if late:
+            notes.append(f"{late} events came behind the end of the answer; nobody reads them.")
+        return notes
+
+    def _left_out(self) -> list[str]:
+        """What the recording does not hold, because it was too large to be kept whole."""
+        left, parts = (None if self.exchange is None else self.exchange.left_out), getattr(self.answer, "left_out", 0)
+        notes = []
+        if left is not None and left.reads:
+            notes.append(
+                f"The recording leaves out {left.reads:,} reads with {left.bytes:,} bytes behind read {left.after}."
+            )
+        if left is not None and left.request_bytes:
+            notes.append(f"The recording leaves out the last {left.request_bytes:,} bytes of the request.")
+        if parts:
+            notes.append(f"The recording leaves out {parts:,} parts that the host got.")
+        return notes
+
+    @property
+    def _is_local(self) -> bool:
+        """Whether the request went to this machine, as far as it says."""
+        request = None if self.exchange is None else self.exchange.request
+        headers = () if request is None else request.headers
+        return any(name.lower() == "host" and value.startswith(_LOCAL) for name, value in headers)
+
+
+def _must(violations: Sequence[ViolationView]) -> list[str]:
+    return list(dict.fromkeys(one["rule"] for one in violations if one["level"] == "MUST"))
+
+
+def _finishes(event: ReadEvent) -> bool:
+    return any(isinstance(output, Finish) for output in event.outputs)
+
+
+def _marks(event: ReadEvent, is_stall: bool | None, rhythm: Rhythm, *, is_broken: bool) -> list[EventMark]:
+    rows: tuple[tuple[bool, EventMark], ...] = (
+        (is_stall is False, "gap"),
+        (bool(is_stall), "stall"),
+        (any(isinstance(output, Unmapped) for output in event.outputs), "unmapped"),
+        (is_broken, "broken"),
+        (event.number in rhythm.lumps, "lump"),
+        (event.is_late, "late"),
+    )
+    return [mark for applies, mark in rows if applies]

@@ -1,0 +1,730 @@
+"""The numbers of an answer, what VS Code shows of it when, and its parts joined to runs.
+
+- **Rhythm**: gaps, stalls and lumps between the events that changed the answer.
+- **Numbers**: one table with the definition of each, for the page, the command and the documentation. The names are
+  those of OpenTelemetry where it has one (`time_to_first_chunk`, `time_per_output_chunk`).
+- **The lane of the host**: what a person sees of the answer in VS Code, simulated; see :func:`flushes`.
+- **Runs**: parts that belong together, and the answer as VS Code joins them.
+- **Collapsing**: the view of a very long answer shows a run of deltas as one event with a count. The numbers, the gaps
+  and the lane of the host are made of all events before; an event that has a mark or breaks a rule stays alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from statistics import median, quantiles
+from typing import TYPE_CHECKING, Final
+
+from partstream_devtools.inspector.reading import kind_of_part, shortened, text_of_part
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream_devtools.inspector.reading import CompletedPart
+    from partstream_devtools.inspector.shapes import (
+        AnswerView,
+        EventKind,
+        EventView,
+        NumberView,
+        PartKind,
+        PartView,
+        ResultView,
+        RunView,
+        ShownView,
+    )
+
+
+# ---- Rhythm ----
+
+NANOSECONDS: Final = 1_000_000
+"""In a millisecond."""
+_SHORTEST_STALL: Final = 2000.0
+"""Milliseconds; a shorter gap is no stall, whatever the others are."""
+_STALL_MEDIANS: Final = 20
+_SHORTEST_GAP: Final = 250.0
+"""Milliseconds; a shorter gap is not worth a mark."""
+_GAP_MEDIANS: Final = 5
+FEWEST_TEXT_EVENTS: Final = 10
+"""Fewer say nothing of pacing."""
+LUMPY: Final = 0.8
+"""The share of events that share their read, above which something collects them on their way."""
+_PERCENT_95: Final = 19
+"""The index of the 95th percentile among 20-quantiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An event that changed the answer.
+
+    Attributes:
+        number: Its number; that of a part where no events are known.
+        at: When, in milliseconds.
+        kind: Its kind.
+        read: The index of the read that brought it; None where no reads are known.
+    """
+
+    number: int
+    at: float
+    kind: EventKind
+    read: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The time between the moments with the numbers `after` and `before`; in a stall, nothing moved."""
+
+    after: int
+    before: int
+    milliseconds: float
+    is_stall: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """The rhythm of an answer.
+
+    Attributes:
+        longest: The longest gap, or None where there are not two moments.
+        notable: The gaps that are much longer than the others.
+        text_events: The number of moments that brought text.
+        text_median: The median of the gaps inside of texts in milliseconds, or None.
+        text_95: Their 95th percentile, or None.
+        lumps: The numbers of the moments that came in the same read as the one before.
+        lump_share: The share of text events that did, or None where there is no text or no reads are known.
+    """
+
+    longest: Gap | None = None
+    notable: tuple[Gap, ...] = ()
+    text_events: int = 0
+    text_median: float | None = None
+    text_95: float | None = None
+    lumps: frozenset[int] = frozenset()
+    lump_share: float | None = None
+
+    @property
+    def stalls(self) -> tuple[Gap, ...]:
+        """The gaps in which the answer stood still."""
+        return tuple(gap for gap in self.notable if gap.is_stall)
+
+
+def rhythm_of(moments: Sequence[Moment]) -> Rhythm:
+    """The rhythm of the moments of an answer, in their order."""
+    pairs = list(pairwise(moments))
+    if not pairs:
+        return Rhythm(text_events=sum(one.kind == "text" for one in moments))
+    middle = median(after.at - before.at for before, after in pairs)
+    stall = max(_SHORTEST_STALL, _STALL_MEDIANS * middle)
+    gaps = [Gap(one.number, two.number, two.at - one.at, two.at - one.at > stall) for one, two in pairs]
+    least = max(_SHORTEST_GAP, _GAP_MEDIANS * middle)
+    lumps = frozenset(two.number for one, two in pairs if two.read is not None and one.read == two.read)
+    texts = [one for one in moments if one.kind == "text"]
+    has_reads = bool(texts) and texts[0].read is not None
+    inside = sorted(two.at - one.at for one, two in pairs if one.kind == two.kind == "text")
+    middle_inside = median(inside) if inside else None
+    return Rhythm(
+        max(gaps, key=lambda gap: gap.milliseconds),
+        tuple(gap for gap in gaps if gap.is_stall or gap.milliseconds >= least),
+        len(texts),
+        middle_inside,
+        quantiles(inside, n=_PERCENT_95 + 1, method="inclusive")[_PERCENT_95 - 1] if len(inside) > 1 else middle_inside,
+        lumps,
+        sum(one.number in lumps for one in texts) / len(texts) if has_reads else None,
+    )
+
+
+# ---- Numbers ----
+
+_NO_CLOCK: Final = "no clock in the recording"
+_NO_BYTES: Final = "no bytes in the recording"
+_NO_END: Final = "the end is not in the recording"
+_NEITHER_CAME: Final = "neither text nor a call came"
+_ONE_EVENT: Final = "fewer than two events changed the answer"
+_FEW_TEXTS: Final = f"fewer than {FEWEST_TEXT_EVENTS} text events"
+_ONE_SECOND: Final = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the numbers are made of; times in milliseconds since the first byte of the request.
+
+    Attributes:
+        has_clock: Whether the recording has times.
+        has_bytes: Whether bytes are known, and not parts alone.
+        sent: When the last byte of the request was written.
+        first_byte: When the first byte of the body was read, or None.
+        first_event: When the first complete event was read, or None.
+        first_thinking: When the first thinking with text was there, or None.
+        first_visible: When the first text or call was there, or None.
+        last_visible: When the last one was, or None.
+        shown: When the first one is in view in VS Code, simulated, or None.
+        terminal: When the event came that ended the answer, or None.
+        end: When everything was over, or None.
+        output_tokens: The reported tokens of the answer without reasoning, or None.
+        rhythm: Its gaps.
+    """
+
+    has_clock: bool
+    has_bytes: bool = True
+    sent: float = 0.0
+    first_byte: float | None = None
+    first_event: float | None = None
+    first_thinking: float | None = None
+    first_visible: float | None = None
+    last_visible: float | None = None
+    shown: float | None = None
+    terminal: float | None = None
+    end: float | None = None
+    output_tokens: int | None = None
+    rhythm: Rhythm = Rhythm()
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRow:
+    """One number.
+
+    Attributes:
+        id: Its name for programs.
+        label: Its name for people.
+        unit: What it is counted in; a number in milliseconds needs a clock.
+        definition: What it is, in one sentence.
+        missing: When it is missing, beside a recording without a clock; empty where it is not.
+        measure: Its value, or the reason why there is none; None for the reason in `missing`.
+    """
+
+    id: str
+    label: str
+    unit: str
+    definition: str
+    missing: str
+    measure: Callable[[Measured], float | str | None]
+
+
+def _since_sent(measured: Measured, at: float | None) -> float | None:
+    return None if at is None else at - measured.sent
+
+
+def _of_bytes(measured: Measured, at: float | None) -> float | str | None:
+    return _since_sent(measured, at) if measured.has_bytes else _NO_BYTES
+
+
+def _in_texts(measured: Measured, value: float | None) -> float | None:
+    return None if measured.rhythm.text_events < FEWEST_TEXT_EVENTS else value
+
+
+def _lumps(measured: Measured) -> float | str | None:
+    share = measured.rhythm.lump_share
+    return _in_texts(measured, None if share is None else share * 100) if measured.has_bytes else _NO_BYTES
+
+
+def _speed(measured: Measured) -> float | str:
+    if measured.output_tokens is None:
+        return "no usage"
+    if measured.first_visible is None or measured.last_visible is None:
+        return _NEITHER_CAME
+    taken = measured.last_visible - measured.first_visible
+    return "less than 1 s" if taken < _ONE_SECOND else measured.output_tokens / (taken / _ONE_SECOND)
+
+
+def _closing(measured: Measured) -> float | str | None:
+    if measured.terminal is None:
+        return None
+    return _NO_END if measured.end is None else measured.end - measured.terminal
+
+
+NUMBERS: Final[tuple[NumberRow, ...]] = (
+    NumberRow(
+        "time_to_first_byte",
+        "First byte (TTFB)",
+        "ms",
+        "From the last byte of the request to the first byte of the body.",
+        "no byte came",
+        lambda measured: _of_bytes(measured, measured.first_byte),
+    ),
+    NumberRow(
+        "time_to_first_event",
+        "First event",
+        "ms",
+        "From the last byte of the request to the end of the first event that holds data.",
+        "no event came",
+        lambda measured: _of_bytes(measured, measured.first_event),
+    ),
+    NumberRow(
+        "time_to_first_thinking",
+        "First thinking",
+        "ms",
+        "From the last byte of the request to the first thinking part with text.",
+        "no thinking",
+        lambda measured: _since_sent(measured, measured.first_thinking),
+    ),
+    NumberRow(
+        "time_to_first_chunk",
+        "First visible (TTFT)",
+        "ms",
+        "From the last byte of the request to the first text part with text, or the first tool call.",
+        _NEITHER_CAME,
+        lambda measured: _since_sent(measured, measured.first_visible),
+    ),
+    NumberRow(
+        "shown",
+        "Shown in VS Code (simulated)",
+        "ms",
+        "From the last byte of the request to the moment in which VS Code shows the first visible part, behind the "
+        "extension's pacing and the queue of the extension host.",
+        _NEITHER_CAME,
+        lambda measured: _since_sent(measured, measured.shown),
+    ),
+    NumberRow(
+        "longest_gap",
+        "Longest gap",
+        "ms",
+        "The longest time between two events that changed the answer. Keep-alives, comments and empty deltas change "
+        "nothing.",
+        _ONE_EVENT,
+        lambda measured: None if (gap := measured.rhythm.longest) is None else gap.milliseconds,
+    ),
+    NumberRow(
+        "time_per_output_chunk",
+        "Median gap in texts",
+        "ms",
+        "The median of the gaps inside of texts.",
+        _FEW_TEXTS,
+        lambda measured: _in_texts(measured, measured.rhythm.text_median),
+    ),
+    NumberRow(
+        "time_per_output_chunk_p95",
+        "95th percentile of gaps in texts",
+        "ms",
+        "The gap inside of texts that 95 of 100 do not exceed.",
+        _FEW_TEXTS,
+        lambda measured: _in_texts(measured, measured.rhythm.text_95),
+    ),
+    NumberRow(
+        "lumps",
+        "Lumps",
+        "%",
+        "The share of text events that came in the same read of the socket as the event before them.",
+        _FEW_TEXTS,
+        _lumps,
+    ),
+    NumberRow(
+        "tokens_per_second",
+        "Tokens a second",
+        "tokens/s",
+        "The reported tokens of the answer, without those of reasoning where they are reported, by the time from the "
+        "first visible part to the last.",
+        "no usage, or less than 1 s",
+        _speed,
+    ),
+    NumberRow(
+        "stalls",
+        "Stalls",
+        "",
+        "How many gaps were longer than 2 s and longer than 20 times the median gap.",
+        _ONE_EVENT,
+        lambda measured: None if measured.rhythm.longest is None else len(measured.rhythm.stalls),
+    ),
+    NumberRow(
+        "closing_delay",
+        "Closing delay",
+        "ms",
+        "From the event that ended the answer to the end of the bytes, when the provider is done.",
+        "no event ended the answer",
+        _closing,
+    ),
+    NumberRow(
+        "total",
+        "Total",
+        "ms",
+        "From the last byte of the request to the end.",
+        _NO_END,
+        lambda measured: _since_sent(measured, measured.end),
+    ),
+)
+"""All numbers, in the order in which they are shown."""
+
+
+def numbers_of(measured: Measured) -> list[NumberView]:
+    """All rows of the table for an answer; of a recording without a clock, each says so."""
+    shown: list[NumberView] = []
+    for row in NUMBERS:
+        said = row.measure(measured) if measured.has_clock else _NO_CLOCK
+        said = row.missing if said is None else said
+        value = None if isinstance(said, str) else said
+        shown.append(
+            {
+                "id": row.id,
+                "label": row.label,
+                "value": value,
+                "unit": row.unit,
+                "text": "-" if value is None else shown_number(value, row.unit),
+                "missing": said if isinstance(said, str) else None,
+                "definition": row.definition,
+            }
+        )
+    return shown
+
+
+_DIGITS: Final[Mapping[str, int]] = {"ms": 1, "%": 0, "tokens/s": 1, "": 0}
+_WHOLE_FROM: Final = 100
+"""Numbers from here on are shown without decimals."""
+
+
+def shown_number(value: float, unit: str) -> str:
+    """A number with its unit, as people read it."""
+    digits = 0 if abs(value) >= _WHOLE_FROM else _DIGITS[unit]
+    return f"{value:,.{digits}f} {unit}".rstrip()
+
+
+# ---- The lane of the host ----
+
+FLUSH_DELAY: Final = 30.0
+"""Milliseconds that the host waits for a further part."""
+MOST_QUEUED: Final = 30
+"""Parts that wait without a flush."""
+REPORT_INTERVAL: Final = 35.0
+"""Milliseconds between two reports of the extension: `REPORT_INTERVAL` in `pacing.ts`."""
+PADDING: Final = 30
+"""Empty parts after the first text, which make the host flush: `FLUSH_PADDING` in `pacing.ts`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """The parts `first` to `last`, which come into view at once.
+
+    Attributes:
+        at: When, in milliseconds.
+        forced: Whether the queue was full or the answer was over; otherwise the timer ran out.
+    """
+
+    at: float
+    first: int
+    last: int
+    forced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """A part as the extension reports it: parts `first` to `last` of the answer, and empty parts after it."""
+
+    at: float
+    first: int
+    last: int
+    padding: int = 0
+
+
+def flushes(parts: Sequence[tuple[float, object]], settled: float, *, paced: bool) -> list[Flush]:
+    """What comes into view when: the extension paces the parts, and the extension host queues what it reports.
+
+    Source of the queue: VS Code 1.139, `$startChatRequest` of the extension host
+    (docs/wires/vscode.md#batches-of-parts). Every reported part restarts a timer of 30 ms; the queue is flushed when it
+    expires, when more than 30 parts wait, or when the answer is over. Source of the pacing: `extension/src/pacing.ts`,
+    whose rules :class:`_Pacer` repeats. The time of the parts from process to process is left out.
+
+    Args:
+        parts: The parts with the milliseconds at which they were there, in order.
+        settled: When the answer was over, in milliseconds.
+        paced: Whether the extension spaces them.
+    """
+    if paced:
+        reports = _Pacer().reports(parts, settled)
+    else:
+        reports = [_Report(at, index, index) for index, (at, _) in enumerate(parts)]
+    return _Queue().flushed(reports, settled)
+
+
+class _Queue:
+    """The queue of the extension host."""
+
+    def __init__(self) -> None:
+        self._flushes: list[Flush] = []
+        self._first: int | None = None
+        self._last = 0
+        self._size = 0
+        self._due: float | None = None
+
+    def flushed(self, reports: Sequence[_Report], settled: float) -> list[Flush]:
+        for report in reports:
+            self._wait_until(report.at)
+            self._first = report.first if self._first is None else self._first
+            self._last = report.last
+            for _ in range(1 + report.padding):
+                self._size += 1
+                self._due = report.at + FLUSH_DELAY
+                if self._size > MOST_QUEUED:
+                    self._flush(report.at, forced=True)
+        self._wait_until(settled)
+        self._flush(settled, forced=True)
+        return self._flushes
+
+    def _wait_until(self, at: float) -> None:
+        if self._due is not None and self._due <= at:
+            self._flush(self._due, forced=False)
+
+    def _flush(self, at: float, *, forced: bool) -> None:
+        if self._first is not None:
+            self._flushes.append(Flush(at, self._first, self._last, forced))
+        self._first, self._size, self._due = None, 0, None
+
+
+class _Pacer:
+    """The extension's pacing: text and thinking wait up to 35 ms after the last report, nothing else does."""
+
+    def __init__(self) -> None:
+        self._reports: list[_Report] = []
+        self._waiting: tuple[int, int, object] | None = None
+        self._last_report = float("-inf")
+        self._text_shown = False
+        self._due: float | None = None
+
+    def reports(self, parts: Sequence[tuple[float, object]], settled: float) -> list[_Report]:
+        for index, (at, part) in enumerate(parts):
+            self._wait_until(at)
+            if not isinstance(part, TextPart | ThinkingPart):
+                self._flush(at)
+                self._send(_Report(at, index, index))
+            elif isinstance(part, ThinkingPart) or part.value:
+                self._hold(index, at, part)
+        self._wait_until(settled)
+        self._flush(settled)
+        return self._reports
+
+    def _hold(self, index: int, at: float, part: TextPart | ThinkingPart) -> None:
+        if self._waiting is not None and not _continues(self._waiting[2], part):
+            self._flush(at)
+        first = index if self._waiting is None else self._waiting[0]
+        self._waiting = (first, index, part)
+        if isinstance(part, TextPart) and not self._text_shown:
+            self._text_shown = True
+            self._flush(at, PADDING)
+        elif self._due is None:
+            wait = self._last_report + REPORT_INTERVAL
+            if wait <= at:
+                self._flush(at)
+            else:
+                self._due = wait
+
+    def _wait_until(self, at: float) -> None:
+        if self._due is not None and self._due <= at:
+            self._flush(self._due)
+
+    def _flush(self, at: float, padding: int = 0) -> None:
+        self._due = None
+        if self._waiting is None:
+            return
+        first, last, _ = self._waiting
+        self._waiting = None
+        self._send(_Report(at, first, last, padding))
+
+    def _send(self, report: _Report) -> None:
+        self._last_report = report.at
+        self._reports.append(report)
+
+
+def _continues(earlier: object, part: TextPart | ThinkingPart) -> bool:
+    if isinstance(earlier, ThinkingPart) and isinstance(part, ThinkingPart):
+        return (earlier.id or "") == (part.id or "")
+    return isinstance(earlier, TextPart) and isinstance(part, TextPart)
+
+
+# ---- Runs ----
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Parts of one text or of one thinking block, or one part of another kind: from index `first` to `last`.
+
+    `text` is what they hold, joined; `name` that of the tool of a call; `id` that of a call or of the thinking.
+    """
+
+    kind: PartKind
+    first: int
+    last: int
+    text: str
+    name: str | None = None
+    id: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The run in a few words."""
+        if self.kind == "call":
+            return f"call {self.name}"
+        if self.kind in {"text", "thinking"}:
+            return f"{self.kind}, {len(self.text):,} characters"
+        return self.text if self.kind == "data" else self.kind
+
+
+def runs_of(parts: Sequence[CompletedPart]) -> list[Run]:
+    """The runs of an answer, in order."""
+    runs: list[Run] = []
+    for _, group in groupby(enumerate(parts), key=lambda one: _group_of(one[0], one[1].part)):
+        members = list(group)
+        part = members[0][1].part
+        name = part.name if isinstance(part, ToolCallPart) else None
+        text = "".join(text_of_part(one.part) for _, one in members)
+        known = part.call_id if isinstance(part, ToolCallPart) else part.id if isinstance(part, ThinkingPart) else None
+        runs.append(Run(kind_of_part(part), members[0][0], members[-1][0], text, name, known))
+    return runs
+
+
+def _group_of(index: int, part: object) -> tuple[object, ...]:
+    if isinstance(part, TextPart):
+        return ("text",)
+    if isinstance(part, ThinkingPart):
+        return ("thinking", part.id or "")
+    return ("alone", index)
+
+
+def runs_shown(runs: Sequence[Run], parts: Sequence[CompletedPart]) -> list[RunView]:
+    """The runs in a view."""
+    return [
+        {
+            "kind": run.kind,
+            "from": run.first,
+            "to": run.last,
+            "at": milliseconds(parts[run.first].at),
+            "until": milliseconds(parts[run.last].at),
+            "label": run.label,
+        }
+        for run in runs
+    ]
+
+
+def results_shown(runs: Sequence[Run]) -> list[ResultView]:
+    """The answer as VS Code joins it: what holds nothing is left out."""
+    return [
+        {
+            "kind": run.kind,
+            "text": run.text,
+            "name": run.name,
+            "callId": run.id if run.kind == "call" else None,
+            "part": run.first,
+        }
+        for run in runs
+        if run.text or run.kind == "call"
+    ]
+
+
+def parts_shown(parts: Sequence[CompletedPart]) -> list[PartView]:
+    """The parts in a view."""
+    return [
+        {
+            "i": index,
+            "at": milliseconds(one.at),
+            "kind": kind_of_part(part := one.part),
+            "event": one.event,
+            "text": text_of_part(part),
+            "name": part.name
+            if isinstance(part, ToolCallPart)
+            else part.mime_type
+            if isinstance(part, DataPart)
+            else None,
+            "callId": part.call_id if isinstance(part, ToolCallPart) else None,
+            "id": part.id if isinstance(part, ThinkingPart) else None,
+        }
+        for index, one in enumerate(parts)
+    ]
+
+
+def milliseconds(nanoseconds: int | None) -> float | None:
+    """A time as views have it, in milliseconds to three decimals."""
+    return None if nanoseconds is None else round(nanoseconds / NANOSECONDS, 3)
+
+
+# ---- Collapsing ----
+
+MOST_EVENTS: Final = 50_000
+"""Events of an answer that a page holds."""
+_NOTE: Final = "The answer has {:,} events: runs of deltas are shown as one event each, {:,} in all."
+_KINDS: Final = frozenset({"text", "thinking", "call", "keepalive", "unmapped"})
+"""Kinds of events that come by the thousand."""
+_HARMLESS: Final = frozenset({"lump", "unmapped"})
+"""Marks that runs of events have in common."""
+
+
+def collapsed(view: AnswerView, most: int = MOST_EVENTS) -> AnswerView:
+    """The view of an answer with at most `most` events; the same where it has no more."""
+    if len(view["events"]) <= most:
+        return view
+    groups = _groups(view["events"], most)
+    event_of = {event["n"]: number for number, group in enumerate(groups, 1) for event in group}
+    parts, part_of = _merged_parts(view["parts"], event_of)
+    events = [_merged(number, group, part_of) for number, group in enumerate(groups, 1)]
+
+    def moved(flushed: Sequence[ShownView]) -> list[ShownView]:
+        return [{**one, "from": part_of[one["from"]], "to": part_of[one["to"]]} for one in flushed]
+
+    return {
+        **view,
+        "wrong": None if view["wrong"] is None else event_of[view["wrong"]],
+        "events": events,
+        "parts": parts,
+        "runs": [{**run, "from": part_of[run["from"]], "to": part_of[run["to"]]} for run in view["runs"]],
+        "shown": moved(view["shown"]),
+        "shownUnpaced": moved(view["shownUnpaced"]),
+        "result": [{**one, "part": part_of[one["part"]]} for one in view["result"]],
+        "violations": [
+            {
+                **one,
+                "part": None if one["part"] is None else part_of[one["part"]],
+                "event": None if one["event"] is None else event_of[one["event"]],
+            }
+            for one in view["violations"]
+        ],
+        "unmapped": [
+            {**one, "events": list(dict.fromkeys(event_of[number] for number in one["events"]))}
+            for one in view["unmapped"]
+        ],
+        "gaps": [{**gap, "after": event_of[gap["after"]], "before": event_of[gap["before"]]} for gap in view["gaps"]],
+        "notes": [*view["notes"], _NOTE.format(len(view["events"]), len(events))],
+    }
+
+
+def _groups(events: Sequence[EventView], most: int) -> list[list[EventView]]:
+    def key(event: EventView) -> tuple[object, ...]:
+        if event["kind"] in _KINDS and not event["violations"] and _HARMLESS.issuperset(event["marks"]):
+            return (event["kind"], event["type"])
+        return ("alone", event["n"])
+
+    groups = [list(group) for _, group in groupby(events, key=key)]
+    if len(groups) <= most:
+        return groups
+    size = -(-len(groups) // most)
+    return [
+        [event for group in groups[start : start + size] for event in group] for start in range(0, len(groups), size)
+    ]
+
+
+def _merged(number: int, group: Sequence[EventView], part_of: Sequence[int]) -> EventView:
+    first, last = group[0], group[-1]
+    return {
+        **first,
+        "n": number,
+        "until": last["until"],
+        "to": last["to"],
+        "text": shortened("".join(event["text"] for event in group)),
+        "parts": list(dict.fromkeys(part_of[index] for event in group for index in event["parts"])),
+        "violations": [index for event in group for index in event["violations"]],
+        "marks": list(dict.fromkeys(mark for event in group for mark in event["marks"])),
+        "count": sum(event["count"] for event in group),
+    }
+
+
+def _merged_parts(parts: Sequence[PartView], event_of: dict[int, int]) -> tuple[list[PartView], list[int]]:
+    """The parts, those of one event and one text joined; and by the old index of each the new one."""
+    merged: list[PartView] = []
+    places: list[int] = []
+    pieces: list[list[str]] = []
+    for part in parts:
+        event = None if part["event"] is None else event_of[part["event"]]
+        last = merged[-1] if merged else None
+        key = (event, part["kind"], part["id"])
+        is_text = event is not None and part["kind"] in {"text", "thinking"}
+        if is_text and last is not None and key == (last["event"], last["kind"], last["id"]):
+            pieces[-1].append(part["text"])
+        else:
+            merged.append({**part, "i": len(merged), "event": event})
+            pieces.append([part["text"]])
+        places.append(len(merged) - 1)
+    return [{**part, "text": "".join(texts)} for part, texts in zip(merged, pieces, strict=True)], places

@@ -1,0 +1,207 @@
+"""The page of the inspector: one document, which needs no other file and asks for none.
+
+The same document is a file, a page of the server and a webview; only the policy that goes with it differs. Its script
+comes in parts, which are put together in the order of a table and share one object (`state.js`). Head, numbers,
+violations, result and the first events are plain HTML in it: the script takes all of that away and shows the same with
+more; where scripts are switched off, it is the page.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.json_codec import dumps
+from partstream.server.pages.document import data_script, document, packed_data_script, resource, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from partstream.server.pages.document import ContentPolicy
+
+
+# ---- The page without its script ----
+
+_MOST_EVENTS: Final = 200
+_MOST_TEXT: Final = 20_000
+"""The most characters of one text of the result: the script shows it whole."""
+
+
+def skeleton_html(view: Mapping[str, Any]) -> str:
+    """The body of the page as it is without its script, of a view (`shapes.View`)."""
+    return '<main id="plain">\n' + "\n".join(_lines(view)) + "\n</main>\n"
+
+
+def _lines(view: Mapping[str, Any]) -> Iterator[str]:
+    yield f"<h1>{text(view['title'])}</h1>"
+    yield f'<p class="quiet">{text(source_sentence(view))}</p>'
+    if not view["answers"]:
+        yield "<p>No answer.</p>"
+    for number, answer in enumerate(view["answers"]):
+        name = f"answer-{number}"
+        yield f'<article aria-labelledby="{name}"><h2 id="{name}">{text(answer["title"])}</h2>'
+        yield f"<p><strong>{text(verdict_words(answer['verdict']))}</strong>, {text(answer['outcome'])}.</p>"
+        yield f"<p>{text(answer['blame']['sentence'])}</p>"
+        if (error := answer["error"]) is not None:
+            yield f"<p><code>{text(error['type'])}</code>: {text(error['message'])}</p>"
+            if error["fields"]:
+                yield _table(("Field", "Value"), error["fields"])
+        facts = (f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in facts_of(answer))
+        yield f'<dl class="facts">{"".join(facts)}</dl>'
+        yield from _numbers(answer["numbers"])
+        yield from _violations(answer)
+        yield from _result(answer)
+        yield from _events(answer["events"])
+        yield "</article>"
+    if view["commands"]:
+        rows = ((command["label"], command["text"]) for command in view["commands"])
+        yield "<h2>Commands</h2>"
+        yield _table(("What it does", "Command"), rows)
+
+
+def source_sentence(view: Mapping[str, Any]) -> str:
+    """Where a view comes from and what was replaced in it, in one sentence."""
+    source, redaction = view["source"], view["redaction"]
+    counted = sum(redaction["counts"].values())
+    places = f", {counted} {'place' if counted == 1 else 'places'}" if counted else ""
+    clock = "" if source["hasClock"] else "; without times"
+    return f"{source['name']} ({source['form']}{clock}); redacted: {redaction['level']}{places}"
+
+
+def verdict_words(verdict: Mapping[str, Any]) -> str:
+    """The verdict on the contract in a few words."""
+    broken, warnings = verdict["broken"], verdict["warnings"]
+    is_judged = verdict["kept"] or warnings
+    words = f"contract: {broken} broken" if broken else "contract kept" if is_judged else "contract not judged"
+    return words + (f", {warnings} {'warning' if warnings == 1 else 'warnings'}" if warnings else "")
+
+
+def facts_of(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The facts of the head: a name and a text each."""
+    request, response, protocol = answer["request"], answer["response"], answer["protocol"]
+    finish, usage = answer["finishReason"], answer["usage"]
+    counts = ", ".join(f"{label} {number:,}" for label, number in usage["rows"]) if usage else ""
+    facts = (
+        ("Request", request and f"{request['method']} {request['path']}"),
+        ("Response", response and f"{response['status']} {response['reason']}".strip()),
+        ("Protocol", protocol and protocol.get("title", protocol["name"]) + ("" if protocol["sure"] else " (guessed)")),
+        ("Model", answer["model"]),
+        ("Host", answer["host"]),
+        ("Started", answer["startedAt"]),
+        ("Finish reason", finish and finish["unified"] + (f" ({finish['raw']})" if finish["raw"] else "")),
+        ("Bytes ended", answer["ending"] or (answer["events"] and "-")),
+        ("Usage", usage and f"{counts} ({usage['source']})"),
+    )
+    return [(name, str(value)) for name, value in facts if value]
+
+
+def _numbers(numbers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not numbers:
+        return
+    yield "<h3>Numbers</h3>"
+    rows = ((one["label"], one["text"], one["missing"] or one["definition"]) for one in numbers)
+    yield _table(("Number", "Value", "What it is"), rows)
+
+
+def _violations(answer: Mapping[str, Any]) -> Iterator[str]:
+    if not answer["violations"]:
+        return
+    yield "<h3>Broken rules</h3><ul>"
+    for one in answer["violations"]:
+        place = f"event {one['event']}: " if one["event"] is not None else ""
+        yield (
+            f"<li>{text(place)}<strong>{text(one['rule'])}</strong> ({text(one['level'])}, section "
+            f"{text(one['section'])}): {text(one['promise'])}<br>{text(one['detail'])}"
+        )
+        yield "".join(f"<br>Often: {text(hint)}" for hint in one["hints"])
+        yield f'<br><a href="{text(one["url"])}">The rule</a></li>' if one["url"].startswith("https://") else "</li>"
+    yield "</ul>"
+
+
+def _result(answer: Mapping[str, Any]) -> Iterator[str]:
+    yield "<h3>Result</h3>"
+    for one in answer["result"]:
+        name = one["kind"] + (f" {one['name']}" if one["name"] else "")
+        value, left_out = one["text"], len(one["text"]) - _MOST_TEXT
+        shown = value if left_out <= 0 else f"{value[:_MOST_TEXT]}… {left_out:,} more characters"
+        yield f"<h4>{text(name)}</h4><pre>{text(shown)}</pre>"
+    if not answer["result"]:
+        yield "<p>No part.</p>"
+    if answer["unmapped"]:
+        counted = ", ".join(f"{one['type']} ({one['count']})" for one in answer["unmapped"])
+        yield f"<p>Events that no part represents: {text(counted)}</p>"
+    yield "".join(f"<p>{text(note)}</p>" for note in answer["notes"])
+
+
+def _events(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not events:
+        return
+    yield "<h3>Events</h3>"
+    times = ("-" if one["at"] is None else f"{one['at']:,.0f} ms" for one in events)
+    rows = ((one["n"], at, one["type"], one["text"]) for one, at in zip(events[:_MOST_EVENTS], times, strict=False))
+    yield _table(("Event", "After", "Type", "Text"), rows)
+    if len(events) > _MOST_EVENTS:
+        yield f"<p>The first {_MOST_EVENTS} of {len(events):,}: the script of this page shows all.</p>"
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table whose first column names its rows."""
+    names = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
+    lines = "".join(_row(*row) for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _row(name: object, *cells: object) -> str:
+    return f'<tr><th scope="row">{text(name)}</th>{"".join(f"<td>{text(cell)}</td>" for cell in cells)}</tr>'
+
+
+# ---- The whole page ----
+
+SCRIPTS: Final = (
+    "state.js",
+    "keys.js",
+    "announcements.js",
+    "head.js",
+    "bytes.js",
+    "filters.js",
+    "lanes.js",
+    "timeline.js",
+    "list.js",
+    "json.js",
+    "detail.js",
+    "result.js",
+    "compare.js",
+    "play.js",
+    "editor.js",
+    "live.js",
+)
+"""The parts of the script, in the order in which they run. The first makes what the others share."""
+
+STYLES: Final = ("page.css", "timeline.css")
+"""The parts of the page's style, after the colours of every page."""
+
+_COMMENTS: Final = re.compile(r"/\*\*.*?\*/|^[ \t]*//[^\n]*", re.DOTALL | re.MULTILINE)
+"""Comments that say types and reasons; no text of the scripts holds these signs, and no template a line of its own."""
+
+_MOST_PLAIN_DATA: Final = 5 * 1024 * 1024
+"""The bytes of a view above which the page holds it packed (docs/wires/practice.md#size-of-the-page)."""
+
+
+def page_html(view: Mapping[str, Any] | None, policy: ContentPolicy) -> str:
+    """The page for a view; None for a page that gets its view from a server or an editor."""
+    title = "Partstream" if view is None else f"{view['title']} - Partstream"
+    styles = [
+        resource("partstream.server.pages", "theme.css"),
+        *(resource("partstream_devtools.inspector.page", name) for name in STYLES),
+    ]
+    body = ""
+    if view is not None:
+        is_large = len(dumps(view)) > _MOST_PLAIN_DATA
+        body = skeleton_html(view) + (packed_data_script if is_large else data_script)("view", view)
+    return document(title, body, policy, styles=styles, scripts=[page_script()])
+
+
+def page_script() -> str:
+    """The whole script of the page, without comments and indentation, which a reader of the file does not need."""
+    script = _COMMENTS.sub("", "\n".join(resource("partstream_devtools.inspector.page", name) for name in SCRIPTS))
+    return "\n".join(line for line in map(str.strip, script.splitlines()) if line)

@@ -1,0 +1,54 @@
+"""Makes the file that people use of a recording that has grown: without keys, cookies and ids of people.
+
+Runs as a program of its own too, so that a recording that is full is finished beside the proxy, not in it:
+`python -m partstream_devtools.recorder.finishing PART FILE`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from partstream_devtools.bundles.exchange import RedactionLevel
+from partstream_devtools.bundles.forms import write_as
+from partstream_devtools.bundles.partial import read_partial
+from partstream_devtools.redaction.redacting import redact
+
+_LOWER_PRIORITY: Final = 10
+"""What is added to the niceness of a process that works beside the proxy."""
+
+
+def finish(part: Path, file: Path) -> None:
+    """Writes the file, whose ending says the form, and removes the recording that has grown.
+
+    That recording stays where something fails.
+
+    Raises:
+        BundleError: The recording is damaged, or the form cannot hold it.
+        OSError: The system refuses.
+    """
+    bundle, _ = redact(read_partial(part.read_bytes()), RedactionLevel.KEYS)
+    data = write_as(bundle, file.name)
+    handle, written = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:40]}-")
+    try:
+        with os.fdopen(handle, "wb") as new:  # mkstemp makes files for the user alone
+            new.write(data)
+        Path(written).replace(file)
+    except BaseException:
+        Path(written).unlink(missing_ok=True)
+        raise
+    part.unlink()
+
+
+def step_back() -> None:
+    """Lets all other processes go first: exchanges of the proxy do not wait for this one."""
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(_LOWER_PRIORITY)
+
+
+if __name__ == "__main__":
+    step_back()
+    finish(Path(sys.argv[1]), Path(sys.argv[2]))

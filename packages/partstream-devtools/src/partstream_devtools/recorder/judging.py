@@ -1,0 +1,143 @@
+"""Judges exchanges that are over, in a process of its own, so that the judgement holds up no exchange.
+
+A thread would not do: on a busy machine, one that is put to sleep while it holds the interpreter's lock stops all
+others for as long. `python -m partstream_devtools.recorder.judging` reads recordings from its input, each after its
+length in 4 bytes and with one exchange, and writes a line of JSON for each. It ends with its input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypedDict
+
+from partstream.codec.json_codec import dumps, loads
+from partstream_devtools.bundles.exchange import Chunk, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
+from partstream_devtools.bundles.partial import PartialRecording, read_partial
+from partstream_devtools.inspector.answer_view import view_of_exchange
+from partstream_devtools.recorder.finishing import step_back
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+
+_LENGTH: Final = struct.Struct(">I")
+_MOST_WAITING: Final = 50
+_LONGEST_ERROR: Final = 2_000
+"""Characters."""
+_SECONDS: Final = 30.0
+"""How long one judgement may take."""
+
+
+class JudgedAnswer(TypedDict):
+    """What the bytes of an exchange hold.
+
+    `outcome` is how the answer ended, `broken` the number of rules of the contract that it broke; both None where the
+    bytes are no answer of a known protocol. `error` is what a host would have got; it may repeat a key.
+    """
+
+    outcome: str | None
+    protocol: str | None
+    events: int
+    broken: int | None
+    error: str | None
+
+
+class JudgingProcess:
+    """The process; belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+        self._one_at_a_time = asyncio.Lock()
+        self._waiting = 0
+
+    async def start(self) -> None:
+        """Starts it, and returns when it has loaded what it needs."""
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "partstream_devtools.recorder.judging"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the recorder, which ends it
+        )
+        chunk = Chunk(0, b'data: {"type": "response.created", "response": {}}\n\n')
+        head = ResponseHead(0, 200, "", (("content-type", "text/event-stream"),))
+        end = ExchangeEnd(0, HowEnded.WHOLE)
+        await self.judge(RecordedExchange(1, 1, None, None, None, head, (chunk,), end))
+
+    async def judge(self, exchange: RecordedExchange) -> JudgedAnswer | None:
+        """The judgement on an exchange; None where too many wait, or the process is gone."""
+        if self._waiting >= _MOST_WAITING:
+            return None
+        self._waiting += 1
+        try:
+            data = await asyncio.to_thread(_written, exchange)
+            async with self._one_at_a_time, asyncio.timeout(_SECONDS):
+                return await self._asked(data)
+        except TimeoutError:
+            await self.close()  # what it still writes would be taken for the next answer
+            return None
+        except OSError:
+            return None
+        finally:
+            self._waiting -= 1
+
+    async def close(self) -> None:
+        """Ends it."""
+        process, self._process = self._process, None
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    await process.wait()
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+    async def _asked(self, data: bytes) -> JudgedAnswer | None:
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            return None
+        process.stdin.write(_LENGTH.pack(len(data)) + data)
+        await process.stdin.drain()
+        line = await process.stdout.readline()
+        said: JudgedAnswer | None = loads(line) if line else None
+        return said
+
+
+def _written(exchange: RecordedExchange) -> bytes:
+    written: list[bytes] = []
+    recording = PartialRecording(written.append, "record", "partstream")
+    recording.begin(exchange)
+    if exchange.head is not None:
+        recording.head(exchange.number, exchange.head)
+    for chunk in exchange.chunks:
+        recording.chunk(exchange.number, chunk)
+    recording.end(exchange.number, exchange.end, exchange.protocol)
+    return b"".join(written)
+
+
+# ---- In the process ----
+
+
+def _serve(asked: BinaryIO, answered: BinaryIO) -> None:
+    while len(length := asked.read(_LENGTH.size)) == _LENGTH.size:
+        (exchange,) = read_partial(asked.read(_LENGTH.unpack(length)[0])).exchanges
+        view = view_of_exchange(exchange, None, "")
+        protocol, error = view["protocol"], view["error"]
+        is_answer = protocol is not None and bool(view["events"])
+        facts: Any = {
+            "outcome": view["outcome"] if is_answer else None,
+            "protocol": None if protocol is None else protocol["name"],
+            "events": sum(event["count"] for event in view["events"]) if is_answer else 0,
+            "broken": view["verdict"]["broken"] if is_answer else None,
+            "error": None if error is None or not is_answer else error["message"][:_LONGEST_ERROR],
+        }
+        answered.write(dumps(facts) + b"\n")
+        answered.flush()
+
+
+if __name__ == "__main__":
+    step_back()
+    _serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,0 +1,463 @@
+"""The recording proxy: it listens on loopback between any client and any model server, and keeps what passes.
+
+It forwards first and keeps afterwards: a watcher is called after the bytes were handed on, and no call of it may take
+long. It holds no key: what a client sends goes to the server as it is, and into no file. Header fields of one
+connection are not forwarded (RFC 9110 section 7.6.1), and the body of a reply is asked for without a content coding, so
+that it can be read.
+
+A page of the web can send requests to this machine, and with a name that it resolves to 127.0.0.1 (DNS rebinding) it
+can read the replies too. So the host has to be this machine by name, and the origin of a page as well. A connection of
+the server that breaks, breaks for the client in the same way; when the client leaves, the connection to the server is
+closed at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from urllib.parse import urlsplit
+
+import httpx2
+
+from partstream.codec.json_codec import dumps
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream.errors import PartstreamError
+from partstream.server.loopback import BREAK_OFF, Host, LoopbackLimits
+from partstream.upstream.endpoint import is_loopback, url_on_host, without_query
+from partstream.upstream.http import connection_error, find_proxy, make_transport
+from partstream.upstream.http_connection import AnswerBody, DirectTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import TracebackType
+
+    from partstream.errors import UpstreamConnectionError
+    from partstream.server.requests import Receive, Scope, Send
+    from partstream.upstream.configuration import GatewayConfiguration
+
+
+# ---- Admission ----
+
+_PAGES: Final = frozenset({"http", "https"})
+"""Schemes of pages of the web; programs that are made like pages have schemes of their own."""
+_NAMELESS: Final = frozenset({"", "null"})
+"""Origins of a frame in a sandbox, and of pictures and links of a page: a browser says then that another page asks."""
+_OF_ANOTHER_PAGE: Final = frozenset({"cross-site", "same-site"})
+_WEB_SOCKET: Final = "websocket"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is not forwarded: the status of the reply, and what was got and what was expected."""
+
+    status: int
+    message: str
+
+
+def refusal_of(target: str, headers: Mapping[str, str]) -> Refusal | None:
+    """Why a request is refused, by its target without the query and its fields in lower case; None to forward it."""
+    host = headers.get("host", "")
+    if not _is_this_machine(f"//{host}"):
+        return Refusal(
+            403, f"got the host {host!r}, expected 127.0.0.1 or localhost: it listens for this machine alone"
+        )
+    origin = headers.get("origin", "")
+    if origin.partition("://")[0].lower() in _PAGES and not _is_this_machine(origin):
+        return Refusal(403, f"got a request of the page {origin!r}, expected none of a page from another machine")
+    if origin.lower() in _NAMELESS and headers.get("sec-fetch-site", "").lower() in _OF_ANOTHER_PAGE:
+        return Refusal(403, "got a request of a page that does not say which it is, expected one of a program")
+    if not target.startswith("/"):
+        return Refusal(
+            400,
+            f"got the target {target!r}, expected a path: this is no proxy of the system; set the base URL of the "
+            "client to its address",
+        )
+    if headers.get("upgrade", "").lower() == _WEB_SOCKET:  # any other upgrade is an offer, which may be declined
+        return Refusal(426, "got a WebSocket, expected plain HTTP: a recording holds no WebSocket; switch it off")
+    return None
+
+
+def refusal_body(message: str) -> bytes:
+    """The body of a reply that the proxy makes itself, in the form in which most clients look for an error."""
+    return dumps({"error": {"type": "partstream_record", "message": f"partstream record: {message}"}})
+
+
+def _is_this_machine(url: str) -> bool:
+    try:
+        return is_loopback(urlsplit(url).hostname or "")
+    except ValueError:
+        return False
+
+
+# ---- Header fields ----
+
+HeaderFields: TypeAlias = "list[tuple[bytes, bytes]]"
+"""Names in lower case, and values, in their order."""
+
+
+def text_fields(fields: HeaderFields) -> list[tuple[str, str]]:
+    """The fields as texts."""
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in fields]
+
+
+_OF_ONE_CONNECTION: Final = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+_WRITTEN_ANEW: Final = frozenset({b"accept-encoding", b"content-length", b"expect", b"host"})
+"""Of a request: what the client of the server says itself, for the body that it sends."""
+
+
+def request_fields(fields: Iterable[tuple[bytes, bytes]]) -> HeaderFields:
+    """The fields of a request as the server gets them; the body is asked for as it is, so that it can be read."""
+    kept = [(name, value) for name, value in response_fields(fields) if name not in _WRITTEN_ANEW]
+    return [*kept, (b"accept-encoding", b"identity")]
+
+
+def response_fields(fields: Iterable[tuple[bytes, bytes]]) -> HeaderFields:
+    """The fields of a response as the client gets them: without those of one connection."""
+    lower = [(name.lower(), value) for name, value in fields]
+    named = {option.strip().lower() for name, value in lower if name == b"connection" for option in value.split(b",")}
+    return [(name, value) for name, value in lower if name not in _OF_ONE_CONNECTION and name not in named]
+
+
+# ---- One exchange ----
+
+
+class ProxyStoppedError(PartstreamError):
+    """The proxy was stopped while the exchange went on."""
+
+
+class Relay:
+    """One exchange: asks the server, sends the reply to the client, and shows what passes to a watcher."""
+
+    def __init__(self, server: ForwardServer, request: ForwardedRequest, watcher: ExchangeWatcher, send: Send) -> None:
+        self._server = server
+        self._request = request
+        self._watcher = watcher
+        self._send = send
+
+    async def run(self, receive: Receive) -> None:
+        """Runs until the reply is over or the client leaves; the connection to the server is closed at once then."""
+        forwarding = asyncio.create_task(self._forward())
+        leaving = asyncio.ensure_future(receive())
+        try:
+            await asyncio.wait({forwarding, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not forwarding.done():
+                await _cancelled(forwarding)
+                self._end(HowEnded.CANCELLED, None)
+            else:
+                self._end(*forwarding.result())
+        except asyncio.CancelledError:
+            await _cancelled(forwarding)
+            self._end(HowEnded.CUT, ProxyStoppedError("the proxy was stopped"))
+            raise
+        finally:
+            leaving.cancel()
+
+    def _end(self, how: HowEnded, error: Exception | None) -> None:
+        self._watcher.end(time.monotonic_ns(), how, error)
+
+    async def _forward(self) -> tuple[HowEnded, Exception | None]:
+        """Forwards the whole exchange; gives how it ended."""
+        request = self._request
+        try:
+            reply = await self._server.ask(
+                request.method,
+                request.path,
+                request.query,
+                request.headers,
+                request.body,
+                lambda: self._watcher.sending(time.monotonic_ns()),
+                lambda: self._watcher.sent(time.monotonic_ns()),
+            )
+        except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
+            return HowEnded.NO_RESPONSE, await self._without_response(error)
+        at = time.monotonic_ns()
+        try:
+            await self._send(
+                {
+                    "type": "http.response.start",
+                    "status": reply.status,
+                    "reason": reply.reason,
+                    "headers": response_fields(reply.headers),
+                }
+            )
+            self._watcher.head(at, reply.status, reply.reason.decode("latin-1"), reply.headers)
+            return await self._forward_body(reply)
+        except OSError:  # the client has left
+            return HowEnded.CANCELLED, None
+        finally:
+            await reply.aclose()
+
+    async def _forward_body(self, reply: ServerReply) -> tuple[HowEnded, Exception | None]:
+        send, watcher = self._send, self._watcher
+        try:
+            while piece := await reply.next_piece():
+                at = time.monotonic_ns()
+                try:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                finally:  # also where the client has left, or is slow and the proxy is stopped
+                    watcher.chunk(at, piece)
+                if watcher.is_behind:
+                    await watcher.caught_up()
+        except httpx2.RequestError as error:
+            await send({"type": BREAK_OFF, "reset": isinstance(error, httpx2.ReadError)})
+            return HowEnded.CUT, error
+        await send({"type": "http.response.body"})
+        return HowEnded.WHOLE, None
+
+    async def _without_response(self, error: Exception) -> Exception:
+        """Says to the client why there is no reply; a connection that broke breaks here too."""
+        failure = self._server.not_reached(error)
+        try:
+            if isinstance(error, httpx2.ReadError | httpx2.RemoteProtocolError):
+                await self._send({"type": BREAK_OFF, "reset": isinstance(error, httpx2.ReadError)})
+            else:
+                status = 504 if isinstance(error, httpx2.ConnectTimeout) else 502
+                await send_document(self._send, status, str(failure))
+        except OSError:  # the client has left
+            pass
+        return failure
+
+
+async def send_document(send: Send, status: int, message: str) -> None:
+    """Sends a reply that the proxy makes itself.
+
+    Raises:
+        OSError: The client has left.
+    """
+    headers = [(b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": refusal_body(message)})
+
+
+async def _cancelled(task: asyncio.Task[object]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+# ---- The server ----
+
+
+class ServerReply:
+    """A reply whose head has come; the caller reads its body and closes it."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self.status: int = response.status_code
+        self.reason: bytes = response.extensions.get("reason_phrase", b"")
+        self.headers: HeaderFields = [(name.lower(), value) for name, value in response.headers.raw]
+        self._response = response
+        body = response.extensions.get("body")
+        self._body = body if isinstance(body, AnswerBody) else None
+        self._pieces = response.aiter_raw()
+
+    async def next_piece(self) -> bytes:
+        """Waits for the next read of the body; returns nothing after the last."""
+        if self._body is not None:
+            return await self._body.next()
+        while (piece := await anext(self._pieces, None)) is not None:
+            if piece:
+                return piece
+        return b""
+
+    async def aclose(self) -> None:
+        """Closes it; the connection is kept if the body was read to its end."""
+        await self._response.aclose()
+
+
+class ForwardServer:
+    """One server; takes any number of requests at once, in one event loop.
+
+    Args:
+        configuration: Where it is and how it is reached. No key of it is used.
+
+    Raises:
+        ConnectionSetupError: The proxy or the certificates that this machine names are unusable.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration) -> None:
+        self._base_url = configuration.base_url
+        self._timeout = {"connect": configuration.timeouts.connect, "read": None, "write": None, "pool": None}
+        self._proxy = find_proxy(configuration)
+        self._transport = make_transport(configuration, self._proxy)
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        query: str,
+        headers: HeaderFields,
+        body: bytes,
+        on_sending: Callable[[], object],
+        on_sent: Callable[[], object],
+    ) -> ServerReply:
+        """Sends a request and returns when the head of its reply has come.
+
+        The path is from the root of the server's host, as it came; the query follows that of the base URL. `on_sending`
+        is called when the first byte is about to be sent, `on_sent` after the last one, but not on the way through a
+        proxy.
+
+        Raises:
+            httpx2.RequestError: There is no reply.
+        """
+        extensions: dict[str, Any] = {"timeout": self._timeout, "on_sending": on_sending, "on_sent": on_sent}
+        url = url_on_host(self._base_url, path, query)
+        request = httpx2.Request(method, url, headers=headers, content=body or None, extensions=extensions)
+        if not isinstance(self._transport, DirectTransport):
+            on_sending()
+        return ServerReply(await self._transport.handle_async_request(request))
+
+    def not_reached(self, error: Exception) -> UpstreamConnectionError:
+        """The error for a person of a request without a reply; shows nothing of the request."""
+        return connection_error(without_query(self._base_url), error, proxy=self._proxy)
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+        await self._transport.aclose()
+
+
+# ---- Watchers ----
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedRequest:
+    """A request as the server gets it, without the fields of its connection.
+
+    `number` counts the requests of the proxy from 1. The path has its escapes. The header fields may hold the client's
+    key. `at` is when the request had come, in nanoseconds of the monotonic clock.
+    """
+
+    number: int
+    method: str
+    path: str
+    query: str = field(repr=False)
+    headers: HeaderFields = field(repr=False)
+    body: bytes = field(repr=False)
+    at: int = 0
+
+
+class ExchangeWatcher(Protocol):
+    """Sees one exchange; no call may take long or raise. Times are nanoseconds of the monotonic clock."""
+
+    @property
+    def is_behind(self) -> bool:
+        """See the class."""
+
+    async def caught_up(self) -> None:
+        """Waits while it cannot take more."""
+
+    def sending(self, at: int) -> None:
+        """The first byte of the request is about to be sent."""
+
+    def sent(self, at: int) -> None:
+        """The last byte of the request was sent; not called where the time is unknown."""
+
+    def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
+        """The head of the response was read."""
+
+    def chunk(self, at: int, data: bytes) -> None:
+        """Some bytes of the body were read at once."""
+
+    def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
+        """The exchange is over; the last call."""
+
+
+Watch: TypeAlias = Callable[[ForwardedRequest], ExchangeWatcher]
+"""Called with each request that is forwarded."""
+
+
+# ---- The proxy ----
+
+LARGEST_BODY: Final = 64 * 1024 * 1024
+"""Bytes of a request's body."""
+
+
+class RecordingProxy:
+    """Listens on 127.0.0.1 inside its `async with` block; 0 is any free port.
+
+    The origin of the server is replaced and nothing else: the path of a request is the path that the server gets. The
+    key of the configuration, if it has one, is not used.
+
+    Raises:
+        ConnectionSetupError: The proxy or the certificates that this machine names are unusable.
+    """
+
+    def __init__(
+        self, configuration: GatewayConfiguration, watch: Watch, port: int = 0, largest_body: int = LARGEST_BODY
+    ) -> None:
+        self._configuration = configuration
+        self._server: ForwardServer | None = None
+        self._watch = watch
+        self._numbers = 0
+        self._host = Host(
+            self._answer, lambda status, message: refusal_body(message), port, LoopbackLimits(body_bytes=largest_body)
+        )
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on.
+
+        Raises:
+            CallerError: It does not listen.
+        """
+        return self._host.port
+
+    @property
+    def base_url(self) -> str:
+        """What replaces the server's base URL: the same path on this machine."""
+        return f"http://127.0.0.1:{self.port}{urlsplit(self._configuration.base_url).path.rstrip('/')}"
+
+    @property
+    def open_connections(self) -> int:
+        """The number of connections that clients hold open."""
+        return self._host.open_connections
+
+    async def __aenter__(self) -> RecordingProxy:
+        self._server = ForwardServer(self._configuration)
+        await self._host.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            await self._host.__aexit__(kind, error, traceback)
+        finally:
+            if self._server is not None:
+                await self._server.aclose()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = await receive()
+        fields: list[tuple[bytes, bytes]] = scope["headers"]
+        path = scope["raw_path"].decode("latin-1")
+        refusal = refusal_of(path, dict(text_fields(fields)))
+        with suppress(OSError):  # the client has left
+            if refusal is not None:
+                await send_document(send, refusal.status, refusal.message)
+            elif self._server is not None:
+                self._numbers += 1
+                query = scope["query_string"].decode("latin-1")
+                request = ForwardedRequest(
+                    self._numbers,
+                    scope["method"],
+                    path,
+                    query,
+                    request_fields(fields),
+                    asked.get("body", b""),
+                    time.monotonic_ns(),
+                )
+                await Relay(self._server, request, self._watch(request), send).run(receive)

@@ -1,0 +1,309 @@
+"""One run of the recorder: the proxy, the file, the memory, and the capture socket, put together.
+
+Each exchange has two watchers: one appends to the file, one keeps the exchange in memory, for the line that a person
+reads about it and for a page that follows. What is over is judged in a process of its own before it is reported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
+from partstream_devtools.bundles.exchange import (
+    Chunk,
+    ExchangeEnd,
+    HowEnded,
+    RecordedExchange,
+    RecordedRequest,
+    ResponseHead,
+)
+from partstream_devtools.capturing.door import CaptureSocket
+from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.recorder.files import Recordings, is_document, model_asked, protocol_at, redactor_of_request
+from partstream_devtools.recorder.judging import JudgingProcess
+from partstream_devtools.recorder.proxy import RecordingProxy, text_fields
+from partstream.upstream.context import KeptRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
+
+    from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields
+    from partstream.upstream.configuration import GatewayConfiguration
+
+
+# ---- Seen answers ----
+
+_LARGEST_JUDGED: Final = 8 * 1024 * 1024
+"""Bytes of a body: a larger one takes seconds, in which answers that go on would be late."""
+_ASKED_WITH: Final = "POST"
+_FEW: Final = 16
+_OUTCOMES: Final = {HowEnded.CUT: "truncated", HowEnded.CANCELLED: "cancelled", HowEnded.NO_RESPONSE: "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFacts:
+    """The facts of an exchange that is over: its request, how its bytes ended, and the answer in it.
+
+    `seconds` are those from the request to the end, `bytes` those of the body. `outcome`, such as `completed`, is None
+    for what is no answer of a model, and `broken`, the number of broken rules of the contract, for what was not judged.
+    """
+
+    number: int
+    method: str
+    path: str
+    status: int | None
+    ending: HowEnded
+    seconds: float
+    bytes: int
+    outcome: str | None = None
+    protocol: str | None = None
+    events: int = 0
+    broken: int | None = None
+    error: str | None = None
+
+
+class SeenAnswers:
+    """Keeps the last answers, and reports each that is over; belongs to one event loop.
+
+    Args:
+        report: Called with the facts of each exchange, a moment after it is over.
+
+    Attributes:
+        answers: The last answers; their headers hold no keys.
+        beside: What passed beside them, such as lists of models: no page shows it, and no answer has to go for it.
+    """
+
+    def __init__(self, report: Callable[[AnswerFacts], object]) -> None:
+        self.answers = LastAnswers()
+        self.beside = LastAnswers(_FEW, _LARGEST_JUDGED)
+        self._report = report
+        self._judging: set[asyncio.Task[None]] = set()
+        self._process = JudgingProcess()
+
+    async def open(self) -> None:
+        """Starts what judges; all protocols are loaded then."""
+        await self._process.start()
+        protocol_at("POST", "/")
+
+    def watch(self, request: ForwardedRequest) -> _Watcher:
+        """What sees an exchange."""
+        return _Watcher(self, request)
+
+    async def close(self) -> None:
+        """Waits until all that is over was reported."""
+        await asyncio.gather(*self._judging, return_exceptions=True)
+        await self._process.close()
+
+    def judge(self, seen: _Watcher, facts: AnswerFacts) -> None:
+        """Reports an exchange that is over, once it is judged."""
+        task = asyncio.get_running_loop().create_task(self._judge(seen, facts))
+        self._judging.add(task)
+        task.add_done_callback(self._judging.discard)
+
+    async def _judge(self, seen: _Watcher, facts: AnswerFacts) -> None:
+        exchange = None if facts.bytes > _LARGEST_JUDGED else seen.recorded()
+        judged = None if exchange is None else await self._process.judge(exchange)
+        told = facts
+        if judged is not None:
+            error = facts.error if judged["error"] is None else seen.redacted(judged["error"])
+            told = replace(
+                facts,
+                outcome=judged["outcome"],
+                protocol=judged["protocol"],
+                events=judged["events"],
+                broken=judged["broken"],
+                error=error,
+            )
+        seen.answer.end(told.outcome or _OUTCOMES.get(facts.ending, "completed"))
+        self._report(told)
+
+
+class _Watcher:
+    """Puts one exchange into the memory."""
+
+    is_behind = False
+
+    def __init__(self, owner: SeenAnswers, request: ForwardedRequest) -> None:
+        self._owner = owner
+        self._request = request
+        self._bytes = 0
+        self._status: int | None = None
+        kept_in = owner.answers if request.method == _ASKED_WITH else owner.beside
+        self.answer = kept_in.begin("record", model_asked(request))
+        kept = KeptRequest(
+            request.method,
+            request.path,
+            query_without_secrets(request.query),
+            without_secrets_by_name(text_fields(request.headers)),
+            request.body,
+        )
+        self._exchange = self.answer.exchange(None, kept, lambda: redactor_of_request(request))
+
+    async def caught_up(self) -> None:
+        """Returns: the memory takes everything, and lets the oldest go."""
+
+    def recorded(self) -> RecordedExchange | None:
+        """The exchange as its bytes came; None where the memory has let it go, or a part of it."""
+        exchange = self._exchange
+        if exchange.end is None or self.answer.is_dropped or exchange.left_out_bytes:
+            return None
+        chunks = tuple(Chunk(at, content) for _, at, content in self.answer.entries if isinstance(content, bytes))
+        head = exchange.head
+        answered = None if head is None else ResponseHead(head.at, head.status, head.reason, head.headers)
+        end = ExchangeEnd(exchange.end.at, exchange.end.how, exchange.end.error)
+        request = exchange.request
+        asked = RecordedRequest(request.method, request.path, request.query, request.headers, request.body)
+        return RecordedExchange(1, 1, exchange.protocol, None, asked, answered, chunks, end)
+
+    def redacted(self, text: str) -> str:
+        """A text without the keys of the request."""
+        return self._exchange.redactor().redact(text)
+
+    def sending(self, at: int) -> None:
+        self._exchange.sending()
+
+    def sent(self, at: int) -> None:
+        self._exchange.was_sent()
+
+    def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
+        self._status = status
+        fields = text_fields(headers)
+        self._exchange.responded(status, reason, fields)
+        if is_document(status, fields):
+            self._exchange.protocol = protocol_at(self._request.method, self._request.path)
+
+    def chunk(self, at: int, data: bytes) -> None:
+        self._bytes += len(data)
+        self._exchange.chunk(data)
+
+    def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
+        if how is HowEnded.WHOLE:
+            self._exchange.whole()
+        elif how is HowEnded.CANCELLED:
+            self._exchange.cancelled()
+        elif how is HowEnded.CUT and error is not None:
+            self._exchange.cut(error)
+        else:
+            self._exchange.no_response(error)
+        request = self._request
+        seconds = (time.monotonic_ns() - request.at) / 1e9
+        said = None if error is None else str(error)
+        facts = AnswerFacts(
+            request.number, request.method, request.path, self._status, how, seconds, self._bytes, error=said
+        )
+        self._owner.judge(self, facts)
+
+
+# ---- The session ----
+
+
+class RecordingSession:
+    """Records inside its `async with` block; the file is written at its end.
+
+    It listens on a port, 0 for any free one. `on_answer` is called with the facts of each exchange that is over,
+    `on_failure` when a file cannot be written.
+
+    Raises:
+        OSError: The file cannot be made.
+        ConnectionSetupError: At the beginning of the block: the proxy or the certificates are unusable.
+    """
+
+    def __init__(
+        self,
+        configuration: GatewayConfiguration,
+        file: Path,
+        port: int,
+        on_answer: Callable[[AnswerFacts], object],
+        on_failure: Callable[[Exception], object],
+    ) -> None:
+        self._recordings = Recordings(file, on_failure)
+        self._seen = SeenAnswers(on_answer)
+        self._proxy = RecordingProxy(configuration, self._watch, port)
+        self._door = CaptureSocket(self._seen.answers, "record")
+
+    @property
+    def base_url(self) -> str:
+        """What replaces the server's base URL."""
+        return self._proxy.base_url
+
+    @property
+    def part(self) -> Path:
+        """The file that grows."""
+        return self._recordings.growing
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that were written."""
+        return self._recordings.files
+
+    @property
+    def left(self) -> dict[Path, Exception]:
+        """Recordings that could not be finished, as they have grown, and why."""
+        return self._recordings.left
+
+    async def __aenter__(self) -> RecordingSession:
+        await self._seen.open()
+        # What is loaded now stays: a full collection would look at all of it, and hold up every answer for that long.
+        gc.freeze()
+        try:
+            await self._proxy.__aenter__()
+        except BaseException:
+            await self._seen.close()
+            await self._recordings.close()
+            raise
+        await self._door.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            await self._door.aclose()
+            await self._proxy.__aexit__(kind, error, traceback)
+        finally:
+            await self._seen.close()
+            await self._recordings.close()
+
+    def _watch(self, request: ForwardedRequest) -> ExchangeWatcher:
+        return _SeveralWatchers(self._recordings.watch(request), self._seen.watch(request))
+
+
+class _SeveralWatchers:
+    """Shows one exchange to several watchers, in their order."""
+
+    def __init__(self, *watchers: ExchangeWatcher) -> None:
+        self._watchers = watchers
+
+    @property
+    def is_behind(self) -> bool:
+        return any(watcher.is_behind for watcher in self._watchers)
+
+    async def caught_up(self) -> None:
+        for watcher in self._watchers:
+            await watcher.caught_up()
+
+    def sending(self, at: int) -> None:
+        for watcher in self._watchers:
+            watcher.sending(at)
+
+    def sent(self, at: int) -> None:
+        for watcher in self._watchers:
+            watcher.sent(at)
+
+    def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
+        for watcher in self._watchers:
+            watcher.head(at, status, reason, headers)
+
+    def chunk(self, at: int, data: bytes) -> None:
+        for watcher in self._watchers:
+            watcher.chunk(at, data)
+
+    def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
+        for watcher in self._watchers:
+            watcher.end(at, how, error)

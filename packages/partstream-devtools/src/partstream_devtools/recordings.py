@@ -1,0 +1,291 @@
+"""Opens recordings for the commands that read them: their argument, their options, their words for a bad file.
+
+A file in a known form is a bundle: its answers are the exchanges of a model, or, where it has none, the parts that a
+host got. Any other file is one stream. `FILE#2` chooses an exchange by its number, and `-` is standard input. What a
+file holds beside the answers is left out with a notice.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from partstream.cli.terminal import ExitCode
+from partstream.codec.text import visible
+from partstream_devtools.bundles.content import answers_in, content_of, tools_asked
+from partstream_devtools.bundles.documents import BundleError
+from partstream_devtools.bundles.forms import form_of, read_any
+from partstream_devtools.bundles.recorded import recorded_outputs, reported_outputs, timed_outputs
+from partstream_devtools.recorded_stream import RecordingError, read_recording
+from partstream.lm.outputs import Outcome
+from partstream.protocols.protocol import PROTOCOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
+    from partstream.lm.outputs import Finish, StreamOptions, StreamOutput
+
+
+_PIECE: Final = 65536  # bytes
+
+
+class UnreadableRecordingError(click.ClickException):
+    """A recording cannot be read."""
+
+    exit_code = ExitCode.UNUSABLE
+
+
+def protocol_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the option that names the protocol of a recording."""
+    return click.option(
+        "--protocol",
+        type=click.Choice(sorted(PROTOCOLS)),
+        help="Protocol of the recording. Default: told from its events.",
+    )(function)
+
+
+def exit_code_of(finish: Finish) -> ExitCode:
+    """What the end of a recorded stream is for a script: a failure that was recorded is no end that is missing."""
+    if finish.error is None:
+        return ExitCode.FINE
+    return ExitCode.TRUNCATED if finish.outcome is Outcome.TRUNCATED else ExitCode.FAILED
+
+
+def _next_piece() -> bytes:
+    return sys.stdin.buffer.read(_PIECE)
+
+
+def read_file(file: str) -> bytes:
+    """The bytes of a file, or of standard input for `-`.
+
+    Raises:
+        RecordingError: It cannot be read.
+    """
+    try:
+        # Piece by piece: in one call that reads to the end, Ctrl-C would wait for the end.
+        return b"".join(iter(_next_piece, b"")) if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise RecordingError(file, error.strerror or str(error)) from error
+
+
+# ---- Opened recordings ----
+
+_CHOSEN: Final = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One answer that was recorded: a stream alone, an exchange, or an answer of a host.
+
+    Attributes:
+        label: What it is called in messages: the file, with its number where the file holds several.
+        data: The bytes of a stream alone; else empty.
+        exchange: The exchange, or None.
+        answer: An answer of which no bytes are known, such as that of an agent; or None.
+    """
+
+    label: str
+    data: bytes
+    exchange: RecordedExchange | None = None
+    answer: RecordedAnswer | None = None
+
+    def outputs(
+        self, protocol: str | None, options: StreamOptions, chunk_size: int | None = None
+    ) -> Iterator[StreamOutput]:
+        """Its outputs, a Finish the last of them.
+
+        Args:
+            protocol: The protocol's name, or None to tell it from the recording.
+            options: How the adapter renders what it reads.
+            chunk_size: How many bytes to feed at a time; None for the reads as they came.
+
+        Raises:
+            RecordingError: Nothing in it can be read as an event of the protocol.
+        """
+        if self.answer is not None:
+            return chain.from_iterable(outputs for _, outputs in reported_outputs(self.answer))
+        if self.exchange is None:
+            return read_recording(self.data, self.label, protocol, options, chunk_size)
+        return recorded_outputs(self.exchange, self.label, protocol, options, chunk_size)
+
+    def timed(
+        self, protocol: str | None, options: StreamOptions, chunk_size: int | None
+    ) -> Iterator[tuple[int | None, list[StreamOutput]]]:
+        """The same, each with the nanoseconds from the beginning of its exchange.
+
+        Raises:
+            RecordingError: The recording has no clock, or nothing in it can be read as an event of the protocol.
+        """
+        if self.answer is not None and self.has_clock:
+            return reported_outputs(self.answer)
+        if self.exchange is None or not self.has_clock:
+            raise RecordingError(
+                self.label, "it says no times, so that it has no pace; expected a recording with times"
+            )
+        return timed_outputs(self.exchange, self.label, protocol, options, chunk_size)
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether it says when everything came."""
+        if self.answer is not None:
+            return all(one.at is not None for one in self.answer.reported)
+        return self.exchange is not None and self.exchange.has_clock
+
+    def namespace(self, options: StreamOptions) -> str | None:
+        """The prefix of the ids of its calls; None where it is not known."""
+        return options.call_id_prefix if self.answer is None else None
+
+    @property
+    def protocol(self) -> str | None:
+        """The name of its protocol; None where only its events tell, or nothing does."""
+        if self.exchange is None:
+            return None
+        try:
+            row = content_of(self.exchange, self.label).protocol
+        except RecordingError:
+            return None
+        return None if row is None else row.name
+
+    def tools(self, protocol: str | None) -> tuple[str, ...] | None:
+        """The names of the tools that its request offers; None where they are not known."""
+        if self.exchange is None or self.exchange.request is None:
+            return None
+        row = content_of(self.exchange, self.label, protocol).protocol
+        return None if row is None else tools_asked(self.exchange.request, row)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRecordings:
+    """The answers that a file holds.
+
+    Attributes:
+        file: The file.
+        recordings: Its answers, in order, at least one.
+        left_out: What the file holds beside them, a phrase each, such as `#1 GET /v1/models`.
+        is_chosen: Whether the person has chosen one by its number.
+    """
+
+    file: str
+    recordings: tuple[Recording, ...]
+    left_out: tuple[str, ...] = ()
+    is_chosen: bool = False
+
+    @property
+    def last(self) -> Recording:
+        """The last answer: attempts that failed come before it."""
+        return self.recordings[-1]
+
+
+def open_recordings(file: str) -> OpenedRecordings:
+    """Opens a file, standard input for `-`, or with `FILE#2` one exchange of a file.
+
+    Raises:
+        RecordingError: It cannot be read, or has no exchange of that number.
+    """
+    path, number = chosen_exchange(file)
+    data = read_file(path)
+    if form_of(data) is None:
+        if number is not None:
+            raise RecordingError(path, f"it is one stream, and has no exchange {number}; expected its name without #")
+        return OpenedRecordings(file, (Recording(path, data),))
+    try:
+        bundle = read_any(data, path)
+    except BundleError as error:
+        raise RecordingError(path, str(error)) from error
+    if number is None:
+        return OpenedRecordings(path, *_recordings_of(path, bundle))
+    label = f"{path}#{number}"
+    chosen = [
+        *(Recording(label, b"", one) for one in bundle.exchanges if one.number == number),
+        *(Recording(label, b"", answer=one) for one in bundle.answers if one.number == number and not bundle.exchanges),
+    ]
+    if not chosen:
+        known = ", ".join(str(one.number) for one in bundle.exchanges or bundle.answers) or "none"
+        raise RecordingError(path, f"it has no exchange {number}; it has {known}")
+    return OpenedRecordings(path, (chosen[0],), is_chosen=True)
+
+
+def chosen_exchange(file: str) -> tuple[str, int | None]:
+    """The file and the number after it, as in `FILE#2`; a file of that very name counts first."""
+    match = _CHOSEN.fullmatch(file)
+    if match is None or Path(file).exists():
+        return file, None
+    return match[1], int(match[2])
+
+
+def spare_recordings(files: Iterable[str], out: str) -> None:
+    """Refuses to write what is made of recordings over one of them: what it holds cannot be had again.
+
+    Args:
+        files: The recordings, each also as `FILE#2`; `-` is standard input.
+        out: The file to write; `-` is standard output.
+
+    Raises:
+        UsageError: It is one of the recordings.
+    """
+    for file in files:
+        try:
+            is_same = Path(chosen_exchange(file)[0]).samefile(out)
+        except OSError:
+            continue
+        if is_same:
+            raise click.UsageError(f"{visible(out)} is the recording itself, which would be lost; name another file")
+
+
+def _recordings_of(path: str, bundle: Bundle) -> tuple[tuple[Recording, ...], tuple[str, ...]]:
+    """The answers of a bundle; without any exchange, those of a host. And what is left out."""
+    if not (bundle.exchanges or bundle.answers):
+        raise RecordingError(path, "it holds no exchange with a server and no answer; expected one at least")
+    is_alone = len(bundle.exchanges or bundle.answers) == 1
+    if not bundle.exchanges:
+        reported = (Recording(path if is_alone else f"{path}#{one.number}", b"", answer=one) for one in bundle.answers)
+        return tuple(reported), ()
+    answers = answers_in(bundle)
+    recordings = tuple(Recording(path if is_alone else f"{path}#{one.number}", b"", one) for one in answers)
+    return recordings, tuple(_shown(one) for one in bundle.exchanges if one not in answers)
+
+
+def _shown(exchange: RecordedExchange) -> str:
+    request = exchange.request
+    return f"#{exchange.number}" if request is None else f"#{exchange.number} {request.method} {request.path}"
+
+
+class _Pace(click.ParamType[float]):
+    """How fast a recording is played: `real`, or how many times as fast; 0 is at once."""
+
+    name = "pace"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The factor."""
+        if isinstance(value, float):
+            return value
+        try:
+            factor = 1.0 if value == "real" else float(value)
+        except ValueError:
+            factor = -1.0
+        if not 0 <= factor <= _FASTEST:
+            self.fail(f"got {value!r}, expected real, 0 for at once, or how many times as fast, such as 10", param, ctx)
+        return factor
+
+
+_FASTEST: Final = 1_000_000
+PACE: Final = _Pace()
+
+
+def notice(opened: OpenedRecordings, recordings: Sequence[Recording]) -> None:
+    """Says on standard error what of a file is not used, if anything is."""
+    if opened.left_out:
+        click.echo(f"{opened.file}: left out, no answers of a model: {', '.join(opened.left_out)}", err=True)
+    rest = [one for one in opened.recordings if one not in recordings]
+    if rest:
+        used = ", ".join(one.label for one in recordings)
+        others = ", ".join(one.label for one in rest)
+        click.echo(f"{opened.file} holds {len(opened.recordings)} answers: this is {used}; also {others}", err=True)

@@ -1,0 +1,581 @@
+"""What keys and ids of people look like, what stays in a redacted recording, and what a field is by its name: as data.
+
+A rule has words of which a text must hold one, and a pattern: so most rules cost a search for a word. The patterns were
+written after the shapes that issuers document; the word lists of gitleaks (`gitleaks.toml`) and of detect-secrets 1.5.0
+were read to see that no issuer of model servers is missing. A pattern ends where its characters end, and takes fewer of
+them at the end of a text: an answer that was cut may hold the beginning of a key. :class:`Search` finds keys in
+whichever form they are there: plain, escaped for JSON, a URL or HTML, or in base64.
+
+Words of protocols, names of tools and models, versions and sentences of servers stay, unless their form names a person
+or a machine: an address of mail, a folder, a host, a network, a universal id. A field without a row is text, and is
+redacted as if a person had written it.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from partstream.codec.redaction import Redactor, decoded_views
+from partstream_devtools.redaction.fragments import Meaning
+from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from partstream_devtools.redaction.json_places import FieldPath
+
+
+# ---- Keys and ids ----
+
+SHORTEST_ENCODED: Final = 16
+"""Digits of a base64 or hexadecimal text that is decoded and searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRule:
+    """One kind of secret; its name is for the counts of a redaction.
+
+    A text without any of the words, in small letters, is not searched. The group `secret` of the pattern is hidden;
+    without such a group, all of it.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    pattern: re.Pattern[str] = field(repr=False)
+
+
+def _token(name: str, prefix: str, characters: str, least: int, *, words: str = "") -> SecretRule:
+    """A key: a pattern, then at least so many characters of a class, or fewer at the end of the text.
+
+    A text must hold one of the words; empty where the prefix is the word.
+    """
+    pattern = rf"{prefix}(?:[{characters}]{{{least},}}|[{characters}]+\Z)"
+    return SecretRule(name, tuple((words or prefix).lower().split()), re.compile(pattern))
+
+
+def _named(name: str, words: str, pattern: str) -> SecretRule:
+    """A secret that is known by what comes before it."""
+    return SecretRule(name, tuple(words.split()), re.compile(pattern, re.IGNORECASE | re.VERBOSE))
+
+
+_START: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"
+"""Where a word begins, also after an escape of JSON in a text."""
+_WORD: Final = r"A-Za-z0-9_-"
+_ALNUM: Final = r"A-Za-z0-9"
+_VALUE: Final = r"""(?P<secret> [^\s"'`\\,;&<>(){}\[\]|*]{4,} )"""
+"""The value of an assignment without quotation marks; `***` is there where it was hidden already."""
+_QUOTED: Final = r"""(?P<mark> \\*["'`] ) (?P<quoted> (?: (?! (?P=mark) ) [^\r\n] ){4,}? ) (?: (?P=mark) | \Z )"""
+_NAMES: Final = (
+    r"(?: (?<![a-z]) pass | pass(?:word|wd|phrase|code) | pwd | secret | token | apikey | credentials?"
+    r" | (?:api|access|auth|account|private|client|shared|storage|encryption|signing|subscription|master|session)"
+    r"[ _.-]?(?:key|token|secret) | connection[ _.-]?string )"
+)
+_STAGES: Final = (
+    r"(?: [_.-] (?: [0-9]{1,3} | prod | dev | test | live | staging | value | string | env | base64 | b64 ) )?"
+)
+
+RULES: Final[tuple[SecretRule, ...]] = (
+    # Keys of model servers (docs/wires/practice.md#secrets-in-recordings). Longer prefixes first: the first fit counts.
+    _token("anthropic-key", r"sk-ant-", _WORD, 8),
+    _token("openrouter-key", r"sk-or-", _WORD, 8),
+    _token("openai-key", r"sk-(?:proj|svcacct|admin|None)-", _WORD, 8, words="sk-"),
+    _token("secret-key", _START + r"[sr]k[-_](?:live[-_]|test[-_]|lf-)?", _WORD, 16, words="sk- sk_ rk_ rk-"),
+    _token("google-key", _START + r"AIza", _WORD, 20, words="aiza"),
+    _token("google-oauth-token", r"ya29\.", r"A-Za-z0-9._-", 16, words="ya29."),
+    _token("google-refresh-token", _START + r"1//0", _WORD, 20, words="1//0"),
+    _token("groq-key", r"gsk_", _ALNUM, 16),
+    _token("xai-key", r"xai-", _WORD, 16),
+    _token("hugging-face-token", r"(?:hf|api_org)_", _ALNUM, 16, words="hf_ api_org_"),
+    _token("replicate-token", _START + r"r8_", _ALNUM, 16, words="r8_"),
+    _token("perplexity-key", r"pplx-", _ALNUM, 16),
+    _token("vercel-key", _START + r"v(?:ck|cp|ci|ca|cr)_", _ALNUM, 16, words="vck_ vcp_ vci_ vca_ vcr_"),
+    _token("nvidia-key", r"nvapi-", _WORD, 16),
+    _token("fireworks-key", _START + r"fw_", _ALNUM, 16, words="fw_"),
+    _token("cerebras-key", _START + r"csk-", _ALNUM, 16, words="csk-"),
+    _token("hub-key", _START + r"ps[kj]_", _WORD, 16, words="psk_ psj_"),  # of our own hub: keys, and codes to join
+    _token("together-key", _START + r"tgp_v1_", _WORD, 16, words="tgp_v1_"),
+    # Other keys that occur in files and terminals.
+    _token(
+        "github-token", r"(?:gh[pousr]_|github_pat_)", r"A-Za-z0-9_", 16, words="ghp_ gho_ ghu_ ghs_ ghr_ github_pat_"
+    ),
+    _token(
+        "gitlab-token",
+        r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-",
+        _WORD,
+        16,
+        words="glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat-",
+    ),
+    _token("slack-token", r"xox[a-z](?:\.xox[a-z])?-", _WORD, 10, words="xox"),
+    _token("npm-token", _START + r"npm_", _ALNUM, 20, words="npm_"),
+    _token("pypi-token", r"pypi-AgE", _WORD, 16, words="pypi-age"),
+    _token("digitalocean-token", r"do[oprt]_v1_", r"a-f0-9", 16, words="doo_v1_ dop_v1_ dor_v1_ dot_v1_"),
+    _token("sendgrid-key", _START + r"SG\.", r"A-Za-z0-9_.-", 20, words="sg."),
+    _token(
+        "aws-key-id",
+        r"(?:A3T[A-Z0-9]|AKIA|ASIA|AGPA|AIDA|AROA|ABIA|ACCA)",
+        r"A-Z0-9",
+        12,
+        words="a3t akia asia agpa aida aroa abia acca",
+    ),
+    _token("bedrock-key", _START + r"(?:bedrock-api-key-|ABSK)", r"A-Za-z0-9+/=", 16, words="bedrock-api-key- absk"),
+    _token("age-key", r"AGE-SECRET-KEY-1", r"A-Z0-9", 16),
+    SecretRule(
+        "json-web-token",
+        ("eyj",),
+        # RFC 7519: a head in base64. One that is cut is known by the names of the first fields.
+        re.compile(
+            r"eyJ[\w-]{4,}(?:\.[\w-]+){2,4}\.?|eyJ(?:hbGci|0eXAi|raWQi|lbmMi|jdHki|4NXQi)[\w-]*(?:\.[\w-]*){0,2}",
+            re.ASCII,
+        ),
+    ),
+    SecretRule(
+        "private-key",
+        ("-----begin",),
+        # Line breaks may be escapes. A block that is cut goes on to the end of the text.
+        re.compile(
+            r"-----BEGIN[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?P<secret>.*?)(?:-----END[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|\Z)",
+            re.DOTALL,
+        ),
+    ),
+    # What comes before it makes it a secret.
+    _named(
+        "authorization",
+        "bearer basic authorization",
+        r"""\b (?: bearer | basic | proxy-authorization\s*[:=] | authorization\s*[:=] ) [\s"'\\:]+
+            (?: (?:bearer|basic|token|apikey|digest|negotiate)\s+ )?
+            (?P<secret> [A-Za-z0-9+/._~=:-]{8,} )""",
+    ),
+    _named("cookie", "cookie", r"""\b (?:set-)?cookie ["'\\]* \s* [:=] \s* ["'\\]* (?P<secret> [^\r\n"'\\]{4,} )"""),
+    _named("password-in-url", "://", r":// (?P<secret> [^\s/@\"'<>\\]{1,200} ) @ (?=[\w\[])"),
+    _named(
+        "key-in-query",
+        "key= token= secret= signature= sig= code= password= credential= auth=",
+        r"""[?&;] [\w.-]{0,40} (?: key|token|secret|signature|sig|code|password|credential|auth ) = """
+        r"""(?P<secret> [^&\s"'#<>\\]{4,} )""",
+    ),
+    _named(
+        "azure-key",
+        "api-key accountkey sharedaccess ocp-apim",
+        r"""(?: api-key | ocp-apim-subscription-key | accountkey | sharedaccess(?:key|signature) ) ["'\\]* \s* [:=]"""
+        r""" \s* ["'\\]* (?P<secret> [A-Za-z0-9+/=%._-]{16,} )""",
+    ),
+    _named(
+        "assigned-secret",
+        "pass pwd secret key token credential connection",
+        rf"""{_NAMES} {_STAGES} \\*["'`]? \s* (?: => | := | [:=] ) \s* (?: {_QUOTED} | {_VALUE} )""",
+    ),
+    _named(
+        "said-password",
+        "pass",
+        rf"""(?: pass(?:word|wd|phrase|code) ) \s+ (?: is | was ) \s+ :? \s* (?: {_QUOTED} | {_VALUE} )""",
+    ),
+)
+"""The rules for keys, each with a row in tests/bundles/test_redaction_rules.py."""
+
+PERSON_RULES: Final[tuple[SecretRule, ...]] = (
+    _token("openai-organization", _START + r"org-", _ALNUM, 16, words="org-"),
+    _token("openai-project", _START + r"proj_", _ALNUM, 16, words="proj_"),
+    _token("openai-user", _START + r"user-", _ALNUM, 16, words="user-"),
+    _token("request-id", _START + r"req_", _ALNUM, 16, words="req_"),
+)
+"""The rules for ids of people, as error messages hold them."""
+
+
+# ---- Names that stay ----
+
+
+def words(listed: str) -> frozenset[str]:
+    """The words of a text with blanks between them."""
+    return frozenset(listed.split())
+
+
+ID_PREFIXES: Final = words(
+    "ap asst batch call call_function chatcmpl chatcmpl-tool ci cmp cmpl cntr container content conv ctc cu data "
+    "event evt fc fcl fco file fp fs functions gen ig in item lsh mcp mcpl mcpr mcptoolu message msg msgs org out "
+    "part proj reasoning req resp response rs run sess session srvtoolu step text thread tool toolcall toolu "
+    "tooluse txt user vs ws "
+)
+"""What ids begin with that say their kind."""
+
+WRAPPINGS: Final = (GATEWAY_CALL_ID_PREFIX,)
+"""What readers put before the ids of servers, see :attr:`partstream.lm.outputs.StreamOptions.call_id_prefix`."""
+
+LINKED_ENDINGS: Final = ("png", "jpg", "jpeg", "gif", "webp", "avif", "heic", "pdf")
+"""Endings of addresses by which readers tell the kind of a file."""
+
+TOOL_NAMES: Final = words(
+    # VS Code's and Copilot's own tools.
+    "apply_patch ask_questions configure_python_environment copilot_applyPatch copilot_askQuestions "
+    "copilot_createDirectory copilot_createFile copilot_createNewJupyterNotebook copilot_createNewWorkspace "
+    "copilot_editFiles copilot_editNotebook copilot_fetchWebPage copilot_findFiles copilot_findTestFiles "
+    "copilot_findTextInFiles copilot_getChangedFiles copilot_getDocInfo copilot_getErrors copilot_getNotebookSummary "
+    "copilot_getProjectSetupInfo copilot_getSearchResults copilot_getVSCodeAPI copilot_githubRepo "
+    "copilot_insertEdit copilot_installExtension copilot_listCodeUsages copilot_listDirectory copilot_memory "
+    "copilot_multiReplaceString copilot_openSimpleBrowser copilot_readFile copilot_readNotebookCellOutput "
+    "copilot_readProjectStructure copilot_replaceString copilot_runInTerminal copilot_runNotebookCell "
+    "copilot_runTests copilot_runVscodeCommand copilot_searchCodebase copilot_searchWorkspaceSymbols "
+    "copilot_testFailure copilot_think copilot_updateUserPreferences copilot_viewImage "
+    "create_and_run_task create_directory create_file create_new_jupyter_notebook create_new_workspace edit_files "
+    "edit_notebook_file execution_subagent fetch_webpage file_search get_changed_files get_doc_info get_errors "
+    "get_project_setup_info get_python_environment_details get_python_executable_details get_search_view_results "
+    "get_task_output get_terminal_output get_vscode_api github_repo grep_search insert_edit_into_file "
+    "install_extension install_python_packages kill_terminal list_code_usages list_dir manage_todo_list memory "
+    "multi_replace_string_in_file open_simple_browser read_file read_notebook_cell_output read_project_structure "
+    "replace_string_in_file run_in_terminal run_notebook_cell run_task run_vscode_command runSubagent runTests "
+    "search_subagent search_workspace_symbols semantic_search terminal_last_command terminal_selection test_failure "
+    "test_search think update_user_preferences view_image vscode_askQuestions vscode_editFile_internal "
+    "vscode_fetchWebPage_internal vscode_searchExtensions_internal "
+    # Tools that servers run, and tools whose schema a server defines: readers know them by name.
+    "advisor bash bash_code_execution code_execution code_interpreter computer computer_use_preview file_search "
+    "google_search image_generation local_shell memory shell str_replace_based_edit_tool str_replace_editor "
+    "text_editor text_editor_code_execution tool_search_tool_bm25 tool_search_tool_regex url_context web_fetch "
+    "web_search web_search_preview x_search code_mode googleSearch urlContext codeExecution "
+    # Words of protocols that a field `name` holds.
+    "on_interrupt PredictState json json_schema response object final_result"
+)
+
+HEADERS_KEPT: Final = words(
+    "accept accept-encoding cache-control connection content-encoding content-length content-type keep-alive pragma "
+    "retry-after retry-after-ms server strict-transport-security te transfer-encoding user-agent vary "
+    "x-accel-buffering x-content-type-options x-envoy-upstream-service-time x-should-retry x-stainless-retry-count"
+)
+"""Header fields whose values stay; those of :data:`HEADER_ENDINGS_KEPT` stay too."""
+
+HEADER_ENDINGS_KEPT: Final = ("-version", "-beta", "-processing-ms", "-streaming", "-stream")
+"""What the names of header fields end with that say how a wire is spoken."""
+
+PATH_WORDS: Final = words(
+    "accounts agent agents api backend-api beta cancel chat codex compact compatible-mode completions config "
+    "converse converse-stream count_tokens deployments embeddings endpoints engines generate global google "
+    "inference inference-profiles input_items input_tokens interactions invoke invoke-with-response-stream "
+    "language-model locations messages model models openapi paas projects ps publishers responses run serverless "
+    "show tags us-central1 v1 v1alpha v1beta v1beta1 v2 v3 v4 version workers "
+)
+"""Segments of paths that stay."""
+
+
+# ---- Sentences of servers that stay ----
+
+SENTENCES: Final = """
+This model's maximum context length is tokens. However, you requested about tokens (in the messages, in the
+completion). Please reduce the length of the messages or completion. Your messages resulted in tokens. prompt is too
+long: maximum Input length and `max_tokens` exceed context limit. decrease input length or max_tokens and try again
+n_prompt_tokens n_ctx input output text tool in the completion is too large request has at least output tokens The
+model's context length of requested a total of tokens from the input messages and tokens for the completion token
+count exceeds the model's maximum context length the maximum allowed input length current length is while limit is
+Range of input length should be. Request body too large for model. Max size: tokens Your input exceeds the context
+window of this model. Please adjust your input and try again. number The input token count exceeds the maximum number
+of tokens allowed but model only supports up to Input is too long for requested model. This model's maximum prompt
+length is but the request contains tokens prompt token count of exceeds the limit of model_max_prompt_tokens_exceeded
+contains tokens too large for model with maximum context length the request exceeds the available context size, try
+increasing it exceed_context_size_error Trying to keep the first tokens when context the overflows. However, the model
+is loaded with context length of only cannot truncate prompt with n_keep n_ctx greater than the context length Your
+request exceeded model token limit. Input token length too long. longer than the context length currently available
+prompt too long; exceeded max context length by tokens. Prompt exceeds max length. context window exceeds limit Please
+reduce the length of the messages or completion. You exceeded your current quota, please check your plan and billing
+details. For more information on this error, read the docs: Rate limit reached for in organization on tokens per min
+(TPM): Limit, Used, Requested. Please try again in requests per day (RPD) per minute (RPM) hour second seconds. Too
+many requests. retry after. Retry-After. Please wait You can increase your rate limit by adding a payment method to
+your account. quota exceeded metric limit value Resource has been exhausted (e.g. check quota). Quota exceeded for
+quota metric. insufficient funds credits balance Your credit balance is too low to access the API. Please go to Plans
+& Billing to upgrade or purchase credits. This request requires more credits, or fewer max_tokens. You requested up to
+tokens, but can only afford. Payment required Incorrect API key provided: You can find your API key at. Invalid API
+key. API key not valid. Please pass a valid API key. invalid x-api-key authentication failed unauthorized not
+authorized access denied forbidden missing bearer header You didn't provide an API key. No auth credentials found.
+token expired. permission denied. does not have access to You do not have access to this model. The model does not
+exist or you do not have access to it. Model not found. not found, try pulling it first. is not supported. unknown
+model. No endpoints found that support. No allowed providers is not a valid model ID. The requested model is not
+available in your region country. unsupported Overloaded. The server is overloaded or not ready yet. The engine is
+currently overloaded, please try again later. The server had an error while processing your request. Sorry about that!
+You can retry your request, or contact us through our help center if the error persists. Please include the request ID
+in your message. Internal server error occurred. An error occurred while processing your request. Service unavailable.
+temporarily unavailable. Bad gateway. Gateway timeout. Upstream error from provider returned error. Connection reset
+closed aborted refused. Request timed out timeout model runner has unexpectedly stopped, this may be due to resource
+limitations or an internal error, check server logs for details. llama runner process has terminated. out of memory.
+failed to load model. loading model. model is loading The response was filtered due to the prompt triggering content
+management policy. Please modify your prompt and retry. To learn more about our content filtering policies please read
+our documentation. Output blocked by content filtering policy. Your request was rejected as a result of our safety
+system. was blocked flagged moderation violates usage policies potentially violating prohibited use. recitation.
+responsible AI policy. Invalid prompt: your prompt was flagged. Invalid value: Invalid type for: expected one of but
+got a an object array string integer number boolean null instead. Supported values are: Unsupported parameter:
+Unsupported value: does not support with this model. Only the default value is supported. Unknown parameter:
+Unrecognized request argument supplied: Missing required parameter: field required Extra inputs are not permitted.
+Input should be a valid. Value error. is not of type. additional properties are not allowed must be greater than or
+equal to less than at least most. string too long short. Expected a string with maximum length but got a string with
+length instead. Invalid length. Invalid schema for function in context. Invalid tool parameters Bad request. Invalid
+request. invalid_request_error malformed JSON parse body could not be parsed decode unexpected end of input.
+Unprocessable entity. Provider returned error. Failed to generate function call. tool_use_failed tool choice messages
+must be an assistant message with tool calls must be followed by tool messages responding to each tool_call_id The
+following tool_call_ids did not have response messages. No tool call found for function call output with call_id No
+tool output found for function call. Previous response with id not found. previous_response_id item with id not found
+was provided without its required following preceding item of type reasoning function_call message web_search_call The
+encrypted content could not be verified decrypted. Encrypted content item_id did not match the target item id thinking
+blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original
+response. Invalid signature in thinking block. Expected thinking or redacted_thinking, but found text tool_use. When
+is enabled, a final assistant message must start with a thinking block (preceding the lastmost set of and blocks).
+tool_use ids were found without tool_result blocks immediately after: Each block must have a corresponding result in
+the next message. unexpected tool_use_id found in: roles must alternate between user and assistant. all messages must
+have non-empty content except for the optional final assistant message. text content blocks must be non-empty. system
+role Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly,
+and missing thought_signature may lead to degraded model performance. Additional data, function call, position.
+Thought signature is not valid. Please ensure that the number of function response parts is equal to the number of
+function call parts of the function call turn. Please use a valid role: user, model. contents is not specified.
+contents must not be does not support tools images thinking. registry. requires newer version. pull model manifest.
+invalid option provided. max_tokens max_completion_tokens temperature top_p reasoning effort stream stop
+parallel_tool_calls response_format instructions store include metadata service_tier truncation verbosity
+prompt_cache_key safety_identifier budget adaptive disabled use output_config beta interleaved streaming is strongly
+recommended for operations that may take longer This operation was aborted. The operation was aborted due to timeout.
+Error executing tool: permission denied. Model tried to call unavailable tool. No tools are available. Available
+tools: Invalid arguments for tool: JSON parsing failed: Text: Error message: Unterminated string in JSON at position
+line column. Type validation failed: Value The stream was cut ended closed before completed response incomplete. No
+response. network error fetch failed Error code error message type param status reason details request id url http
+https server client host port socket
+"""
+
+
+# ---- Fields by name, for requests, documents and events without a table ----
+
+
+def _rows(meaning: Meaning, names: str) -> dict[str, Meaning]:
+    return dict.fromkeys(names.split(), meaning)
+
+
+_BY_NAME: Final[dict[str, Meaning]] = {
+    **_rows(
+        Meaning.WORD,
+        "type event event_type object role status model models model_id model_version model_name provider_name "
+        "finish_reason stop_reason native_finish_reason done_reason block_reason raw_finish_reason finish service_tier "
+        "code phase effort verbosity truncation tool_choice mode detail mime_type media_type content_type probability "
+        "category severity level encoding kind method traffic_type modality response_modalities op format ttl "
+        "source_type provider reason_type summary_type reasoning_effort anthropic_version anthropic_beta api_version "
+        "language grounding_type vendor $class "
+        "ui_type state outcome version speed inference_geo activity_type tool_type domain_type http_status_text "
+        "search_context_size quality size background output_format keep_alive stop_type",
+    ),
+    **_rows(
+        Meaning.PERSON,
+        "user user_id safety_identifier prompt_cache_key organization organization_id org_id project_id account_id "
+        "account_uuid session session_id conversation_id thread_id parent_thread_id request_id x_request_id tenant_id "
+        "workspace_id installation_id device_id machine_id client_request_id trace_id run_id parent_run_id tracking_id",
+    ),
+    **_rows(
+        Meaning.OPAQUE,
+        "encrypted_content signature thought_signature thought_signatures obfuscation encrypted_value encrypted_index "
+        "reasoning_opaque reasoning_signature redacted_data encrypted_stdout stateful_marker",
+    ),
+    **_rows(
+        Meaning.MEDIA,
+        "data b64_json file_data partial_image_b64 image_base64 base64 $uint8array uint8_array images bytes result "
+        "audio_data",
+    ),
+    **_rows(Meaning.LINK, "url uri image_url file_url file_uri source_url download_url website href link $url"),
+    **_rows(Meaning.TOOL, "name tool_name tool_call_name server_label server_name function_name available_tools"),
+    **_rows(Meaning.ARGUMENTS, "arguments partial_json args_text_delta input_text_delta args_delta"),
+    **_rows(Meaning.ERROR, "message error error_text detail msg error_message errormessage raw reason"),
+    **_rows(Meaning.PROPERTY, "required json_path property_ordering"),
+}
+"""By the name in small letters, its words joined by underscores."""
+
+_TIMES: Final = words(
+    "created created_at completed_at updated_at expires_at started_at finished_at modified_at timestamp create_time "
+    "expire_time update_time cancelled_at failed_at ended_at start_time end_time $date accessed_at date"
+)
+_IDS: Final = re.compile(r"(?:^|_)ids?$|^(?:system_)?fingerprint$|^conversation$|^container$|^previous_interaction$")
+_SECRETS: Final = re.compile(
+    r"(?:^|_)(?:pass(?:word|wd|phrase|code)|pwd|secret|api_?key|authorization|access_token|refresh_token|id_token"
+    r"|auth_token|bearer|client_secret|secret_key|private_key|access_key|credentials?|cookies?|set_cookie|authorization_token"
+    r"|connection_string)$"
+)
+_FREE: Final = frozenset({"input", "args", "arguments", "snapshot", "raw_event", "$value", "tool_input"})
+"""Objects whose fields a tool or a program has named: none of the names above means anything in them."""
+_ITEMS: Final = "input[]"
+"""The items of a request of OpenResponses; what a tool gets is an object, or is deeper."""
+_FREE_UNDER: Final = frozenset({("function_response", "response"), ("output", "value"), ("", "state")})
+_WORDS_UNDER: Final = frozenset(
+    {("finish_reason", "raw"), ("finish_reason", "unified"), ("incomplete_details", "reason")}
+)
+_NUMBERS_OF_TEXT: Final = words("bytes token_ids prompt_token_ids context tokens embedding")
+"""Lists of numbers that are text in another form, such as the bytes of a token."""
+
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]")
+_PLAIN_WORD: Final = re.compile(
+    r"(?:[a-z]{1,20}|[A-Z]{1,20}|[A-Z][a-z]{1,19}|(?:[A-Z]?[a-z]{1,14}){0,1}(?:[A-Z][a-z]{1,14}){1,5}|[0-9]{1,8}"
+    r"|[A-Za-z]{1,8}[0-9]{1,4}[A-Za-z]{0,4}|[0-9]{1,4}[A-Za-z]{1,4}[0-9]{0,2}|[A-Z]{1,4}[a-z]{1,12})"
+)
+_BETWEEN_WORDS: Final = re.compile(r"[ ._/:+@,;=~-]+")
+_LONGEST_WORD: Final = 100
+
+
+@cache
+def _snake(name: str) -> str:
+    return _HUMP.sub("_", name).lower()
+
+
+def meaning_by_name(place: FieldPath) -> Meaning:
+    """What the string at a place most likely is."""
+    if place.meaning is None:
+        place.meaning = _meaning_by_name(place)
+    return place.meaning
+
+
+def _meaning_by_name(place: FieldPath) -> Meaning:
+    name = _snake(place.name)
+    if names_secret(name):
+        return Meaning.SECRET
+    if is_free(place):
+        return Meaning.SECRET if name == "token" else Meaning.TEXT
+    meaning = _BY_NAME.get(name)
+    if place.parent is not None and (_snake(place.parent.name), name) in _WORDS_UNDER:
+        return Meaning.WORD
+    if meaning is not None:
+        return meaning
+    if name in _TIMES:
+        return Meaning.TIME
+    return Meaning.ID if _IDS.search(name) else Meaning.TEXT
+
+
+def names_secret(name: str) -> bool:
+    """Whether a field of this name, in small letters with underscores, holds a key."""
+    return _SECRETS.search(name) is not None
+
+
+def is_free(place: FieldPath) -> bool:
+    """Whether a tool or a program has named the field, or one that holds it."""
+    inner, above = place, place.parent
+    while above is not None:
+        # A list is no such object, and those in the list of a request are its items.
+        if not inner.path.endswith("[]") and above.path != _ITEMS:
+            outer = "" if above.parent is None else _snake(above.parent.name)
+            if (name := _snake(above.name)) in _FREE or (outer, name) in _FREE_UNDER:
+                return True
+        inner, above = above, above.parent
+    return False
+
+
+def is_time(place: FieldPath) -> bool:
+    """Whether a number at a place is a moment."""
+    return _snake(place.name) in _TIMES
+
+
+def holds_numbers_of_text(place: FieldPath) -> bool:
+    """Whether a number at a place is a piece of a text, such as a byte of it."""
+    is_listed = place.path.endswith("[]") and _snake(place.name) in _NUMBERS_OF_TEXT
+    return is_listed or place.name in ("token_id", "numberValue") or place.name.isdecimal()
+
+
+def is_plain_word(text: str) -> bool:
+    """Whether a text is a word of a protocol or the name of a model, by its form: no key and no sentence looks so."""
+    return len(text) <= _LONGEST_WORD and all(
+        _PLAIN_WORD.fullmatch(word) is not None for word in _BETWEEN_WORDS.split(text) if word
+    )
+
+
+# ---- Forms that name a person or a machine ----
+
+_PERSONAL: Final = re.compile(
+    r"""
+      [^\s@<>()"'=,;]{1,100} @ [^\s@<>()"',;]{1,100}                              # mail, and user@host
+    | (?: ~ | \b[A-Za-z]: | \\ )? [\\/]+
+      (?: home|users|root|var|opt|srv|mnt|data|tmp|private|volumes|documents\ and\ settings ) [\\/] [^\s"'<>()]*
+    | \b [a-z][a-z0-9+.-]{1,15} :// [^\s"'<>()]+
+    | (?<![\d.]) \d{1,3} (?: \.\d{1,3} ){3} (?![\d.]*\d)                          # IPv4
+    | (?<![\w:]) (?: [0-9a-f]{1,4} : ){1,7} (?: : [0-9a-f]{0,4} (?: : [0-9a-f]{1,4} ){0,6} )   # IPv6, shortened
+    | (?<![\w:]) (?: [0-9a-f]{1,4} : ){7} [0-9a-f]{1,4}
+    | \b [0-9a-f]{8} (?: -[0-9a-f]{4} ){3} -[0-9a-f]{12}
+    | \b (?: [a-z0-9-]{1,63} \. ){1,8} (?: internal|local|corp|lan|intranet|home|localdomain )\b
+    | \b (?: [a-z0-9-]{1,63} \. ){2,8} (?: com|net|org )\b
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_AT_THE_ROOT: Final = re.compile(r"(?:/|~|[A-Za-z]:[\\/]|\\\\)")
+
+
+def names_a_person(text: str) -> bool:
+    """Whether a text names a person or a machine, or is a path from the root of a file system."""
+    return _AT_THE_ROOT.match(text) is not None or _PERSONAL.search(text) is not None
+
+
+def without_personal(text: str, hidden: Callable[[str], str]) -> str:
+    """The text, with a stand-in of the same length for what names a person or a machine."""
+    return _PERSONAL.sub(lambda found: hidden(found[0]), text)
+
+
+# ---- Searching ----
+
+_RUN: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{SHORTEST_ENCODED},}}+={{0,2}}")
+_HEX_RUN: Final = re.compile(rf"[0-9a-fA-F]{{{2 * SHORTEST_ENCODED},}}")
+_TO_BASE64: Final = str.maketrans("-_", "+/")
+_MOST_LAYERS: Final = 2
+"""Base64 in base64 is still read; anything deeper is no form in which a server repeats a key."""
+_SHORTEST_KNOWN: Final = 8
+
+
+class Found(NamedTuple):
+    """Where a key is in a text, up to the character after its last, and the rule that found it."""
+
+    start: int
+    end: int
+    rule: str
+
+
+class Search:
+    """Looks for keys in texts, also those that are known from elsewhere, such as the headers of a request."""
+
+    __slots__ = ("_known", "_rules")
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._rules = (*RULES, *PERSON_RULES)
+        self._known = Redactor(one for one in known if len(one) >= _SHORTEST_KNOWN)
+
+    def find(self, text: str) -> list[Found]:
+        """All keys in a text, in order. Of two that overlap both are there, unless one holds the other."""
+        found = [Found(start, end, "known-secret") for start, end in self._known.spans(text)]
+        found += self._by_rules(text, _MOST_LAYERS)
+        found.sort(key=lambda one: (one.start, -one.end))
+        outer: list[Found] = []
+        for one in found:
+            if not outer or one.end > outer[-1].end:
+                outer.append(one)
+        return outer
+
+    def _by_rules(self, text: str, layers: int) -> Iterator[Found]:
+        yield from self._plain(text)
+        if layers:
+            yield from self._encoded(text, layers)
+        for view in decoded_views(text):
+            for one in (*self._plain(view.text), *(self._encoded(view.text, layers) if layers else ())):
+                start, end = view.before(one.start, one.end)
+                yield Found(start, end, one.rule)
+
+    def _plain(self, text: str) -> Iterator[Found]:
+        lower = text.lower()
+        if len(lower) != len(text):  # `İ` becomes two characters; only the words are looked for in it
+            lower = "".join(letter.lower()[:1] for letter in text)
+        for rule in self._rules:
+            if any(word in lower for word in rule.words):
+                for match in rule.pattern.finditer(text):
+                    groups = match.groupdict()
+                    group = next((name for name in ("secret", "quoted") if groups.get(name)), 0)
+                    yield Found(match.start(group), match.end(group), rule.name)
+
+    def _encoded(self, text: str, layers: int) -> Iterator[Found]:
+        for run in _RUN.finditer(text):
+            for offset in range(4):
+                whole = run[0][offset:].rstrip("=").translate(_TO_BASE64)
+                whole = whole[: len(whole) - (len(whole) % 4 == 1)]
+                decoded = b64decode(whole + "=" * (-len(whole) % 4)).decode("latin-1")
+                if self._holds_a_key(decoded, layers - 1):
+                    yield Found(run.start(), run.end(), "encoded-secret")
+                    break
+        for run in _HEX_RUN.finditer(text):
+            decoded = bytes.fromhex(run[0][: len(run[0]) // 2 * 2]).decode("latin-1")
+            if self._holds_a_key(decoded, layers - 1):
+                yield Found(run.start(), run.end(), "encoded-secret")
+
+    def _holds_a_key(self, text: str, layers: int) -> bool:
+        return next(self._by_rules(text, layers), None) is not None

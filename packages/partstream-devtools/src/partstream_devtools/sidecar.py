@@ -1,0 +1,275 @@
+"""The recordings of the sidecar: the last answers in memory, those recorded as files, and what the extension shows.
+
+:class:`SidecarRecordings` captures the answers of one connection, opens the door through which other programs of the
+user read them, and writes the next answer into a file when a person asks for that. It makes of a recording a page for a
+webview, a preview of what a file to share will hold, and that file, without keys and texts. The work is done in a
+thread, and its modules are imported at the first wish: the sidecar starts without them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from base64 import b64encode
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from partstream_devtools.capturing.last_answers import LastAnswers, NextAnswers
+from partstream.errors import UnexpectedValueError
+from partstream.upstream.context import is_off_here
+from partstream.vscode.failures import run_in_thread
+from partstream.vscode.methods import InvalidParamsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
+
+    from partstream_devtools.bundles.exchange import Bundle
+    from partstream_devtools.capturing.capture import AnswerCapture
+    from partstream_devtools.capturing.door import CaptureSocket
+    from partstream_devtools.redaction.redacting import RedactionReport
+    from partstream.server.pages.document import ContentPolicy
+    from partstream.vscode import rpc_types as wire
+
+
+_logger = logging.getLogger("partstream.hosts.vscode")
+
+_THREAD: Final = "partstream-recording"
+_SOURCE = "vscode"
+_BY_ITSELF = "vscode by itself"
+_LAST: Final = "last answer"
+_LONGEST_SAMPLE: Final = 60
+_MOST_RULES: Final = 12
+
+
+class SidecarRecordings:
+    """Captures the answers of one connection, as :class:`partstream.vscode.recordings.Recordings`.
+
+    Args:
+        redact: Removes the secrets of all groups from a text.
+        on_recorded: Called with each recording that was asked for.
+    """
+
+    def __init__(self, redact: Callable[[str], str], on_recorded: Callable[[wire.DidRecordParams], object]) -> None:
+        self._answers = LastAnswers(redact=redact)
+        self._next = NextAnswers(self._answers, lambda answers: self._start(self._tell(answers)))
+        self._on_recorded = on_recorded
+        self._versions: dict[str, str] = {}
+        self._door: CaptureSocket | None = None
+        self._inspected: Bundle | None = None
+        self._previewed: Bundle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, vscode_version: str) -> None:
+        """Lets other programs of the user ask for the answers.
+
+        Args:
+            vscode_version: The version of VS Code.
+        """
+        self._versions = {"vscode": vscode_version}
+        self._start(self._open_door())
+
+    @property
+    def is_off(self) -> bool:
+        """Whether a setting wants no answer to be kept."""
+        return is_off_here()
+
+    @contextmanager
+    def capture(self, model: str, *, is_of_chat: bool) -> Iterator[AnswerCapture]:
+        """Captures what runs inside as an answer, whose end the caller says.
+
+        Args:
+            model: The model that answers.
+            is_of_chat: Whether it belongs to a conversation; otherwise VS Code asks by itself, such as for a title.
+        """
+        with self._answers.capture(_SOURCE if is_of_chat else _BY_ITSELF, model) as answer:
+            if is_off_here():
+                answer.leave_out()
+            yield answer
+
+    def record_next(self, *, is_on: bool) -> None:
+        """Has the next answer recorded, or calls that off."""
+        if is_on:
+            self._next.arm()
+        else:
+            self._next.disarm()
+
+    async def page(self, path: str | None, policy: ContentPolicy) -> str | None:
+        """The page of a recording; None where there is no answer.
+
+        Args:
+            path: Its file, or None for the last answer in memory.
+            policy: That of the webview.
+
+        Raises:
+            InvalidParamsError: The file is no recording.
+        """
+        if path is None:
+            self._inspected = await self._last_bundle()
+            if self._inspected is None:
+                return None
+        bundle = await self._bundle(path)
+        name = _LAST if path is None else Path(path).name
+        return await run_in_thread(lambda: _page(bundle, name, policy), _THREAD)
+
+    async def preview(self, path: str | None, *, is_last: bool = False) -> wire.SharePreviewResult:
+        """What a file to share will hold.
+
+        Args:
+            path: Its recording, or None for an answer in memory.
+            is_last: Whether that is the last answer as it is now, and not the inspected one.
+
+        Raises:
+            InvalidParamsError: The file is no recording, or no answer was inspected.
+        """
+        if path is None and is_last:
+            self._previewed = await self._last_bundle()
+            if self._previewed is None:
+                return {"preview": "", "forms": []}
+        bundle = await self._bundle(path, is_last=is_last)
+        return await run_in_thread(lambda: _preview(bundle), _THREAD)
+
+    async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> wire.ShareResult:
+        """The file to share, in the form that the ending of its name says.
+
+        Args:
+            path: Its recording, or None for an answer in memory.
+            name: The name of the file.
+            is_last: Whether that is the answer of the last preview that asked for the last one.
+
+        Raises:
+            InvalidParamsError: The file is no recording, no answer was inspected, or nothing is written in that form.
+        """
+        bundle = await self._bundle(path, is_last=is_last)
+        return {"content": b64encode(await run_in_thread(lambda: _shared(bundle, name), _THREAD)).decode()}
+
+    async def aclose(self) -> None:
+        """Closes the door, and waits until recordings are written."""
+        if self._door is not None:
+            await self._door.aclose()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _bundle(self, path: str | None, *, is_last: bool = False) -> Bundle:
+        if path is not None:
+            return await run_in_thread(lambda: _read(path), _THREAD)
+        chosen, what = (self._previewed, "previewed") if is_last else (self._inspected, "inspected")
+        if chosen is None:
+            raise InvalidParamsError("params.path", "null", f"a recording, since no answer was {what}")
+        return chosen
+
+    async def _last_bundle(self) -> Bundle | None:
+        """The last answer without keys, as it is now; None where there is none."""
+        # A person means the last answer of a conversation, if there is any.
+        of_chats = (answer for answer in reversed(self._answers.answers) if answer.host == _SOURCE)
+        answer = next(of_chats, self._answers.newest)
+        return None if answer is None else await self._redacted([answer])
+
+    async def _open_door(self) -> None:
+        from partstream_devtools.capturing.door import CaptureSocket  # noqa: PLC0415 - not before the connection is open
+
+        self._door = CaptureSocket(self._answers, _SOURCE, self._versions)
+        await self._door.open()
+
+    async def _tell(self, answers: Sequence[AnswerCapture]) -> None:
+        try:
+            self._on_recorded({"recording": await self._write(answers), "problem": None})
+        except OSError as error:
+            said = f"the recording could not be written: {error.strerror or type(error).__name__}"
+            self._on_recorded({"recording": None, "problem": said})
+        except Exception as error:
+            _logger.exception("the recording of an answer could not be made")
+            self._on_recorded({"recording": None, "problem": f"the recording failed with {type(error).__name__}"})
+
+    async def _redacted(self, answers: Sequence[AnswerCapture]) -> Bundle:
+        from partstream_devtools.capturing.bundling import redacted_bundle, snapshot_of  # noqa: PLC0415 - at a person's wish
+
+        snapshot, versions = snapshot_of(answers), self._versions
+        return await run_in_thread(lambda: redacted_bundle(snapshot, _SOURCE, versions), _THREAD)
+
+    async def _write(self, answers: Sequence[AnswerCapture]) -> wire.RecordedFile:
+        last = answers[-1]
+        bundle = await self._redacted(answers)
+        path = await run_in_thread(lambda: _written(bundle, last.model), _THREAD)
+        outcome = cast("wire.AnswerOutcome | None", last.outcome)
+        return {"path": path, "model": last.model, "outcome": outcome, "answers": len(answers)}
+
+    def _start(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _written(bundle: Bundle, model: str | None) -> str:
+    from partstream_devtools.bundles.archive import write_bundle  # noqa: PLC0415 - at a person's wish
+    from partstream_devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415 - the same
+
+    return str(KeptRecordings().write(write_bundle(bundle), model or ""))
+
+
+# ---- What the extension shows and shares ----
+
+
+def _read(path: str) -> Bundle:
+    from partstream_devtools.bundles.forms import read_any  # noqa: PLC0415 - at a person's wish
+
+    try:
+        return read_any(Path(path).read_bytes(), path)
+    except OSError as error:
+        raise InvalidParamsError("params.path", error.strerror or type(error).__name__, "a recording") from error
+    except UnexpectedValueError as error:
+        raise InvalidParamsError("params.path", str(error), "a recording") from error
+
+
+def _page(bundle: Bundle, name: str, policy: ContentPolicy) -> str:
+    from partstream_devtools.inspector.page.assembly import page_html  # noqa: PLC0415 - at a person's wish
+    from partstream_devtools.inspector.view import ViewedFile, view_of  # noqa: PLC0415 - the same
+
+    return page_html(view_of([ViewedFile(name, "bundle", bundle)]), policy)
+
+
+def _shared(bundle: Bundle, name: str) -> bytes:
+    from partstream_devtools.inspector.sharing import shared_bytes  # noqa: PLC0415 - the same
+    from partstream_devtools.redaction.redacting import redact  # noqa: PLC0415 - at a person's wish
+
+    try:
+        return shared_bytes(redact(bundle)[0], name)
+    except UnexpectedValueError as error:
+        raise InvalidParamsError("params.name", name, str(error)) from error
+
+
+def _preview(bundle: Bundle) -> wire.SharePreviewResult:
+    from partstream_devtools.inspector.sharing import SHARED_FORMS  # noqa: PLC0415 - the same
+    from partstream_devtools.redaction.redacting import redact  # noqa: PLC0415 - at a person's wish
+
+    _, report = redact(bundle)
+    forms: list[wire.ShareForm] = [
+        {"name": name, "endings": [ending.removeprefix(".") for ending in endings]}
+        for name, endings in SHARED_FORMS.items()
+    ]
+    return {"preview": "\n".join(_lines(bundle, report)), "forms": forms}
+
+
+def _lines(bundle: Bundle, report: RedactionReport) -> Iterator[str]:
+    """Counts by rule, redacted samples, and texts that stay (docs/wires/practice.md#preview-before-saving)."""
+    size = sum(len(chunk.data) for exchange in bundle.exchanges for chunk in exchange.chunks)
+    yield f"{_counted(len(bundle.answers), 'answer')}, {_counted(len(bundle.exchanges), 'request')}, {size:,} bytes."
+    yield "Keys, ids and everything that people, models and tools wrote are replaced; lengths, order and times stay."
+    yield ""
+    replaced = sorted(report.counts.items(), key=lambda rule: -rule[1])
+    yield "Replaced: " + (_listed([f"{name} {count:,}" for name, count in replaced]) or "nothing")
+    yield "Texts that stay: " + (_listed([f"{place} ({count:,})" for place, count in report.kept.items()]) or "none")
+    if report.samples:
+        yield ""
+        yield "As it will read:"
+    for sample in report.samples:
+        shown = " ".join(sample.text.split())[:_LONGEST_SAMPLE]
+        yield f"{sample.rule}: {shown}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = len(words) - _MOST_RULES
+    return ", ".join([*words[:_MOST_RULES], *([f"{more} more"] if more > 0 else [])])
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"

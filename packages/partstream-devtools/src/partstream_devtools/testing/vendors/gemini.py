@@ -1,0 +1,333 @@
+"""Google's servers: what they refuse of a request in the right form, in their own words, and their implicit cache.
+
+The checks begin with the fields: the servers' JSON is that of Protocol Buffers, where every message has its fields
+under two names each, and one unknown name anywhere fails the whole request (docs/wires/gemini.md#tools-and-schemas).
+Messages whose fields are left out here hold other people's values, such as the arguments of a call. The contents
+follow: the order of the turns, and the calls that need a signature. Tools and thinking come last, by model.
+
+The cache keeps every beginning of the prompt, tools and system first. It has no marks, writing costs nothing, and what
+is read costs a tenth (docs/wires/gemini.md#caching; the price: documentation of context caching of the Gemini
+Enterprise Agent Platform, October 2026).
+
+Sources: docs/wires/gemini.md; names of functions: kaitranntt/ccs#219.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from partstream_devtools.testing.vendors.vendor import CachedPrompt, CacheRule, PromptBlock, Vendor, block_of
+from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.gemini.models import Levels, known_model
+from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
+from partstream.protocols.gemini.serve import camel_case, list_of, object_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from partstream.protocols.serve import WireRequest
+
+
+class _Google(Vendor):
+    def refuse(self, request: WireRequest) -> None:
+        model_id = request.path.rpartition("/")[2].partition(":")[0]
+        body = camel_case(request.body)
+        _check_message(body, "request", "")
+        contents = [camel_case(one) for one in list_of(body, "contents")]
+        _check_parts(contents)
+        turns = _turns(contents)
+        _check_turns(turns)
+        if _NO_LAST_TURN.fullmatch(model_id) and _is_model(turns[-1]):
+            raise _refusal(_LAST_TURN)
+        if known_model(model_id).signs_calls:
+            _check_signatures(turns)
+        _check_tools(body)
+        _check_thinking(object_of(object_of(body, "generationConfig"), "thinkingConfig"), model_id)
+
+    def cached_prompt(self, request: WireRequest) -> CachedPrompt:
+        model = unquote(request.path.rpartition("/models/")[2].partition(":")[0])
+        least = next((tokens for name, tokens in _LEAST_TOKENS if model.startswith(name)), _LEAST_OF_OTHERS)
+        rule = CacheRule(least, is_automatic=True, read_price=0.1)
+        return CachedPrompt(tuple(_prompt_blocks(request.body)), rule, model)
+
+
+_INVALID: Final = "INVALID_ARGUMENT"
+
+
+def _refusal(message: str) -> RefusedRequestError:
+    return RefusedRequestError(message, code=_INVALID)
+
+
+# ---- fields ----
+
+_Message = dict[str, str]
+"""The fields of a message, each with the name of the message that it holds; empty for any other value."""
+
+
+def _plain(*names: str) -> _Message:
+    return dict.fromkeys(names, "")
+
+
+_MESSAGES: Final[Mapping[str, _Message]] = {
+    "request": {
+        **_plain("safetySettings", "cachedContent", "serviceTier", "labels", "model", "store"),
+        "contents": "content",
+        "systemInstruction": "content",
+        "tools": "tool",
+        "toolConfig": "tool config",
+        "generationConfig": "generation",
+    },
+    "content": {**_plain("role"), "parts": "part"},
+    "part": {
+        **_plain("text", "thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"),
+        **_plain("executableCode", "codeExecutionResult", "toolCall", "toolResponse", "audioTranscription"),
+        "functionCall": "call",
+        "functionResponse": "response",
+        "inlineData": "blob",
+        "fileData": "file",
+    },
+    "call": _plain("id", "name", "args", "partialArgs", "willContinue"),
+    "response": {**_plain("id", "name", "response", "willContinue", "scheduling"), "parts": "response part"},
+    "response part": {"inlineData": "blob", "fileData": "file"},
+    "blob": _plain("mimeType", "data", "displayName"),
+    "file": _plain("mimeType", "fileUri", "displayName"),
+    "tool": {
+        **_plain("googleSearch", "googleSearchRetrieval", "urlContext", "codeExecution", "googleMaps", "fileSearch"),
+        **_plain("computerUse", "enterpriseWebSearch", "mcpServers", "retrieval"),
+        "functionDeclarations": "function",
+    },
+    "function": {
+        **_plain("name", "description", "parametersJsonSchema", "responseJsonSchema", "behavior"),
+        "parameters": "schema",
+        "response": "schema",
+    },
+    "schema": {
+        **_plain("type", "format", "title", "description", "nullable", "enum", "minItems", "maxItems", "required"),
+        **_plain("propertyOrdering", "default", "example", "minLength", "maxLength", "pattern", "minimum", "maximum"),
+        **_plain("minProperties", "maxProperties"),
+        "items": "schema",
+        "anyOf": "schema",
+        "properties": "schemas",
+    },
+    "tool config": {
+        **_plain("includeServerSideToolInvocations", "retrievalConfig"),
+        "functionCallingConfig": "calling",
+    },
+    "calling": _plain("mode", "allowedFunctionNames", "streamFunctionCallArguments"),
+    "generation": {
+        **_plain("temperature", "topP", "topK", "maxOutputTokens", "stopSequences", "seed", "candidateCount"),
+        **_plain("responseMimeType", "responseJsonSchema", "responseModalities", "mediaResolution"),
+        **_plain("presencePenalty", "frequencyPenalty", "responseLogprobs", "logprobs", "speechConfig"),
+        **_plain("imageConfig", "enableEnhancedCivicAnswers", "audioTimestamp", "routingConfig"),
+        "responseSchema": "schema",
+        "thinkingConfig": "thinking",
+    },
+    "thinking": _plain("includeThoughts", "thinkingBudget", "thinkingLevel"),
+}
+"""By our names for them.
+
+Source: docs/wires/gemini.md#contents and the messages of googleapis/python-genai `types.py`.
+"""
+
+_OF_ANY_NAME: Final = "schemas"
+_CAPITAL: Final = re.compile(r"[A-Z]")
+
+
+def _check_message(value: Any, message: str, where: str) -> None:
+    if isinstance(value, list):
+        for number, one in enumerate(value):
+            _check_message(one, message, f"{where}[{number}]")
+    elif isinstance(value, dict) and message == _OF_ANY_NAME:
+        for name, one in value.items():
+            _check_message(one, "schema", f"{where}[{name}].value")
+    elif isinstance(value, dict):
+        known = _MESSAGES[message]
+        if message == "schema":
+            _check_enumeration(value, where)
+        for name, one in camel_case(value).items():
+            at = _CAPITAL.sub(lambda letter: f"_{letter[0].lower()}", name)
+            if name not in known:
+                around = f" at '{where}'" if where else ""
+                said = f'Invalid JSON payload received. Unknown name "{name}"{around}: Cannot find field.'
+                raise _refusal(said)
+            if inner := known[name]:
+                _check_message(one, inner, f"{where}.{at}" if where else at)
+
+
+def _check_enumeration(schema: Mapping[str, Any], where: str) -> None:
+    listed = schema.get("enum")
+    for place, one in enumerate(listed if isinstance(listed, list) else ()):
+        if not isinstance(one, str):
+            said = f"Invalid value at '{where}.enum[{place}]' (TYPE_STRING), {one}"
+            raise _refusal(said)
+
+
+# ---- contents ----
+
+_REQUEST: Final = "* GenerateContentRequest."
+_CALL: Final = "functionCall"
+_RESPONSE: Final = "functionResponse"
+_MODEL: Final = "model"
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+
+_CALL_TURN: Final = (
+    "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+)
+_RESPONSE_TURN: Final = "Please ensure that function response turn comes immediately after a function call turn."
+_COUNT: Final = (
+    "Please ensure that the number of function response parts is equal to the number of function call parts of the "
+    "function call turn."
+)
+_LAST_TURN: Final = "Requests ending with a model turn are not supported unless the last part is a function response."
+_SIGNATURE: Final = (
+    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "
+    "and missing thought_signature may lead to degraded model performance. Additional data, function call "
+    "`default_api:{name}` , position {position}."
+)
+_DATA: Final = "required oneof field 'data' must have one initialized field"
+
+
+def _parts(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return list_of(content, "parts")
+
+
+def _check_parts(contents: Sequence[Mapping[str, Any]]) -> None:
+    if not contents:
+        raise _refusal(f"{_REQUEST}contents: contents is not specified\n")
+    for place, content in enumerate(contents):
+        parts = _parts(content)
+        if not parts:
+            raise _refusal(f"{_REQUEST}contents[{place}].parts: contents.parts must not be empty.\n")
+        for number, part in enumerate(parts):
+            if part.get(SIGNATURE) == "":
+                raise _refusal("Corrupted thought signature.")
+            # An empty text is data: the official Python client sends back those of its chats (`google-genai` 3.4.0).
+            if not part.keys() - {"thought", SIGNATURE} and usable_signature(part.get(SIGNATURE)) is None:
+                raise _refusal(f"{_REQUEST}contents[{place}].parts[{number}].data: {_DATA}\n")
+
+
+def _turns(contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The contents, those of one role that follow each other as one: official clients send back a content for each
+    chunk of an answer. Results and further words of the user stay apart (docs/wires/gemini.md#contents)."""
+    turns: list[dict[str, Any]] = []
+    for content in contents:
+        parts = list(_parts(content))
+        if turns and _is_model(turns[-1]) and _is_model(content):
+            turns[-1]["parts"] += parts
+        else:
+            turns.append({**content, "parts": parts})
+    return turns
+
+
+def _numbers(content: Mapping[str, Any], name: str) -> int:
+    return sum(name in part for part in _parts(content))
+
+
+def _is_model(content: Mapping[str, Any]) -> bool:
+    return content.get("role") == _MODEL
+
+
+def _check_turns(contents: Sequence[Mapping[str, Any]]) -> None:
+    """Checks that all responses follow their calls at once, and that nothing else comes between
+    (docs/wires/gemini.md#contents)."""
+    waiting = 0
+    for place, content in enumerate(contents):
+        calls, responses = _numbers(content, _CALL), _numbers(content, _RESPONSE)
+        if waiting and responses != waiting:
+            raise _refusal(_COUNT)
+        if responses and not waiting:
+            raise _refusal(_RESPONSE_TURN)
+        if calls and place == 0:
+            raise _refusal(_CALL_TURN)
+        waiting = calls
+    if waiting:
+        raise _refusal(_COUNT)
+
+
+_NO_LAST_TURN: Final = re.compile(r"gemini-(?:3\.5-flash-lite|3\.[6-9]|3\.\d\d|[4-9]|\d\d).*")
+"""The models that refuse a trailing model turn: 3.5 Flash-Lite, 3.6 and later (docs/wires/gemini.md#contents)."""
+
+
+def _check_signatures(contents: Sequence[Mapping[str, Any]]) -> None:
+    """Checks the first call of each step of the current turn: after the last words of the user
+    (docs/wires/gemini.md#signatures)."""
+    of_user = [(place, _parts(one)) for place, one in enumerate(contents) if not _is_model(one)]
+    begin = max((place for place, parts in of_user if any(_RESPONSE not in part for part in parts)), default=0)
+    for place, content in enumerate(contents[begin:], begin):
+        call = next((part for part in _parts(content) if _CALL in part), None)
+        if call is not None and usable_signature(call.get(SIGNATURE)) is None:
+            raise _refusal(_SIGNATURE.format(name=object_of(call, _CALL).get("name"), position=place + 1))
+
+
+# ---- tools and thinking ----
+
+
+def _check_tools(body: Mapping[str, Any]) -> None:
+    own: list[str] = []
+    functions = 0
+    for place, tool in enumerate(list_of(body, "tools")):
+        declared = list_of(tool, "functionDeclarations")
+        functions += len(declared)
+        own += tool.keys() - {"functionDeclarations"}
+        for number, one in enumerate(declared):
+            _check_function(one, f"tools[{place}].function_declarations[{number}]")
+    config = object_of(body, "toolConfig")
+    if own and functions and not config.get("includeServerSideToolInvocations"):
+        raise _refusal(f"Built-in tools ({{{own[0]}}}) and Function Calling cannot be combined in the same request.")
+
+
+def _check_function(declared: Mapping[str, Any], where: str) -> None:
+    if not _NAME.fullmatch(str(declared.get("name"))):
+        raise _refusal(
+            f"The GenerateContentRequest proto is invalid:\n  * {where}.name: [FIELD_INVALID] Invalid function name. "
+            "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), "
+            "colons (:), or dashes (-), with a maximum length of 128."
+        )
+    if "parameters" in declared and "parametersJsonSchema" in declared:
+        raise _refusal(f"{_REQUEST}{where}: parameters and parameters_json_schema are mutually exclusive.\n")
+
+
+def _check_thinking(thinking: Mapping[str, Any], model_id: str) -> None:
+    level, budget = thinking.get("thinkingLevel"), thinking.get("thinkingBudget")
+    if level is not None and budget is not None:
+        raise _refusal("You can only set only one of thinking budget and thinking level.")
+    control = known_model(model_id).thinking
+    if level is None:
+        return
+    if not isinstance(control, Levels):
+        if model_id.startswith("gemini-2"):
+            raise _refusal("Thinking level is not supported for this model.")
+    elif str(level).lower() not in control.words:
+        word = str(level).upper()
+        raise _refusal(
+            f"Thinking level {word} is not supported for this model. Please retry with other thinking level."
+        )
+
+
+# ---- the implicit cache ----
+
+_LEAST_TOKENS: Final = (("gemini-2.5", 2048),)
+"""The shortest beginning that is kept, by how the name of a model begins."""
+_LEAST_OF_OTHERS: Final = 4096
+
+
+def _prompt_blocks(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
+    for tool in _objects(body.get("tools")):
+        for one in _objects(tool.get("functionDeclarations")) or [tool]:
+            yield block_of(one, "tools")
+    system = body.get("systemInstruction", body.get("system_instruction"))
+    for part in _objects(system.get("parts") if isinstance(system, Mapping) else None):
+        yield block_of(part, "system")
+    for content in _objects(body.get("contents")):
+        for part in _objects(content.get("parts")):
+            yield block_of(part, content.get("role"))
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+VENDOR: Final = _Google()

@@ -1,0 +1,19 @@
+"""The servers of OpenResponses: their automatic cache, which keeps every beginning of tools, instructions and input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from partstream_devtools.testing.vendors.vendor import OPENAI_RULE, CachedPrompt, Vendor, listed_blocks
+
+if TYPE_CHECKING:
+    from partstream.protocols.serve import WireRequest
+
+
+class _OpenAI(Vendor):
+    def cached_prompt(self, request: WireRequest) -> CachedPrompt:
+        blocks = listed_blocks(request.body, ("tools", "instructions", "input"))
+        return CachedPrompt(blocks, OPENAI_RULE, str(request.body.get("model") or ""))
+
+
+VENDOR: Final = _OpenAI()
