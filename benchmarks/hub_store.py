@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from servers.postgres import PostgresServer
 
-from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream.hub.store.opening import opened_store
-from partstream.hub.store.values import Charge, LeaseAsk, LedgerRow
+from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.store.opening import opened_store
+from partstream_hub.store.values import Charge, LeaseAsk, LedgerRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.hub.store.store import HubStore
+    from partstream_hub.store.store import HubStore
 
 LEASES = 1_000
 BATCHES = 5

@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from hub_proof.words import INPUT
-from partstream.hub.store.opening import opened_engine
-from partstream.hub.store.rows import broken_invariants
+from partstream_hub.store.opening import opened_engine
+from partstream_hub.store.rows import broken_invariants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

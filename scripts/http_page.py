@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.cli.serve_plan import METRICS_PATH
-from partstream.hub import app as hub_api
-from partstream.hub.page import routes as hub_page
+from partstream_hub import app as hub_api
+from partstream_hub.page import routes as hub_page
 from partstream.protocols.failures import STATUSES, FailureKind, ServedFailure
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.server.application import HEALTH, READINESS

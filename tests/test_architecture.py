@@ -179,13 +179,13 @@ def test_the_command_line_loads_a_command_only_when_it_is_called() -> None:
 
 def test_one_module_imports_the_driver_of_postgres() -> None:
     importing = {_name(path) for path in MODULES if any(name.split(".")[0] == "psycopg" for name in _imports(path))}
-    assert importing <= {"partstream.hub.store.postgres"}
+    assert importing <= {"partstream_hub.store.postgres"}
 
 
 def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
     loaded = _loaded(["partstream", "partstream.server.application"])
     assert "partstream.server.application" in loaded
-    assert not {name for name in loaded if name.startswith(("partstream.hub", "psycopg"))}
+    assert not {name for name in loaded if name.startswith(("partstream_hub", "psycopg"))}
 
 
 # ---- how large things are ----

@@ -24,7 +24,7 @@ MODULES = [
     if path.stem != "__main__"
 ]
 
-NEEDS_MORE = {"partstream.hub.ray"}
+NEEDS_MORE = {"partstream_hub.ray"}
 """What cannot be imported here: Ray is in the environment of `make ray` alone, which uses what it exports."""
 
 

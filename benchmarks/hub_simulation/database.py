@@ -14,15 +14,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from partstream.hub.store.opening import SqliteEngine
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import Access, StoreUnreachableError
+from partstream_hub.store.opening import SqliteEngine
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import Access, StoreUnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from benchmarks.hub_simulation.events import Events
-    from partstream.hub.store.values import Query, Transaction
+    from partstream_hub.store.values import Query, Transaction
 
 __all__ = ["DatabaseModel", "DatabaseUse", "SimulatedDatabase"]
 

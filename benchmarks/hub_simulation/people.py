@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from partstream.hub.amounts import Need
-from partstream.hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.amounts import Need
+from partstream_hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period
 
 if TYPE_CHECKING:
     from random import Random

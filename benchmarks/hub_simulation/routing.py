@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.hub.directory import Route
-from partstream.hub.routing import Blame, Circuits, Selection, ranked
+from partstream_hub.directory import Route
+from partstream_hub.routing import Blame, Circuits, Selection, ranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

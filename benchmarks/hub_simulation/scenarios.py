@@ -8,7 +8,7 @@ from typing import Final
 from benchmarks.hub_simulation.database import DatabaseModel
 from benchmarks.hub_simulation.people import Traffic
 from benchmarks.hub_simulation.scenario import Burst, Crash, Scenario
-from partstream.hub.directory import DOLLAR
+from partstream_hub.directory import DOLLAR
 
 __all__ = ["SCENARIOS", "SWEEPS"]
 

@@ -14,8 +14,8 @@ from benchmarks.hub_simulation.events import Events
 from benchmarks.hub_simulation.people import Population, prompt_of
 from benchmarks.hub_simulation.truth import Truth
 from benchmarks.hub_simulation.workers import Clock, Disk, Worker
-from partstream.hub.amounts import BudgetSpentError
-from partstream.hub.leases import BudgetGrant, WorkerSettings
+from partstream_hub.amounts import BudgetSpentError
+from partstream_hub.leases import BudgetGrant, WorkerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from benchmarks.hub_simulation.people import Prompt
     from benchmarks.hub_simulation.scenario import Burst, Crash, Scenario
     from benchmarks.hub_simulation.truth import Wait
-    from partstream.hub.leases import Outcome
+    from partstream_hub.leases import Outcome
 
 __all__ = ["Tally", "simulated"]
 

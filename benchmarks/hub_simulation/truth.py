@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from partstream.hub.amounts import Need
-    from partstream.hub.directory import BudgetRule
+    from partstream_hub.amounts import Need
+    from partstream_hub.directory import BudgetRule
 
 __all__ = ["Truth", "Wait"]
 

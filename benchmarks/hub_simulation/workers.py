@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from partstream.hub.journal import JournalRow, Tools, uploaded
-from partstream.hub.leases import BudgetGrant
-from partstream.hub.store.values import Charge, LedgerRow
-from partstream.hub.worker import BudgetManager
+from partstream_hub.journal import JournalRow, Tools, uploaded
+from partstream_hub.leases import BudgetGrant
+from partstream_hub.store.values import Charge, LedgerRow
+from partstream_hub.worker import BudgetManager
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from benchmarks.hub_simulation.events import Events
     from benchmarks.hub_simulation.people import Prompt
     from benchmarks.hub_simulation.truth import Truth
-    from partstream.hub.journal import Operation
-    from partstream.hub.leases import BudgetRequest, Outcome, WorkerSettings
-    from partstream.hub.store.store import HubStore
+    from partstream_hub.journal import Operation
+    from partstream_hub.leases import BudgetRequest, Outcome, WorkerSettings
+    from partstream_hub.store.store import HubStore
 
 __all__ = ["Clock", "Disk", "Journal", "Worker"]
 

@@ -12,7 +12,7 @@ from benchmarks.hub_simulation.routing import RoutingScenario, simulated_routing
 from benchmarks.hub_simulation.scenario import Burst, Crash, Scenario
 from benchmarks.hub_simulation.simulation import simulated
 
-from partstream.hub.directory import DOLLAR
+from partstream_hub.directory import DOLLAR
 
 SHORT = Scenario(
     seconds=20.0,

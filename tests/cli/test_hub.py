@@ -14,14 +14,14 @@ import pytest
 from commands import Ended, call, run
 
 from hub import stores
-from partstream.hub.authentication import code_digest, verified_key
-from partstream.hub.store.opening import opened_store
-from partstream.hub.store.values import AnswerContent, LedgerRow
+from partstream_hub.authentication import code_digest, verified_key
+from partstream_hub.store.opening import opened_store
+from partstream_hub.store.values import AnswerContent, LedgerRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.hub.directory import BudgetRule
+    from partstream_hub.directory import BudgetRule
 
 # The fixtures of a database of each kind.
 hub_database = stores.hub_database

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from newcomer import FOLLOWS_PAGES, Newcomer
-from partstream.hub.configuration import Section, UnusableHubFileError, read_hub_file
+from partstream_hub.configuration import Section, UnusableHubFileError, read_hub_file
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "hub.md").read_text(encoding="utf-8")
 PATH = GUIDE.partition("## From nothing")[2].partition("\n## ")[0]
@@ -74,7 +74,7 @@ def test_the_file_of_the_guide_is_read_and_its_fault_is_said_as_shown() -> None:
 
 
 def test_the_guide_names_every_command_and_no_other() -> None:
-    from partstream.hub.commands import COMMANDS
+    from partstream_hub.commands import COMMANDS
 
     table = GUIDE.partition("## Commands")[2].partition("\n## ")[0]
     rows = [line.partition(" | ")[0] for line in table.splitlines() if line.startswith("| `")]

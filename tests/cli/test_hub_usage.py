@@ -13,16 +13,16 @@ import pytest
 from commands import Ended, call, call_process
 
 from pages.read_html import read_html
-from partstream.hub.authentication import code_digest
-from partstream.hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Put, Team
-from partstream.hub.store.opening import opened_store
-from partstream.hub.store.values import LedgerRow
+from partstream_hub.authentication import code_digest
+from partstream_hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Put, Team
+from partstream_hub.store.opening import opened_store
+from partstream_hub.store.values import LedgerRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from partstream.hub.store.store import HubStore
+    from partstream_hub.store.store import HubStore
 
 NOW = time.time()
 

@@ -8,7 +8,7 @@ import yaml
 from click.testing import CliRunner
 
 from partstream.cli.serve import command
-from partstream.hub.commands_deploy import PRE_STOP_SECONDS
+from partstream_hub.commands_deploy import PRE_STOP_SECONDS
 
 PROJECT = Path(__file__).resolve().parents[2]
 KEY = "a-key-that-is-nowhere-in-the-text"

@@ -4,7 +4,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.hub.commands_deploy import yaml_text
+from partstream_hub.commands_deploy import yaml_text
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12) | st.sampled_from(
     ["on", "No", "1.5", "1e3", "0x1f", "~", "null", "a: b", "- x", "#", "", " ", "2024-01-01", "1:30", "'", '"', "/a/b"]

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-HOST = PROJECT / "src/partstream/hub/ray.py"
+HOST = PROJECT / "packages/partstream-hub/src/partstream_hub/ray.py"
 
 
 def _imports_ray(path: Path) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from partstream.codec.checks import InvalidArgumentError
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamHTTPError
-from partstream.hub.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
+from partstream_hub.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, Outcome

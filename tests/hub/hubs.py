@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from partstream.hub.app import hub_app
-from partstream.hub.authentication import NewKey, new_key
-from partstream.hub.directory import (
+from partstream_hub.app import hub_app
+from partstream_hub.authentication import NewKey, new_key
+from partstream_hub.directory import (
     BudgetRule,
     BudgetUnit,
     DirectoryChange,
@@ -21,8 +21,8 @@ from partstream.hub.directory import (
     Put,
     Team,
 )
-from partstream.hub.hub import HubSettings
-from partstream.hub.leases import WorkerSettings
+from partstream_hub.hub import HubSettings
+from partstream_hub.leases import WorkerSettings
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart, Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from partstream.hub.administration import Administration
-from partstream.hub.app import hub_app
-from partstream.hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Put, Team
-from partstream.hub.hub import HubSettings
-from partstream.hub.leases import WorkerSettings
-from partstream.hub.store.opening import opened_store
+from partstream_hub.administration import Administration
+from partstream_hub.app import hub_app
+from partstream_hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Put, Team
+from partstream_hub.hub import HubSettings
+from partstream_hub.leases import WorkerSettings
+from partstream_hub.store.opening import opened_store
 from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import listening_sockets
 from partstream.server.uvicorn_server import HttpServer

@@ -3,7 +3,7 @@ before: whatever a test does with a database, what `overshoots` finds behind it 
 """
 
 from hub.stores import HubDatabase
-from partstream.hub.store.store import HubStore
+from partstream_hub.store.store import HubStore
 
 _TABLE = "CREATE TABLE test_overshoots (window_id BIGINT NOT NULL, used BIGINT NOT NULL, budget_limit BIGINT NOT NULL)"
 _WHEN = "NEW.spent + NEW.leased > NEW.budget_limit AND NEW.spent + NEW.leased > OLD.spent + OLD.leased"

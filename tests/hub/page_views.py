@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from partstream.hub.directory import BudgetUnit, OwnerKind, Period
-from partstream.hub.usage import (
+from partstream_hub.directory import BudgetUnit, OwnerKind, Period
+from partstream_hub.usage import (
     NOTHING,
     BudgetState,
     ChangeRow,

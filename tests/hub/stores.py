@@ -14,9 +14,9 @@ import psycopg
 import pytest
 from servers.postgres import NoPostgresError, PostgresServer, shared_server
 
-from partstream.hub.store.opening import opened_engine
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import Engine
+from partstream_hub.store.opening import opened_engine
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import Engine
 
 KINDS = ("sqlite", "postgres")
 

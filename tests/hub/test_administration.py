@@ -2,12 +2,12 @@
 
 import pytest
 
-from partstream.hub.administration import Administration
-from partstream.hub.authentication import code_digest
-from partstream.hub.configuration import EntryId, Section, document_of, read_hub_file
-from partstream.hub.directory import Owner, OwnerKind
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import DirectoryChangedError, DirectoryConflictError
+from partstream_hub.administration import Administration
+from partstream_hub.authentication import code_digest
+from partstream_hub.configuration import EntryId, Section, document_of, read_hub_file
+from partstream_hub.directory import Owner, OwnerKind
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import DirectoryChangedError, DirectoryConflictError
 
 FILE = """
 [teams.lab]

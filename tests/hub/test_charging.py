@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage
-from partstream.hub.directory import DOLLAR, ModelPrice
-from partstream.hub.pricing import ChargedPrice, cost_of_usage, taken_by
+from partstream_hub.directory import DOLLAR, ModelPrice
+from partstream_hub.pricing import ChargedPrice, cost_of_usage, taken_by
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import Usage

@@ -6,7 +6,7 @@ import pytest
 
 from hub.stores import HubDatabase
 from partstream.codec.checks import InvalidArgumentError
-from partstream.hub.directory import (
+from partstream_hub.directory import (
     AuditLevel,
     BudgetRule,
     BudgetUnit,
@@ -27,8 +27,8 @@ from partstream.hub.directory import (
     Route,
     Team,
 )
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import (
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import (
     AnswerContent,
     Charge,
     DirectoryChangedError,

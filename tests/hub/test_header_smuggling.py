@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from hub.hubs import QUICK, Seller, person
-from partstream.hub.app import hub_app
-from partstream.hub.hub import HubSettings
+from partstream_hub.app import hub_app
+from partstream_hub.hub import HubSettings
 from serving.asgi import WAIT
 from serving.served import served
 

@@ -11,8 +11,8 @@ import pytest
 
 from hub.hubs import Seller, budget, hub, person, rows_of, team
 from hub.stores import HubDatabase
-from partstream.hub.authentication import new_code
-from partstream.hub.directory import (
+from partstream_hub.authentication import new_code
+from partstream_hub.directory import (
     DOLLAR,
     AuditLevel,
     BudgetUnit,
@@ -26,7 +26,7 @@ from partstream.hub.directory import (
     RateLimits,
     RevokeKey,
 )
-from partstream.hub.store.values import JoinCode
+from partstream_hub.store.values import JoinCode
 from partstream.lm.parts import Usage
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
@@ -529,8 +529,8 @@ def test_a_code_gives_a_key_once(hub_database: HubDatabase, tmp_path: Path):
 def test_a_hub_is_ready_once_it_knows_who_may_ask(tmp_path: Path):
     async def run():
         missing = HubDatabase("postgres", "postgresql://nobody@127.0.0.1:1/none?connect_timeout=1")
-        from partstream.hub.app import hub_app
-        from partstream.hub.hub import HubSettings
+        from partstream_hub.app import hub_app
+        from partstream_hub.hub import HubSettings
 
         app = hub_app(Seller(), missing.store(), HubSettings(journals=tmp_path))
         replies = [await ask(app, one) for one in ("/healthz", "/readyz")]
@@ -602,7 +602,7 @@ def test_the_policy_of_the_owner_decides_and_is_told(hub_database: HubDatabase, 
     policy.write_text(
         "from pathlib import Path\n"
         "from partstream import ChatMessage\n"
-        "from partstream.hub.policy import Changed, Refusal\n"
+        "from partstream_hub.policy import Changed, Refusal\n"
         "def before_request(request):\n"
         "    if 'bad' in request.messages[-1].content[0].value:\n"
         "        return Refusal('Say something nicer.')\n"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hub.hubs import QUICK, Seller, budget, person
-from partstream.hub.app import hub_app
-from partstream.hub.directory import DOLLAR, BudgetUnit, Period
-from partstream.hub.hub import HubSettings
+from partstream_hub.app import hub_app
+from partstream_hub.directory import DOLLAR, BudgetUnit, Period
+from partstream_hub.hub import HubSettings
 from serving.served import served
 from serving.test_official_clients_and_failures import ASKING
 

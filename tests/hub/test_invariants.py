@@ -10,10 +10,10 @@ import pytest
 from hub.overshoots import note_overshoots, overshoots
 from hub.stores import HubDatabase
 from hub.test_leases import row
-from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Put, Team
-from partstream.hub.store import rows as settling
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import Charge, LeaseAsk, Transaction
+from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Put, Team
+from partstream_hub.store import rows as settling
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import Charge, LeaseAsk, Transaction
 
 OWNERS = (Owner(OwnerKind.TEAM, "core"), Owner(OwnerKind.TEAM, "web"), Owner(OwnerKind.TEAM, "data"))
 ACTIONS = ("beat", "lease", "lease", "settle", "settle", "give", "recall", "forfeit", "leave", "limit")

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from partstream.hub import authentication as keys
-from partstream.hub.authentication import (
+from partstream_hub import authentication as keys
+from partstream_hub.authentication import (
     HubAuthenticator,
     HubCaller,
     code_digest,
@@ -17,7 +17,7 @@ from partstream.hub.authentication import (
     read_key,
     verified_key,
 )
-from partstream.hub.directory import Directory, Key, Person, Team
+from partstream_hub.directory import Directory, Key, Person, Team
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.clients import key_places
 from partstream.server.requests import RequestFailedError, endpoints_of

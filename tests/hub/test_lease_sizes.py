@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.hub.amounts import Need
-from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream.hub.journal import TakeLease, Tools
-from partstream.hub.leases import SHARES, BudgetGrant, WorkerSettings, spare_size
-from partstream.hub.store.opening import opened_store
-from partstream.hub.worker import BudgetManager
+from partstream_hub.amounts import Need
+from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.journal import TakeLease, Tools
+from partstream_hub.leases import SHARES, BudgetGrant, WorkerSettings, spare_size
+from partstream_hub.store.opening import opened_store
+from partstream_hub.worker import BudgetManager
 
 AMOUNT = st.integers(0, 10**18)
 

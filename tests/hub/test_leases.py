@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from hub.stores import HubDatabase
-from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import AnswerPart, Charge, GivenBack, Lease, LeaseAsk, LedgerRow, Settled, Window
+from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import AnswerPart, Charge, GivenBack, Lease, LeaseAsk, LedgerRow, Settled, Window
 
 RULE = BudgetRule(Owner(OwnerKind.TEAM, "core"), BudgetUnit.MONEY, Period.TOTAL, 1_000)
 

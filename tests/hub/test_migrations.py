@@ -8,9 +8,9 @@ import pytest
 
 from hub.stores import HubDatabase
 from hub.test_leases import row
-from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream.hub.store.store import VERSIONS, migrated
-from partstream.hub.store.values import Charge, HubStoreUnusableError, Lease, LeaseAsk
+from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.store.store import VERSIONS, migrated
+from partstream_hub.store.values import Charge, HubStoreUnusableError, Lease, LeaseAsk
 
 RULE = BudgetRule(Owner(OwnerKind.TEAM, "core"), BudgetUnit.MONEY, Period.TOTAL, 1_000)
 

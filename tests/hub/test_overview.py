@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from partstream.hub.directory import (
+from partstream_hub.directory import (
     DOLLAR,
     BudgetRule,
     BudgetUnit,
@@ -23,15 +23,15 @@ from partstream.hub.directory import (
     RevokeKey,
     Team,
 )
-from partstream.hub.store.values import Charge, JoinCode, LeaseAsk, LedgerRow
-from partstream.hub.usage import OWNER, GroupBy, overview, reader_of
+from partstream_hub.store.values import Charge, JoinCode, LeaseAsk, LedgerRow
+from partstream_hub.usage import OWNER, GroupBy, overview, reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hub.stores import HubDatabase
-    from partstream.hub.store.store import HubStore
-    from partstream.hub.usage import HubView, Reader
+    from partstream_hub.store.store import HubStore
+    from partstream_hub.usage import HubView, Reader
 
 NOW = 1_772_000_000.0
 TEAM, ANA, BEN = Owner(OwnerKind.TEAM, "core"), Owner(OwnerKind.PERSON, "ana"), Owner(OwnerKind.PERSON, "ben")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from hub.page_views import admin_view, budget, person_view, report
 from inspector.browser import axe_findings, open_file
-from partstream.hub.directory import OwnerKind
-from partstream.hub.page.document import file_html
-from partstream.hub.usage import ChangeRow, GroupBy, WorkerState
+from partstream_hub.directory import OwnerKind
+from partstream_hub.page.document import file_html
+from partstream_hub.usage import ChangeRow, GroupBy, WorkerState
 from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from partstream.hub.usage import HubView
+    from partstream_hub.usage import HubView
 
 NAMES = ("<script>window.hacked = 1</script>", "שלום\u202etxt.exe", "x" * 80)
 

@@ -11,8 +11,8 @@ import pytest
 
 from hub.live_hub import LiveHub, live_hub
 from inspector.browser import Watched, axe_findings
-from partstream.hub.page.routes import one_time_link
-from partstream.hub.store.values import LedgerRow
+from partstream_hub.page.routes import one_time_link
+from partstream_hub.store.values import LedgerRow
 from partstream.upstream.hub import editor_link
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from hub.hubs import Seller, budget, hub, person, rows_of, team
 from pages.read_html import read_html
-from partstream.hub.directory import DOLLAR
-from partstream.hub.page.routes import CONTENT, HubPage
-from partstream.hub.store.opening import opened_store
+from partstream_hub.directory import DOLLAR
+from partstream_hub.page.routes import CONTENT, HubPage
+from partstream_hub.store.opening import opened_store
 from partstream.server.application import ServingApp
 from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pytest
 
     from hub.stores import HubDatabase
-    from partstream.hub.store.store import HubStore
+    from partstream_hub.store.store import HubStore
 
 
 def test_the_page_shows_what_an_answer_took_and_a_person_only_the_own(hub_database: HubDatabase, tmp_path: Path):

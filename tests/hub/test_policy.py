@@ -11,9 +11,9 @@ import pytest
 
 from partstream import ChatMessage, LanguageModelChatInformation
 from partstream.errors import UnexpectedValueError, UnknownModelError
-from partstream.hub.directory import Directory, Key, Person
-from partstream.hub.hub import DirectoryCaller
-from partstream.hub.policy import (
+from partstream_hub.directory import Directory, Key, Person
+from partstream_hub.hub import DirectoryCaller
+from partstream_hub.policy import (
     Changed,
     HubPolicy,
     PolicyFunctions,
@@ -22,7 +22,7 @@ from partstream.hub.policy import (
     checked_result,
     loaded_policy,
 )
-from partstream.hub.store.values import LedgerRow
+from partstream_hub.store.values import LedgerRow
 from partstream.lm.messages import RequestOptions, Role
 from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from partstream import ChatMessage, LanguageModelChatInformation
 from partstream.conversation.preparation import ASKED_IN
-from partstream.hub.directory import (
+from partstream_hub.directory import (
     DOLLAR,
     BudgetRule,
     BudgetUnit,
@@ -25,7 +25,7 @@ from partstream.hub.directory import (
     Team,
     may_use,
 )
-from partstream.hub.pricing import (
+from partstream_hub.pricing import (
     BUDGET_SPENT,
     LEAST_OUTPUT,
     AnswerMeter,
@@ -40,7 +40,7 @@ from partstream.hub.pricing import (
     wide_bound,
     with_output_limit,
 )
-from partstream.hub.routing import routed_information
+from partstream_hub.routing import routed_information
 from partstream.lm.messages import RequestOptions, Tool
 from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage

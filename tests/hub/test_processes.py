@@ -10,8 +10,8 @@ from hub.test_leases import RULE
 # A worker: leases, settles, gives back; two of three settle answers that the others settle too.
 WORKER = """
 import sys
-from partstream.hub.store.opening import opened_store
-from partstream.hub.store.values import Charge, LeaseAsk, LedgerRow
+from partstream_hub.store.opening import opened_store
+from partstream_hub.store.values import Charge, LeaseAsk, LedgerRow
 
 address, name, window = sys.argv[1], sys.argv[2], int(sys.argv[3])
 store = opened_store(address)

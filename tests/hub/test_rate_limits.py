@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.hub.admission import RateGate, RatePass, TooFast
-from partstream.hub.directory import Owner, OwnerKind, RateLimits
+from partstream_hub.admission import RateGate, RatePass, TooFast
+from partstream_hub.directory import Owner, OwnerKind, RateLimits
 
 ANA = Owner(OwnerKind.PERSON, "ana")
 RED = Owner(OwnerKind.TEAM, "red")

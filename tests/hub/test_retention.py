@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from hub.stores import HubDatabase
-from partstream.hub.app import Retention, forget_old
-from partstream.hub.directory import AuditLevel, EntryKind, Person, Policy, Put, Remove, Team
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import AnswerContent, LedgerRow, StoreUnreachableError
+from partstream_hub.app import Retention, forget_old
+from partstream_hub.directory import AuditLevel, EntryKind, Person, Policy, Put, Remove, Team
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import AnswerContent, LedgerRow, StoreUnreachableError
 
 DAY = 86_400.0
 NOW = 1_700_000_000.0

@@ -9,12 +9,12 @@ import pytest
 
 from hub.stores import HubDatabase
 from partstream import Usage
-from partstream.hub.app import hub_app
-from partstream.hub.hub import HubSettings
-from partstream.hub.leases import WorkerSettings
-from partstream.hub.shared_counts import SharedCounts, UseStore
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import LearnedRow, StoreUnreachableError
+from partstream_hub.app import hub_app
+from partstream_hub.hub import HubSettings
+from partstream_hub.leases import WorkerSettings
+from partstream_hub.shared_counts import SharedCounts, UseStore
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import LearnedRow, StoreUnreachableError
 from partstream.server.demo_provider import DemoProvider
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger, open_ledger
@@ -143,7 +143,7 @@ def test_while_the_database_is_away_facts_wait_in_bounded_memory(
     answer(first.accounting, 777)
     with pytest.raises(StoreUnreachableError):
         asyncio.run(first.shared.exchange())
-    monkeypatch.setattr("partstream.hub.shared_counts._MOST_WAITING", 50)
+    monkeypatch.setattr("partstream_hub.shared_counts._MOST_WAITING", 50)
     for number in range(200):
         first.ledger.keep_sample(f"family {number}", Sample(1.5, 500.0))
     with pytest.raises(StoreUnreachableError):
@@ -207,7 +207,7 @@ def test_an_answer_without_input_tokens_tells_nothing(workers: list[Worker]) -> 
 def test_the_workers_of_a_hub_share_what_their_providers_learn(
     hub_database: HubDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("partstream.hub.shared_counts._SECONDS", 0.02)
+    monkeypatch.setattr("partstream_hub.shared_counts._SECONDS", 0.02)
     hub_database.migrated()
     ledgers = [Ledger(), Ledger()]
     settings = HubSettings(journals=tmp_path / "journals", worker=WorkerSettings(heartbeat_seconds=0.05))

@@ -14,8 +14,8 @@ from servers.postgres import PostgresServer
 
 from hub.stores import HubDatabase
 from hub.test_leases import RULE, row
-from partstream.hub.store.opening import opened_store
-from partstream.hub.store.values import (
+from partstream_hub.store.opening import opened_store
+from partstream_hub.store.values import (
     Charge,
     DriverMissingError,
     HubStoreUnusableError,
@@ -121,8 +121,8 @@ def test_a_password_is_in_no_error(address: str) -> None:
 
 
 def test_a_question_that_takes_too_long_is_given_up(postgres_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partstream.hub.store.postgres._STATEMENT_SECONDS", 0.1)
-    monkeypatch.setattr("partstream.hub.store.postgres._LIMITS", "-c statement_timeout=100")
+    monkeypatch.setattr("partstream_hub.store.postgres._STATEMENT_SECONDS", 0.1)
+    monkeypatch.setattr("partstream_hub.store.postgres._LIMITS", "-c statement_timeout=100")
     database = HubDatabase("postgres", postgres_address)
     with pytest.raises(StoreUnreachableError, match="QueryCanceled"):
         database.store().read("SELECT pg_sleep(20)")
@@ -132,7 +132,7 @@ def test_a_question_that_takes_too_long_is_given_up(postgres_address: str, monke
 def test_a_file_that_another_process_holds_for_too_long_is_unreachable_and_then_reachable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("partstream.hub.store.opening._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("partstream_hub.store.opening._BUSY_SECONDS", 0.05)
     database = HubDatabase("sqlite", str(tmp_path / "hub.sqlite3"))
     first, second = database.migrated(), database.store()
 
@@ -153,7 +153,7 @@ def test_without_the_driver_the_error_says_what_to_install(monkeypatch: pytest.M
             raise ImportError(name)
         return real(name, *rest, **more)
 
-    monkeypatch.delitem(sys.modules, "partstream.hub.store.postgres", raising=False)
+    monkeypatch.delitem(sys.modules, "partstream_hub.store.postgres", raising=False)
     monkeypatch.setattr(builtins, "__import__", without_driver)
     with pytest.raises(DriverMissingError, match=r"pip install 'psycopg\[binary\]"):
         opened_store("postgresql://ana@127.0.0.1/hub")

@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from partstream.errors import UnexpectedValueError
-from partstream.hub.store.values import LedgerRow
-from partstream.hub.usage import NOTHING, GroupBy, Sums, added, days_until, read_usage
+from partstream_hub.store.values import LedgerRow
+from partstream_hub.usage import NOTHING, GroupBy, Sums, added, days_until, read_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hub.stores import HubDatabase
-    from partstream.hub.store.store import HubStore
-    from partstream.hub.usage import Days
+    from partstream_hub.store.store import HubStore
+    from partstream_hub.usage import Days
 
 DAY = 86_400
 NAMES: dict[GroupBy, Callable[[LedgerRow], tuple[str, ...]]] = {

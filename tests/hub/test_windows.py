@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hub.stores import HubDatabase
-from partstream.hub.amounts import span_at
-from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream.hub.store.values import LeaseAsk
+from partstream_hub.amounts import span_at
+from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.store.values import LeaseAsk
 
 ZONES = (
     "UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Asia/Kolkata", "Australia/Lord_Howe",

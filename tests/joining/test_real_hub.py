@@ -12,8 +12,8 @@ from hub.hubs import Seller, budget, hub, person, rows_of
 from hub.stores import HubDatabase
 from partstream import RequestOptions
 from partstream.errors import UpstreamHTTPError
-from partstream.hub.administration import Administration
-from partstream.hub.directory import Period
+from partstream_hub.administration import Administration
+from partstream_hub.directory import Period
 from partstream.server.loopback import Host
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.hub import base_url_of, fetch_standing, is_of_hub, join, join_link, left_text, page_link

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from partstream.hub.amounts import BudgetError, BudgetSpentError, Need
-from partstream.hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream.hub.leases import WorkerSettings
-from partstream.hub.reservations import Reservation
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import LedgerRow
-from partstream.hub.worker import HubWorker
+from partstream_hub.amounts import BudgetError, BudgetSpentError, Need
+from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.leases import WorkerSettings
+from partstream_hub.reservations import Reservation
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import LedgerRow
+from partstream_hub.worker import HubWorker
 
 QUICK = WorkerSettings(
     heartbeat_seconds=0.05,

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from hub.budgets.crowd import QUICK, TEAM, row
-from partstream.hub.amounts import Need
-from partstream.hub.store.opening import opened_store
-from partstream.hub.worker import HubWorker
+from partstream_hub.amounts import Need
+from partstream_hub.store.opening import opened_store
+from partstream_hub.worker import HubWorker
 
 
 async def main(database: str, folder: Path) -> None:

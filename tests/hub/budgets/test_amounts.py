@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.errors import UnexpectedValueError
-from partstream.hub.amounts import BudgetAmount, amount_text, budget_text, nanodollars, parsed_budget
-from partstream.hub.directory import DOLLAR, MOST_AMOUNT, BudgetUnit, Period
+from partstream_hub.amounts import BudgetAmount, amount_text, budget_text, nanodollars, parsed_budget
+from partstream_hub.directory import DOLLAR, MOST_AMOUNT, BudgetUnit, Period
 
 MONEY, TOKENS = BudgetUnit.MONEY, BudgetUnit.TOKENS
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.hub.leases import LeaseTable
+from partstream_hub.leases import LeaseTable
 
 
 def book_of(**held: int) -> LeaseTable:

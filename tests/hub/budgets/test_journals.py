@@ -13,12 +13,12 @@ import pytest
 from hub.budgets import journal_process
 from hub.budgets.crowd import TEAM, abandon, new_worker, row
 from hub.stores import HubDatabase
-from partstream.hub import journal as journal_module
-from partstream.hub.amounts import BudgetsUnreachableError, JournalError, Need, ReservationEndedError
-from partstream.hub.journal import JournalFolder
-from partstream.hub.leases import WorkerSettings
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import Window
+from partstream_hub import journal as journal_module
+from partstream_hub.amounts import BudgetsUnreachableError, JournalError, Need, ReservationEndedError
+from partstream_hub.journal import JournalFolder
+from partstream_hub.leases import WorkerSettings
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import Window
 
 NEEDS = [Need(TEAM, 100, 100)]
 TESTS = Path(__file__).resolve().parents[2]

@@ -9,9 +9,9 @@ import pytest
 
 from hub.budgets.crowd import TEAM
 from hub.budgets.virtual_hub import SETTINGS, VirtualHub, VirtualWorker
-from partstream.hub.amounts import BudgetSpentError, BudgetsUnreachableError
-from partstream.hub.directory import BudgetRule, Period
-from partstream.hub.store.values import Window
+from partstream_hub.amounts import BudgetSpentError, BudgetsUnreachableError
+from partstream_hub.directory import BudgetRule, Period
+from partstream_hub.store.values import Window
 
 RULE = replace(TEAM, limit=1_000)
 DAILY = replace(RULE, period=Period.DAY)

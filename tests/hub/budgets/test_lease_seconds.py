@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hub.budgets.crowd import TEAM
 from hub.budgets.virtual_hub import SETTINGS, VirtualHub, VirtualWorker
 from partstream.codec.checks import InvalidArgumentError
-from partstream.hub.amounts import BudgetsUnreachableError
-from partstream.hub.leases import SHARES, WorkerSettings, is_low, lease_size
+from partstream_hub.amounts import BudgetsUnreachableError
+from partstream_hub.leases import SHARES, WorkerSettings, is_low, lease_size
 
 PLENTY = replace(TEAM, limit=1_000_000)
 EVERY = 10.0

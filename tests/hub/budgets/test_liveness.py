@@ -2,8 +2,8 @@
 
 import pytest
 
-from partstream.hub.store.values import WorkerState
-from partstream.hub.worker import Liveness
+from partstream_hub.store.values import WorkerState
+from partstream_hub.worker import Liveness
 
 
 def seen(liveness: Liveness, now: float, **counters: int) -> None:

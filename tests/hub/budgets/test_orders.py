@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hub.budgets.crowd import TEAM
 from hub.budgets.virtual_hub import VirtualHub
-from partstream.hub.directory import Owner, OwnerKind, Period
+from partstream_hub.directory import Owner, OwnerKind, Period
 
 if TYPE_CHECKING:
     from collections.abc import Callable

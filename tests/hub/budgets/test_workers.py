@@ -8,7 +8,7 @@ from pathlib import Path
 from hub.budgets.crowd import TEAM, Crowd, Observer, new_worker
 from hub.overshoots import note_overshoots, overshoots
 from hub.stores import HubDatabase
-from partstream.hub.store.store import HubStore
+from partstream_hub.store.store import HubStore
 
 
 def charges_in_ledger(store: HubStore) -> dict[str, int]:

@@ -6,14 +6,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from partstream.hub.amounts import Need
-from partstream.hub.directory import BudgetRule, Person, Put, Team
-from partstream.hub.journal import Adopt, Journal, Leave, Operation, Tools, Upload, uploaded
-from partstream.hub.leases import BudgetGrant, Outcome, WorkerSettings
-from partstream.hub.store.opening import SqliteEngine
-from partstream.hub.store.store import HubStore
-from partstream.hub.store.values import Charge, LedgerRow
-from partstream.hub.worker import BudgetManager
+from partstream_hub.amounts import Need
+from partstream_hub.directory import BudgetRule, Person, Put, Team
+from partstream_hub.journal import Adopt, Journal, Leave, Operation, Tools, Upload, uploaded
+from partstream_hub.leases import BudgetGrant, Outcome, WorkerSettings
+from partstream_hub.store.opening import SqliteEngine
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import Charge, LedgerRow
+from partstream_hub.worker import BudgetManager
 
 SETTINGS = WorkerSettings(silent_seconds=20.0)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.hub.configuration import (
+from partstream_hub.configuration import (
     FIELDS,
     HubDocument,
     Section,
@@ -22,7 +22,7 @@ from partstream.hub.configuration import (
     read_hub_file,
     written_hub_file,
 )
-from partstream.hub.directory import (
+from partstream_hub.directory import (
     AuditLevel,
     BudgetRule,
     BudgetUnit,

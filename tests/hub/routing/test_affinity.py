@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.hub.directory import Route
-from partstream.hub.routing import ranked
+from partstream_hub.directory import Route
+from partstream_hub.routing import ranked
 
 WEST, EAST, NORTH = Route("west", "m"), Route("east", "m"), Route("north", "m")
 KEYS = [f"person-{number % 50}\0session-{number}" for number in range(4_000)]

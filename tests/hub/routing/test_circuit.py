@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.hub.routing import Circuit, CircuitRules, CircuitState
+from partstream_hub.routing import Circuit, CircuitRules, CircuitState
 
 RULES = CircuitRules(failures=3, first_pause=5.0, longest_pause=60.0, longest_wait=3600.0)
 CLOSED, OPEN, HALF_OPEN = CircuitState.CLOSED, CircuitState.OPEN, CircuitState.HALF_OPEN

@@ -19,7 +19,7 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from partstream.hub.routing import Blame, blame_of
+from partstream_hub.routing import Blame, blame_of
 from partstream.upstream.endpoint import CredentialError
 
 OF_REQUEST = Blame(is_of_upstream=False)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from partstream.hub.directory import ModelRoute
-from partstream.hub.routing import is_routed, routed_information
+from partstream_hub.directory import ModelRoute
+from partstream_hub.routing import is_routed, routed_information
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 ROUTE = ModelRoute("big")

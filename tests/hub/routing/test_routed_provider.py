@@ -11,8 +11,8 @@ import pytest
 from partstream import chat_model
 from partstream_devtools.testing.admission import ScriptedReply
 from partstream_devtools.testing.upstream import ReplayUpstream
-from partstream.hub.directory import ModelRoute, Route
-from partstream.hub.routing import ROUTES, CircuitState, RoutedProvider, is_behind_a_route
+from partstream_hub.directory import ModelRoute, Route
+from partstream_hub.routing import ROUTES, CircuitState, RoutedProvider, is_behind_a_route
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hub.hubs import Seller, budget, hub, person, rows_of
-from partstream.hub.directory import DOLLAR, ModelRoute, Put, Route
+from partstream_hub.directory import DOLLAR, ModelRoute, Put, Route
 from partstream.server.answer import UPSTREAM_HEADER
 from serving.asgi import WAIT, ask, call
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from partstream.hub.directory import Route
-from partstream.hub.routing import Blame, Circuits, Selection
+from partstream_hub.directory import Route
+from partstream_hub.routing import Blame, Circuits, Selection
 
 WEST, EAST, NORTH = Route("west", "m"), Route("east", "m"), Route("north", "m")
 DOWN, GONE = Blame(is_of_upstream=True), Blame(is_of_upstream=True, pause=60.0)

@@ -1,0 +1,282 @@
+"""Changes a hub for an administrator, and finds what should be looked at.
+
+Entries change by a plan, which is made first and carried out in one transaction; keys and codes are shown once.
+`partstream hub check` asks for the findings: people who cannot ask, keys that end soon, budgets that do not add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from math import ceil
+from typing import TYPE_CHECKING, Final
+
+from partstream_hub.amounts import amount_text
+from partstream_hub.authentication import is_valid, new_code, new_key
+from partstream_hub.configuration import (
+    HubDocument,
+    Section,
+    budget_changes,
+    budget_rules,
+    changes_of,
+    document_of,
+    plan_of,
+)
+from partstream_hub.directory import UNLIMITED, BudgetUnit, Directory, Key, Owner, OwnerKind, Put, RateLimits, RevokeKey
+from partstream_hub.store.values import JoinCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from partstream_hub.configuration import ConfigurationPlan, Entry, EntryId
+    from partstream_hub.directory import DirectoryChange
+    from partstream_hub.store.store import HubStore
+    from partstream.upstream.endpoint import Secret
+
+
+# ---- Changes ----
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedPlan:
+    """A plan, and what it was made for."""
+
+    plan: ConfigurationPlan
+    directory: Directory
+
+    @property
+    def lost_keys(self) -> dict[str, int]:
+        """How many keys that work go with the people that the plan removes, by their names."""
+        people = {one.name: 0 for one in self.plan.removed if one.section is Section.PEOPLE}
+        for key in self.directory.keys.values():
+            if key.person in people and key.revoked_at is None:
+                people[key.person] += 1
+        return people
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """A hub for an administrator. Every method may raise the errors of its store.
+
+    Attributes:
+        by: Who changes it, for the record of changes.
+    """
+
+    store: HubStore
+    by: str
+
+    def directory(self) -> Directory:
+        """All that there is."""
+        return self.store.directory() or Directory()
+
+    def prepared(self, wanted: HubDocument) -> PreparedPlan:
+        """What has to change for the hub to be what a document says; changes nothing."""
+        directory = self.directory()
+        return PreparedPlan(plan_of(document_of(directory), wanted), directory)
+
+    def prepared_entry(self, entry: Entry) -> PreparedPlan:
+        """What has to change for one entry to be there as it is given."""
+        return self._with_entry(entry.id, entry)
+
+    def prepared_removal(self, identity: EntryId) -> PreparedPlan:
+        """What has to change for one entry to be gone."""
+        return self._with_entry(identity, None)
+
+    def carry_out(self, prepared: PreparedPlan) -> int:
+        """Carries out a plan in one transaction.
+
+        Returns:
+            The version of the directory afterwards.
+
+        Raises:
+            DirectoryChangedError: Another has changed the hub since the plan was made.
+            DirectoryConflictError: The plan does not fit what is there.
+        """
+        changes = [*changes_of(prepared.plan, prepared.directory)]
+        return self._change(changes, prepared.directory) if changes else prepared.directory.version
+
+    def add_key(
+        self,
+        person: str,
+        *,
+        label: str = "",
+        expires_at: float | None = None,
+        models: tuple[str, ...] | None = None,
+        rates: RateLimits = UNLIMITED,
+        budgets: Iterable[str] = (),
+        time_zone: str = "UTC",
+    ) -> tuple[Key, Secret]:
+        """Makes a key for a person.
+
+        Args:
+            expires_at: From when on it is not accepted, in seconds since 1970; None for never.
+            models: The models that it may use, of those that its person may use; None for all of these.
+            budgets: Its own budgets, in their one form.
+            time_zone: In whose calendar their windows begin.
+
+        Returns:
+            The key as it is kept, and the key itself, which cannot be shown again.
+        """
+        made = new_key()
+        key = Key(made.id, made.digest, person, label, models, rates, expires_at=expires_at)
+        rules = budget_rules(Owner(OwnerKind.KEY, made.id), budgets, time_zone)
+        self.store.change([Put(key), *map(Put, rules)], self.by)
+        return key, made.secret
+
+    def change_key(self, key: Key, budgets: Iterable[str], time_zone: str = "UTC") -> None:
+        """Replaces the key with the same id."""
+        directory = self.directory()
+        changes: list[DirectoryChange] = [] if directory.keys.get(key.id) == key else [Put(key)]
+        owner = Owner(OwnerKind.KEY, key.id)
+        changes += budget_changes(owner, budget_rules(owner, budgets, time_zone), directory)
+        if changes:
+            self._change(changes, directory)
+
+    def revoke(self, key_ids: Sequence[str]) -> None:
+        """Revokes keys for ever."""
+        self.store.change([RevokeKey(one) for one in key_ids], self.by)
+
+    def invite(
+        self,
+        person: str,
+        *,
+        expires_at: float,
+        label: str = "",
+        key_expires_at: float | None = None,
+        key_models: tuple[str, ...] | None = None,
+    ) -> Secret:
+        """Makes a code with which a person gets a key, once.
+
+        Args:
+            expires_at: From when on it is worth nothing.
+            key_expires_at: From when on the key is not accepted; None for never.
+            key_models: The models that the key may use; None for all that the person may use.
+        """
+        made = new_code()
+        self.store.add_join_code(JoinCode(made.digest, person, expires_at, label, key_expires_at, key_models))
+        return made.secret
+
+    def _with_entry(self, identity: EntryId, entry: Entry | None) -> PreparedPlan:
+        directory = self.directory()
+        now = document_of(directory)
+        entries = {one: value for one, value in now.entries.items() if one != identity}
+        wanted = replace(now, entries=entries if entry is None else {**entries, identity: entry})
+        return PreparedPlan(plan_of(now, wanted), directory)
+
+    def _change(self, changes: Sequence[DirectoryChange], directory: Directory) -> int:
+        return self.store.change(changes, self.by, directory.version).version
+
+
+# ---- Findings ----
+
+_SOON_SECONDS: Final = 7 * 86_400.0
+_SILENT_SECONDS: Final = 60.0
+"""By the clock of the database: workers show every second that they are alive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that an administrator should look at.
+
+    Attributes:
+        kind: What it is about: `people`, `keys`, `budgets`, `models`, `workers`.
+    """
+
+    kind: str
+    what: str
+    advice: str = ""
+
+
+def findings_of(store: HubStore, directory: Directory) -> Iterator[Finding]:
+    """All findings, the most important ones first."""
+    time = store.time()
+    yield from _windows(store)
+    yield from _people(directory, time)
+    yield from _keys(directory, time)
+    yield from _models(directory)
+    yield from _workers(store, time)
+
+
+def _windows(store: HubStore) -> Iterator[Finding]:
+    """Windows that broke a promise: more than the limit, or leases that are not the sum of what workers hold."""
+    rows = store.read(
+        "SELECT w.budget, w.budget_limit, w.spent, w.leased, w.overrun, "
+        "(SELECT COALESCE(SUM(l.amount), 0) FROM hub_leases l WHERE l.window_id = w.id) FROM hub_windows w "
+        "WHERE w.overrun > 0 OR w.leased <> "
+        "(SELECT COALESCE(SUM(l.amount), 0) FROM hub_leases l WHERE l.window_id = w.id) ORDER BY w.id"
+    )
+    for budget, _, _, leased, overrun, held in rows:
+        if overrun:
+            yield Finding(
+                "budgets",
+                f"answers took {_amount(budget, overrun)} more than {budget} had left",
+                "the upper bound of a request was too low; is the price of each model right?",
+            )
+        if leased != held:
+            said = (
+                f"{budget} says that {_amount(budget, leased)} are reserved, and workers hold {_amount(budget, held)}"
+            )
+            yield Finding("budgets", said)
+
+
+def _amount(budget: str, amount: int) -> str:
+    unit = BudgetUnit.MONEY if f"/{BudgetUnit.MONEY}/" in budget else BudgetUnit.TOKENS
+    return amount_text(unit, int(amount))
+
+
+def _people(directory: Directory, time: float) -> Iterator[Finding]:
+    for person in sorted(directory.people.values(), key=lambda one: one.name):
+        keys = [key for key in directory.keys.values() if key.person == person.name]
+        if not person.is_disabled and not any(is_valid(directory, key, time) for key in keys):
+            yield Finding(
+                "people", f"{person.name} has no key that works", f"`partstream hub key add {person.name}` makes one"
+            )
+    if directory.people and not any(person.is_admin for person in directory.people.values()):
+        name = min(directory.people)
+        yield Finding("people", "nobody is an admin", f"`partstream hub set person {name} --admin` makes one")
+
+
+def _keys(directory: Directory, time: float) -> Iterator[Finding]:
+    for key in sorted(directory.keys.values(), key=lambda one: (one.person, one.id)):
+        if is_valid(directory, key, time) and key.expires_at is not None and key.expires_at - time < _SOON_SECONDS:
+            days = ceil((key.expires_at - time) / 86_400)
+            when = "a day" if days == 1 else f"{days} days"
+            yield Finding("keys", f"the key {key.id} of {key.person} expires in less than {when}")
+
+
+def _models(directory: Directory) -> Iterator[Finding]:
+    """Models without a price of the hub that a person with a budget of money may use.
+
+    The provider may list a price, which only a worker knows; a model that is routed is asked for here.
+    """
+    unpriced = [route.name for route in directory.routes.values() if route.upstreams and route.price is None]
+    for name in sorted(unpriced):
+        people = [
+            person.name
+            for person in directory.people.values()
+            if (person.models is None or any(fnmatchcase(name, one) for one in person.models))
+            and _has_money(directory, person.name, person.team)
+        ]
+        if people:
+            yield Finding(
+                "models",
+                f"{name} has no price here and {len(people)} with a budget of money may ask it: unless its upstream "
+                "lists one, they are refused",
+                f"`partstream hub set model {name} --price IN/OUT` sets one",
+            )
+
+
+def _has_money(directory: Directory, person: str, team: str | None) -> bool:
+    owners = [Owner(OwnerKind.PERSON, person), *([] if team is None else [Owner(OwnerKind.TEAM, team)])]
+    return any(rule.unit is BudgetUnit.MONEY for owner in owners for rule in directory.budgets.get(owner, ()))
+
+
+def _workers(store: HubStore, time: float) -> Iterator[Finding]:
+    rows = store.read("SELECT name, seen_at FROM hub_workers ORDER BY name")
+    for name, seen_at in rows:
+        if time - seen_at > _SILENT_SECONDS:
+            yield Finding(
+                "workers",
+                f"{name} has not been heard of for {(time - seen_at) / 60:.0f} minutes and has not settled everything",
+                "start a server on its machine again: what it left in its journal is settled then",
+            )

@@ -1,0 +1,559 @@
+"""Who may have which answer of a hub: the key, the models, the rates, the budgets; without I/O while leases last.
+
+1. The rates: each worker keeps its share of a limit, which is the limit divided by the workers that live, so that all
+   together keep it without asking each other. A person whose requests are balanced unevenly may be slowed down before
+   the whole limit is reached. Budgets are exact, and kept elsewhere.
+2. The policy, if the hub has one.
+3. The budgets: what the request can take at most is reserved, by its bytes at once, else by a closer count, else with
+   waiting; the output limit that is sent is the one that is reserved.
+4. The permit settles in every case: what the answer took is charged, and its row is written. Texts are kept only where
+   the policy of a team says so.
+
+A refusal says whose budget it is, how much is left, when it resets, and whom to ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from partstream.codec.json_codec import dumps
+from partstream_hub.amounts import BudgetError, BudgetsUnreachableError, JournalError, amount_text
+from partstream_hub.directory import AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
+from partstream_hub.pricing import (
+    AnswerMeter,
+    RequestBound,
+    asked_output,
+    charged_price,
+    close_bound,
+    is_plain_limit,
+    output_within,
+    shrunk,
+    taken_by,
+    wide_bound,
+    with_output_limit,
+)
+from partstream_hub.routing import ROUTES, is_behind_a_route
+from partstream_hub.store.values import AnswerContent, LedgerRow
+from partstream.lm.parts import part_json
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.requests import RequestFailedError
+from partstream.server.settings import Admitted
+from partstream.tokens import Counters, MessageCounter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from partstream_hub.amounts import BudgetSpentError
+    from partstream_hub.directory import BudgetRule, Directory, RateLimits
+    from partstream_hub.hub import DirectoryCaller, Hub
+    from partstream_hub.policy import HubPolicy
+    from partstream_hub.pricing import ChargedPrice, Taken
+    from partstream_hub.reservations import Reservation
+    from partstream_hub.store.values import Window
+    from partstream.lm.messages import ChatMessage
+    from partstream.lm.outputs import InboundRequest
+    from partstream.server.clients import Caller
+    from partstream.server.models import CataloguedModel
+    from partstream.server.settings import AnswerRequest, EndedAnswer, Reported
+
+
+# ---- Admission ----
+
+_TRUSTED_FACTOR: Final = 2
+_TRUSTED_TOKENS: Final = 64
+"""How far the count of an answer may exceed its limit, by estimate, before its upstream plainly keeps none."""
+_STEP: Final = 256
+"""The tokens of output that an answer reserves more at a time, where it has outrun its limit."""
+_RETRY_SECONDS: Final = 1.0
+
+
+class HubAdmission:
+    """Decides for the people of one hub, see :class:`partstream.server.settings.Admission`.
+
+    Args:
+        policy: What of the owner's own looks at every request; None for nothing.
+    """
+
+    def __init__(self, hub: Hub, policy: HubPolicy | None = None, counters: Counters | None = None) -> None:
+        self._hub = hub
+        self._policy = policy
+        self._gate = RateGate()
+        self._counters = counters or Counters()
+        hub.worker.on_did_change_directory(self._forget_rates)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it was read once who may ask."""
+        return self._hub.directory() is not None
+
+    def models_of(self, caller: Caller, models: Mapping[str, CataloguedModel]) -> Mapping[str, CataloguedModel]:
+        """The models that a caller may use.
+
+        Raises:
+            RequestFailedError: The key is accepted no more.
+        """
+        asking = self._hub.require(caller)
+        directory, key = asking.directory, asking.key
+        return {
+            name: model
+            for name, model in models.items()
+            if may_use(directory, key, name)
+            and (model.provider_name == ROUTES or not is_behind_a_route(model, directory.routes))
+        }
+
+    async def admit(self, request: AnswerRequest) -> Admitted:
+        """Admits a request, and reserves what it can take at most.
+
+        Raises:
+            RequestFailedError: It is refused.
+        """
+        asking = self._hub.require(request.caller)
+        rate = self._enter(asking, request)
+        try:
+            if self._policy is not None:
+                request = await self._policy.before_request(asking, request)
+            if request.is_count:
+                return Admitted(request.asked, request.model, CountPermit(rate))
+            return await self._reserved(asking, request, rate)
+        except BaseException:
+            rate.end(0)
+            raise
+
+    def _enter(self, asking: DirectoryCaller, request: AnswerRequest) -> RatePass:
+        now, workers = asyncio.get_running_loop().time(), max(1, self._hub.worker.live_workers)
+        found = self._gate.enter(_limits(asking), 0, workers, now)
+        if isinstance(found, TooFast):
+            raise too_fast(found, self._contact(asking.directory))
+        return found
+
+    def _forget_rates(self, directory: Directory) -> None:
+        owners = (Owner(OwnerKind.TEAM, name) for name in directory.teams)
+        people = (Owner(OwnerKind.PERSON, name) for name in directory.people)
+        self._gate.keep(frozenset((*owners, *people, *(Owner(OwnerKind.KEY, key) for key in directory.keys))))
+
+    async def _reserved(self, asking: DirectoryCaller, request: AnswerRequest, rate: RatePass) -> Admitted:
+        directory, model = asking.directory, request.model
+        rules = directory.budgets_of(asking.key)
+        price = charged_price(directory, model)
+        of_money = next((rule for rule in rules if rule.unit is BudgetUnit.MONEY), None)
+        if of_money is not None and price is None:
+            raise unpriced(directory, model.id, of_money)
+        bound = self._bound(request.asked, model, price)
+        begun = begun_row(asking, request, self._hub.settings.clock())
+        try:
+            reservation, bound = await self._reserve(begun, rules, request, bound)
+        except (BudgetError, JournalError) as error:
+            raise self._refusal(error, directory) from error
+        try:
+            asked, reported = _within(request, reservation, rules, bound)
+        except BaseException:
+            reservation.drop()
+            raise
+        family, is_kept = model.information.family, (_level(asking) is AuditLevel.CONTENT)
+        permit = HubPermit(reservation, rules, rate, family, price, reported, is_kept, self._ended)
+        return Admitted(asked, model, permit)
+
+    async def _reserve(
+        self, begun: LedgerRow, rules: tuple[BudgetRule, ...], request: AnswerRequest, bound: RequestBound
+    ) -> tuple[Reservation, RequestBound]:
+        """Reserves by the bytes of the request, at once; where that is too much, by a closer count, or with waiting."""
+        worker = self._hub.worker
+        reservation = worker.try_reserve(begun, bound.needs(rules))
+        if reservation is not None:
+            return reservation, bound
+        closer = close_bound(request.model.information.family, request.asked, self._counters)
+        if closer is not None:
+            bound = bound._replace(input_tokens=closer)
+        return await worker.reserve(begun, bound.needs(rules)), bound
+
+    @staticmethod
+    def _bound(asked: InboundRequest, model: CataloguedModel, price: ChargedPrice | None) -> RequestBound:
+        information = model.information
+        wanted, most = asked_output(asked), information.max_output_tokens
+        output = most if wanted is None else min(wanted, most)
+        return RequestBound(wide_bound(information.family, asked), output, None if price is None else price.highest)
+
+    def _refusal(self, error: BudgetError | JournalError, directory: Directory) -> RequestFailedError:
+        if isinstance(error, BudgetError):
+            return not_admitted(error, self._contact(directory))
+        said = "the hub cannot write down what this answer would take; ask again"
+        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
+
+    def _contact(self, directory: Directory) -> str:
+        if self._hub.settings.contact:
+            return self._hub.settings.contact
+        admins = sorted(one.name for one in directory.people.values() if one.is_admin and not one.is_disabled)
+        named = ", ".join(admins[:_MOST_ADMINS])
+        return f"an admin of the hub ({named})" if named else "whoever runs the hub"
+
+    def _ended(self, row: LedgerRow) -> None:
+        """Tells of an answer that was charged."""
+        if self._policy is not None:
+            self._policy.at_end(row)
+
+
+def _limits(asking: DirectoryCaller) -> list[tuple[Owner, RateLimits]]:
+    team = asking.directory.team_of(asking.person)
+    return [
+        (Owner(OwnerKind.KEY, asking.key.id), asking.key.rates),
+        (Owner(OwnerKind.PERSON, asking.person.name), asking.person.rates),
+        *([] if team is None else [(Owner(OwnerKind.TEAM, team.name), team.rates)]),
+    ]
+
+
+def _within(
+    request: AnswerRequest, reservation: Reservation, rules: tuple[BudgetRule, ...], bound: RequestBound
+) -> tuple[InboundRequest, Reported | None]:
+    """The request with a limit that its reservation covers, and what looks at the parts of its answer.
+
+    The limit that is sent is the one that is reserved, under a name that every upstream understands. Some upstreams
+    keep none, so every answer is counted, also one whose client has asked for a short one.
+    """
+    if not rules:
+        return request.asked, None
+    output = output_within(bound, reservation, rules)
+    asked, wanted = request.asked, asked_output(request.asked)
+    if output < bound.output_tokens:
+        shrunk(bound, reservation, rules, output)
+        asked = with_output_limit(asked, output)
+    elif wanted is not None and not is_plain_limit(asked):
+        asked = with_output_limit(asked, wanted)
+
+    def top_up(tokens: int) -> bool:
+        return all(reservation.top_up(rule, bound.step(rule, tokens)) for rule in rules)
+
+    counter = MessageCounter(request.model.information.family)
+    trusted = None if output < bound.output_tokens else _TRUSTED_FACTOR * output + _TRUSTED_TOKENS
+    return asked, AnswerMeter(output, _STEP, top_up, lambda text: counter.count_text(text).tokens, trusted).reported
+
+
+# ---- Rates ----
+
+_MINUTE: Final = 60.0
+_BUSY_SECONDS: Final = 1.0
+"""After how many seconds it makes sense to ask again while too many answers run."""
+_NEVER_SECONDS: Final = 60.0
+"""After how many seconds it makes sense to ask again where the limit is 0."""
+
+
+class TooFast(NamedTuple):
+    """Why a request has to wait.
+
+    Attributes:
+        limit: The limit of the whole hub, in words, such as `60 requests a minute`.
+    """
+
+    owner: Owner
+    limit: str
+    retry_after: float
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """What may still be used of a rate; it fills up by itself, and may be overdrawn by one request."""
+
+    level: float
+    filled_at: float
+
+    def fill(self, share: float, now: float) -> None:
+        self.level = min(share, self.level + share * (now - self.filled_at) / _MINUTE)
+        self.filled_at = now
+
+    def wait(self, share: float, needed: float) -> float:
+        """The seconds until as much is there."""
+        return 0.0 if self.level >= needed else _MINUTE * (needed - self.level) / share if share else _NEVER_SECONDS
+
+
+@dataclass(slots=True, eq=False)
+class _Pace:
+    """How fast one owner has asked at this worker."""
+
+    requests: _Bucket | None = None
+    tokens: _Bucket | None = None
+    answers: int = 0
+
+
+class RatePass:
+    """The leave of one answer to run; ended once."""
+
+    __slots__ = ("_end",)
+
+    def __init__(self, end: Callable[[int], None]) -> None:
+        self._end: Callable[[int], None] | None = end
+
+    def end(self, tokens: int) -> None:
+        """The answer is over and took these tokens; later calls do nothing."""
+        end, self._end = self._end, None
+        if end is not None:
+            end(tokens)
+
+
+class RateGate:
+    """What the owners of one hub have used of their rates at one worker."""
+
+    def __init__(self) -> None:
+        self._paces: dict[Owner, _Pace] = {}
+
+    def enter(
+        self, limits: Sequence[tuple[Owner, RateLimits]], tokens: int, workers: int, now: float
+    ) -> RatePass | TooFast:
+        """Lets a request in if all its owners may ask now.
+
+        Args:
+            tokens: What the request takes at least; corrected in the end.
+        """
+        limited = [
+            (owner, one, self._pace(owner, one, workers, now))
+            for owner, one in limits
+            if ((one.requests_per_minute, one.tokens_per_minute, one.concurrent_answers) != (None, None, None))
+        ]
+        for owner, one, pace in limited:
+            if (refused := _refusal(owner, one, pace, workers)) is not None:
+                return refused
+        paces = [pace for _, _, pace in limited]
+        for pace in paces:
+            _take(pace.requests, 1)
+            _take(pace.tokens, tokens)
+            pace.answers += 1
+
+        def end(taken: int) -> None:
+            for pace in paces:
+                _take(pace.tokens, taken - tokens)
+                pace.answers -= 1
+
+        return RatePass(end)
+
+    def keep(self, owners: frozenset[Owner]) -> None:
+        """Forgets all other owners, whose limits are gone."""
+        self._paces = {owner: pace for owner, pace in self._paces.items() if owner in owners or pace.answers}
+
+    def _pace(self, owner: Owner, limits: RateLimits, workers: int, now: float) -> _Pace:
+        pace = self._paces.setdefault(owner, _Pace())
+        pace.requests = _filled(pace.requests, limits.requests_per_minute, workers, now)
+        pace.tokens = _filled(pace.tokens, limits.tokens_per_minute, workers, now)
+        return pace
+
+
+def _filled(bucket: _Bucket | None, limit: int | None, workers: int, now: float) -> _Bucket | None:
+    if limit is None:
+        return None
+    share = limit / workers
+    if bucket is None:
+        return _Bucket(share, now)
+    bucket.fill(share, now)
+    return bucket
+
+
+def _refusal(owner: Owner, limits: RateLimits, pace: _Pace, workers: int) -> TooFast | None:
+    requests, tokens, answers = limits.requests_per_minute, limits.tokens_per_minute, limits.concurrent_answers
+    if answers is not None and pace.answers >= math.ceil(answers / workers):
+        return TooFast(owner, f"{answers:,} answers at the same time", _BUSY_SECONDS if answers else _NEVER_SECONDS)
+    if requests is not None and pace.requests is not None:
+        # With more workers than requests a minute, a share is less than one request: it is saved up.
+        wait = pace.requests.wait(requests / workers, min(1.0, requests / workers) or 1.0)
+        if wait:
+            return TooFast(owner, f"{requests:,} requests a minute", wait)
+    if tokens is not None and pace.tokens is not None:
+        wait = pace.tokens.wait(tokens / workers, min(1.0, tokens / workers) or 1.0)
+        if wait:
+            return TooFast(owner, f"{tokens:,} tokens a minute", wait)
+    return None
+
+
+def _take(bucket: _Bucket | None, amount: float) -> None:
+    if bucket is not None:
+        bucket.level -= amount
+
+
+# ---- Refusals ----
+
+_MOST_ADMINS: Final = 3
+_EACH: Final = {Period.DAY: " a day", Period.WEEK: " a week", Period.MONTH: " a month", Period.TOTAL: " in all"}
+
+
+def not_admitted(error: BudgetError, contact: str) -> RequestFailedError:
+    """The error for an answer that its budgets do not admit."""
+    if isinstance(error, BudgetsUnreachableError):
+        failure = ServedFailure(FailureKind.OVERLOADED, str(error), retry_after=error.retry_after)
+        return RequestFailedError(failure)
+    return RequestFailedError(_spent(error, contact))  # type: ignore[arg-type] # there are two kinds
+
+
+def _spent(error: BudgetSpentError, contact: str) -> ServedFailure:
+    rule, unit = error.rule, error.rule.unit
+    reserved = f" and {amount_text(unit, error.reserved)} reserved by running answers" if error.reserved else ""
+    left = max(0, error.limit - error.spent - error.reserved)
+    resets = "it never resets"
+    if error.resets_at is not None:
+        at = datetime.fromtimestamp(error.resets_at, ZoneInfo(rule.time_zone))
+        resets = f"it resets {at:%Y-%m-%d %H:%M} {rule.time_zone}"
+    said = (
+        f"the budget of {rule.owner} does not cover this request: {amount_text(unit, error.spent)} spent{reserved} of "
+        f"{amount_text(unit, error.limit)}{_EACH[rule.period]}, {amount_text(unit, left)} left, and it needs at "
+        f"least {amount_text(unit, error.least)}; {resets}; for more, ask {contact}"
+    )
+    document = _document(rule, error.limit, error.spent, error.reserved, error.resets_at)
+    return ServedFailure(FailureKind.SPENT_BUDGET, said, fields={"budget": document})
+
+
+def budget_document(rule: BudgetRule, window: Window) -> dict[str, Any]:
+    """A budget as programs read it: `owner`, `unit`, `period`, `limit`, `spent`, `reserved`, `remaining`, `resets_at`
+    and `text`. Amounts are in nanodollars or tokens, times in RFC 3339.
+
+    What remains is not spent yet; of that, workers hold what is reserved, for answers that run or come next.
+    """
+    return _document(rule, window.limit, window.spent, window.leased, window.ends_at)
+
+
+def _document(rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None) -> dict[str, Any]:
+    remaining = max(0, limit - spent)
+    reset = None if resets_at is None else datetime.fromtimestamp(resets_at, UTC).isoformat()
+    return {
+        "owner": str(rule.owner),
+        "unit": rule.unit.value,
+        "period": rule.period.value,
+        "limit": limit,
+        "spent": spent,
+        "reserved": reserved,
+        "remaining": remaining,
+        "resets_at": reset,
+        "text": f"{amount_text(rule.unit, remaining)} of {amount_text(rule.unit, limit)}{_EACH[rule.period]} left",
+    }
+
+
+def too_fast(error: TooFast, contact: str) -> RequestFailedError:
+    """The error for a client that asks too often, or for too much at the same time."""
+    said = f"the limit of {error.owner} is {error.limit}; for more, ask {contact}"
+    return RequestFailedError(ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=error.retry_after))
+
+
+def unpriced(directory: Directory, model: str, rule: BudgetRule) -> RequestFailedError:
+    """The error for a model without a price, where a budget counts money."""
+    verb = "set" if model in directory.routes else "add"
+    said = (
+        f"nobody knows the price of {model}, which the budget of {rule.owner} has to cover; an admin says what a "
+        f"million tokens of input and of output cost in US dollars: partstream hub {verb} model {model} --price 0.25/2"
+    )
+    return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said, "model", "model_without_price"))
+
+
+# ---- Permits ----
+
+
+@dataclass(frozen=True, slots=True)
+class HubPermit:
+    """The leave for one answer.
+
+    Attributes:
+        reservation: What is reserved of its budgets, with the row that it begins with.
+        family: The family of the model, for estimates.
+        price: What is charged for the model; None if it is unknown.
+        reported: Looks at each part; None where the answer cannot take more than is reserved.
+        is_content_kept: Whether the policy of the team has the request and the answer kept.
+        on_end: Takes the row of the answer, after the charge.
+    """
+
+    reservation: Reservation
+    rules: tuple[BudgetRule, ...]
+    rate: RatePass
+    family: str
+    price: ChargedPrice | None
+    reported: Reported | None
+    is_content_kept: bool
+    on_end: Callable[[LedgerRow], object]
+
+    def settle(self, ended: EndedAnswer) -> None:
+        """Charges the answer, in every case."""
+        if not ended.was_asked:
+            self.rate.end(0)
+            self.reservation.drop()
+            return
+        taken = taken_by(ended, self.family, self.price)
+        self.rate.end(taken.tokens)
+        row = ended_row(self.reservation.answer, ended, taken)
+        content = content_of(row, ended) if self.is_content_kept else None
+        self.reservation.settle({rule.id: _charge(rule, taken) for rule in self.rules}, row, content)
+        self.on_end(row)
+
+
+@dataclass(frozen=True, slots=True)
+class CountPermit:
+    """The leave to count the tokens of a request, which takes nothing of any budget."""
+
+    rate: RatePass
+    reported = None
+
+    def settle(self, _ended: EndedAnswer) -> None:
+        """Makes room for others."""
+        self.rate.end(0)
+
+
+def _charge(rule: BudgetRule, taken: Taken) -> int:
+    return taken.tokens if rule.unit is BudgetUnit.TOKENS else taken.nanodollars or 0
+
+
+# ---- What is kept of an answer ----
+
+
+def _level(asking: DirectoryCaller) -> AuditLevel:
+    team = asking.directory.team_of(asking.person)
+    return AuditLevel.METADATA if team is None else team.policy.audit
+
+
+def content_of(row: LedgerRow, ended: EndedAnswer) -> AnswerContent:
+    """A request and its answer as JSON; of a long answer the beginning."""
+    request = _messages(ended.asked.messages)
+    return AnswerContent(row.answer_id, row.time, row.person, request, _messages([ended.answer()]))
+
+
+def _messages(messages: Iterable[ChatMessage]) -> str:
+    said: list[dict[str, Any]] = [
+        {"role": one.role.name.lower(), "content": [part_json(part) for part in one.content]} for one in messages
+    ]
+    return bytes(dumps(said)).decode(errors="replace")
+
+
+def begun_row(asking: DirectoryCaller, request: AnswerRequest, time: float) -> LedgerRow:
+    """The row of an answer as it begins: who asks for what."""
+    is_audited = _level(asking) is not AuditLevel.NONE
+    client = request.client
+    return LedgerRow(
+        answer_id=request.request_id,
+        time=time,
+        key_id=asking.key.id,
+        person=asking.person.name,
+        team=asking.person.team,
+        model=request.model.id,
+        provider=request.model.provider_name,
+        upstream_model=request.model.information.id,
+        client=client.name if is_audited else "",
+        session=client.session if is_audited else None,
+        wire=request.wire,
+    )
+
+
+def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: Taken) -> LedgerRow:
+    """The row of an answer that is over."""
+    observation, usage = ended.observation, taken.usage
+    outcome = "" if observation.outcome is None else observation.outcome.value
+    return replace(
+        begun,
+        provider=observation.provider or begun.provider,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+        nanodollars=taken.nanodollars,
+        is_estimated=taken.is_estimated,
+        status=observation.status,
+        outcome="cancelled" if observation.is_cancelled else outcome,
+        error=observation.error,
+        seconds=observation.duration,
+        first_part_after=observation.first_part_after,
+    )

@@ -1,0 +1,227 @@
+"""Amounts of money and tokens as people write and read them, the windows of budgets, and why an answer has no budget.
+
+Money is counted in whole nanodollars (10^9 of them are one US dollar), tokens are counted one by one; no float comes
+near either. A budget is written as `5 USD/day`, `2M tokens/week` or `250.50 USD/month`. Its windows begin and end in
+the calendar of the rule's time zone, which is computed here without a clock.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, Overflow
+from typing import TYPE_CHECKING, Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from partstream.errors import CallerError, PartstreamError, UnexpectedValueError
+from partstream_hub.directory import DOLLAR, MOST_AMOUNT, BudgetUnit, Period
+
+if TYPE_CHECKING:
+    from partstream_hub.directory import BudgetRule
+
+
+# ---- Amounts ----
+
+_FORM: Final = "an amount such as `5 USD/day`, `2M tokens/week`, `250.50 USD/month` or `100 USD`"
+_BUDGET: Final = re.compile(
+    r"""\s* (?P<dollar>\$)? \s* (?P<number>\d[\d_,]*(?:\.\d+)?|\.\d+) \s* (?P<factor>[kKmMbBgG])? \s*
+        (?P<unit>USD|usd|tokens?)? \s* (?:(?:/|\s(?:a|per)\s) \s* (?P<period>\w+) )? \s*""",
+    re.VERBOSE | re.ASCII,
+)
+_FACTORS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
+_SUFFIXES: Final = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
+_PERIODS: Final = {"day": Period.DAY, "week": Period.WEEK, "month": Period.MONTH, "total": Period.TOTAL}
+_UNITS: Final = {"usd": (BudgetUnit.MONEY, DOLLAR), "token": (BudgetUnit.TOKENS, 1), "tokens": (BudgetUnit.TOKENS, 1)}
+
+
+class BudgetAmount(NamedTuple):
+    """What a budget allows in each window."""
+
+    unit: BudgetUnit
+    period: Period
+    limit: int
+
+
+def parsed_budget(text: str) -> BudgetAmount:
+    """A budget as a person wrote it; without a period it is a total.
+
+    Raises:
+        UnexpectedValueError: It is none, is finer than a nanodollar or a token, or exceeds `MOST_AMOUNT`.
+    """
+    found = _BUDGET.fullmatch(text)
+    period = None if found is None else _PERIODS.get((found["period"] or "total").lower())
+    has_one_unit = found is not None and (found["dollar"] is None) != (found["unit"] is None)
+    if found is None or period is None or not has_one_unit:
+        raise UnexpectedValueError("budget", text, _FORM)
+    unit, scale = _UNITS[(found["unit"] or "usd").lower()]
+    factor = _FACTORS[(found["factor"] or "").lower()]
+    exact = Decimal(found["number"].replace(",", "").replace("_", "")) * scale * factor
+    if exact > MOST_AMOUNT:
+        raise UnexpectedValueError("budget", text, f"at most {amount_text(unit, MOST_AMOUNT)}")
+    if exact != int(exact):
+        finest = "a nanodollar (9 decimals)" if unit is BudgetUnit.MONEY else "a whole token"
+        raise UnexpectedValueError("budget", text, f"an amount no finer than {finest}")
+    return BudgetAmount(unit, period, int(exact))
+
+
+def budget_text(budget: BudgetAmount) -> str:
+    """A budget in the form that :func:`parsed_budget` reads, without loss."""
+    if budget.unit is BudgetUnit.MONEY:
+        amount = f"{_dollars(budget.limit)} USD"
+    else:
+        factor, suffix = next(
+            ((factor, suffix) for factor, suffix in _SUFFIXES if budget.limit and budget.limit % factor == 0), (1, "")
+        )
+        amount = f"{budget.limit // factor}{suffix} tokens"
+    return amount if budget.period is Period.TOTAL else f"{amount}/{budget.period.value}"
+
+
+def amount_text(unit: BudgetUnit, amount: int) -> str:
+    """An amount for people: `4.20 USD`, `0.000031 USD`, `1,200 tokens`."""
+    if unit is BudgetUnit.TOKENS:
+        return f"{amount:,} {'token' if amount == 1 else 'tokens'}"
+    return f"{_dollars(amount, ',')} USD"
+
+
+def nanodollars(dollars: Decimal | float | str) -> int:
+    """A number of dollars as nanodollars, rounded to the nearest; a float stands for the decimals it is shown with.
+
+    Raises:
+        UnexpectedValueError: It is no finite number from 0 to `MOST_AMOUNT` nanodollars.
+    """
+    try:
+        exact = Decimal(str(dollars)) * DOLLAR
+    except (InvalidOperation, Overflow):
+        raise UnexpectedValueError("dollars", str(dollars), "a number") from None
+    if not exact.is_finite() or not 0 <= exact <= MOST_AMOUNT:
+        raise UnexpectedValueError("dollars", str(dollars), f"a number from 0 to {MOST_AMOUNT // DOLLAR:,}")
+    return int(exact.quantize(Decimal(1), ROUND_HALF_EVEN))
+
+
+def _dollars(amount: int, grouping: str = "") -> str:
+    """Nanodollars as dollars, with two decimals or as many as it takes."""
+    sign, (whole, rest) = "-" if amount < 0 else "", divmod(abs(amount), DOLLAR)
+    decimals = f"{rest:09d}"
+    shown = decimals[:2] + decimals[2:].rstrip("0")
+    return f"{sign}{format(whole, grouping)}" + (f".{shown}" if rest else "" if not grouping else ".00")
+
+
+# ---- Windows ----
+
+
+class Span(NamedTuple):
+    """The time of one window, in seconds since 1970.
+
+    Attributes:
+        ends_at: When it is over and the next begins; None for one without an end.
+    """
+
+    starts_at: float
+    ends_at: float | None
+
+
+def span_at(rule: BudgetRule, time: float) -> Span:
+    """The window of a rule in which a time lies.
+
+    A day has 23 or 25 hours where the clocks change, and begins with its first moment where midnight does not exist.
+    """
+    if rule.period is Period.TOTAL:
+        return Span(0.0, None)
+    zone = ZoneInfo(rule.time_zone)
+    # Rounded to microseconds, the last moment of a day would be the first of the next.
+    first, following = _days(rule.period, datetime.fromtimestamp(math.floor(time), zone).date())
+    return Span(_midnight(first, zone), _midnight(following, zone))
+
+
+def _days(period: Period, day: date) -> tuple[date, date]:
+    """The first day of a period, and the first day of the next."""
+    if period is Period.DAY:
+        return day, day + timedelta(days=1)
+    if period is Period.WEEK:
+        monday = day - timedelta(days=day.weekday())
+        return monday, monday + timedelta(days=7)
+    first = day.replace(day=1)
+    return first, (first + timedelta(days=32)).replace(day=1)
+
+
+def _midnight(day: date, zone: ZoneInfo) -> float:
+    return datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()
+
+
+# ---- Errors ----
+
+
+class BudgetError(PartstreamError):
+    """An answer was not admitted; no provider was asked."""
+
+
+class BudgetSpentError(BudgetError):
+    """What is left of a budget does not cover the answer, wherever it is held: asking again helps after `resets_at`.
+
+    Attributes:
+        limit: The most that may be used in the window, which an administrator may have changed since `rule` was read.
+        reserved: What answers have reserved that run now.
+        resets_at: When the next window begins, in seconds since 1970 by the database's clock; None for never.
+    """
+
+    def __init__(
+        self, rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None, least: int
+    ) -> None:
+        unit = rule.unit
+        super().__init__(
+            f"the budget of {rule.owner} is used up: {amount_text(unit, spent)} spent and "
+            f"{amount_text(unit, reserved)} reserved by running answers, of {amount_text(unit, limit)} a {rule.period}"
+        )
+        self.rule = rule
+        self.limit = limit
+        self.spent = spent
+        self.reserved = reserved
+        self.resets_at = resets_at
+        self.least = least
+
+
+class BudgetsUnreachableError(BudgetError):
+    """Whether a budget covers the answer cannot be found out now."""
+
+    def __init__(self, reason: str, retry_after: float) -> None:
+        super().__init__(f"budgets cannot be checked now: {reason}; ask again in {retry_after:g} s")
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class JournalError(PartstreamError):
+    """The journal of a worker cannot be used: without it no answer is begun."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"the journal of the budgets, {path}, cannot be used: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class UnreadableRowError(JournalError):
+    """A journal holds a row that this version cannot read, such as one of a later version."""
+
+
+class ReservationEndedError(CallerError):
+    """A reservation was used after it was settled or dropped."""
+
+    def __init__(self, answer_id: str) -> None:
+        super().__init__(f"the reservation of answer {answer_id} has already been settled or dropped")
+        self.answer_id = answer_id
+
+
+# ---- Needs ----
+
+
+class Need(NamedTuple):
+    """What an answer needs of one budget, in nanodollars or in tokens.
+
+    Attributes:
+        amount: An upper bound of what the answer will take.
+        least: The least with which it can be begun; from there on the answer gets a shorter limit.
+    """
+
+    rule: BudgetRule
+    amount: int
+    least: int

@@ -1,0 +1,245 @@
+"""The one builder of a hub's application, for uvicorn, Ray and tests alike; and what a hub answers besides its models.
+
+The routes say who a key belongs to and what is left of its budgets, and give a key for a code. Once an hour, kept
+requests and answers are deleted that are older than the policy of their team wants.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.checks import refuse
+from partstream_hub.admission import HubAdmission, RateGate, TooFast, budget_document, too_fast
+from partstream_hub.authentication import HubAuthenticator, code_digest, new_key
+from partstream_hub.directory import Owner, OwnerKind, Policy, RateLimits
+from partstream_hub.hub import Hub, HubLife, HubSettings
+from partstream_hub.page.routes import HubPage
+from partstream_hub.policy import HubPolicy, loaded_policy
+from partstream_hub.routing import ROUTES, RoutedProvider
+from partstream_hub.shared_counts import SharedCounts
+from partstream_hub.store.values import StoreError, StoreUnreachableError
+from partstream_hub.worker import HubWorker
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.protocols.protocol import loadable_protocols
+from partstream.server.application import ServingApp, named_providers
+from partstream.server.clients import key_places
+from partstream.server.requests import RequestFailedError, endpoints_of
+from partstream.server.state import OwnerReply
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from partstream_hub.store.store import HubStore
+    from partstream.server.application import Providers
+    from partstream.server.clients import Caller, KeyPlace
+    from partstream.server.models import CataloguedModel
+    from partstream.server.state import OwnerRequest
+
+
+# ---- The application ----
+
+
+def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None = None) -> ServingApp:
+    """Makes the application of one worker of a hub.
+
+    Its worker starts with the server, or with the first request where the server has no lifespan, and ends with it.
+
+    Args:
+        providers: The worker's own providers, as of :func:`partstream.server.application.app`; routes name them.
+        store: The hub's database, which from now on only this worker uses.
+        settings: How the worker is set up.
+
+    Raises:
+        InvalidArgumentError: There is no provider, or something else in its place.
+        PolicyUnusableError: The policy of the settings cannot be loaded.
+    """
+    settings = settings or HubSettings()
+    worker = HubWorker(store, settings.journals, settings.worker)
+    hub = Hub(worker, settings, HubLife(worker))
+    named = named_providers(providers)
+    if ROUTES in named:
+        refuse("providers", ROUTES, f"names other than {ROUTES}, which is that of the routed models")
+    routed = RoutedProvider(named, {}, may_use=hub.may_use)
+    worker.on_did_change_directory(lambda directory: routed.set_routes(directory.routes))
+    protocols = tuple(loadable_protocols()[0].values())
+    places = key_places(endpoints_of(protocols).values())
+
+    async def find_model(model_id: str, caller: Caller) -> CataloguedModel:
+        return await application.find_model(model_id, caller)
+
+    policy = _policy(settings, places, find_model)
+    serving = replace(
+        settings.serving,
+        token=None,
+        authenticate=HubAuthenticator(hub.directory, settings.clock, places),
+        admission=HubAdmission(hub, policy),
+    )
+    application = ServingApp({ROUTES: routed, **named}, serving, protocols)
+    application.add_lifetime(hub.life)
+    if settings.token_ledger is not None:
+        application.add_lifetime(SharedCounts(settings.token_ledger, worker.use_store))
+    if policy is not None:
+        application.add_lifetime(policy)
+    application.add_lifetime(Retention(worker.use_store))
+    routes = _HubRoutes(application, hub)
+    application.add_route("GET", ME, routes.me)
+    application.add_route("POST", JOIN, routes.join, is_open=True, most_bytes=_MOST_BYTES)
+    HubPage(store.another).add_to(application)
+    return application
+
+
+def _policy(
+    settings: HubSettings,
+    places: Iterable[KeyPlace],
+    find_model: Callable[[str, Caller], Awaitable[CataloguedModel]],
+) -> HubPolicy | None:
+    if settings.policy is None:
+        return None
+    headers = (place.header for place in places)
+    functions = loaded_policy(settings.policy)
+    return HubPolicy(functions, settings.policy_seconds, settings.serving.body_bytes, headers, find_model)
+
+
+# ---- Routes ----
+
+ME: Final = "/hub/v1/me"
+JOIN: Final = "/hub/v1/join"
+
+_NO_STORE: Final = ("cache-control", "no-store")
+_JOINING: Final = Owner(OwnerKind.TEAM, "joining")
+_JOINS: Final = RateLimits(requests_per_minute=120, concurrent_answers=4)
+"""How often strangers may try codes, each of which is asked of the database."""
+_MOST_BYTES: Final = 4096
+_KNOWN_SECONDS: Final = 5.0
+"""How long a new key waits until this worker knows it."""
+
+
+class _HubRoutes:
+    def __init__(self, application: ServingApp, hub: Hub) -> None:
+        self._application = application
+        self._hub = hub
+        self._gate = RateGate()
+
+    async def me(self, _request: OwnerRequest, caller: Caller) -> OwnerReply:
+        """Who asks, which models there are for him, and what is left of his budgets."""
+        asking = self._hub.require(caller)
+        rules = asking.directory.budgets_of(asking.key)
+        windows = await self._store(lambda store: store.open_windows(rules)) if rules else {}
+        budgets = [budget_document(rule, windows[rule.id]) for rule in rules]
+        said: dict[str, Any] = {
+            "person": asking.person.name,
+            "team": asking.person.team,
+            "is_admin": asking.person.is_admin,
+            "key": {"id": asking.key.id, "label": asking.key.label, "expires_at": asking.key.expires_at},
+            "models": list(await self._application.models_of(caller)),
+            "budgets": budgets,
+        }
+        return OwnerReply.json(said, 200, _NO_STORE)
+
+    async def join(self, request: OwnerRequest, _caller: Caller) -> OwnerReply:
+        """A key for a code, which is worth nothing afterwards. Every code that gives none looks the same."""
+        code = request.json().get("code")
+        digest = code_digest(code) if isinstance(code, str) else None
+        if digest is None:
+            raise _no_code()
+        found = self._gate.enter([(_JOINING, _JOINS)], 0, 1, asyncio.get_running_loop().time())
+        if isinstance(found, TooFast):
+            raise too_fast(found, "again later")
+        try:
+            made = new_key()
+            key = await self._store(lambda store: store.join(digest, made.id, made.digest))
+        finally:
+            found.end(0)
+        if key is None:
+            raise _no_code()
+        await self._until_known(key.id)
+        said = {"key": made.secret.reveal(), "key_id": key.id, "person": key.person, "expires_at": key.expires_at}
+        return OwnerReply.json(said, 200, _NO_STORE)
+
+    async def _until_known(self, key_id: str) -> None:
+        """Waits until this worker knows a new key, and the others too: who gets a key uses it at once."""
+        worker, known = self._hub.worker, asyncio.Event()
+        listening = worker.on_did_change_directory(lambda _: known.set())
+        try:
+            async with asyncio.timeout(_KNOWN_SECONDS):
+                while worker.directory is None or key_id not in worker.directory.keys:
+                    await known.wait()
+                    known.clear()
+        except TimeoutError:
+            return
+        finally:
+            listening.dispose()
+        if worker.live_workers > 1:
+            await asyncio.sleep(self._hub.settings.worker.heartbeat_seconds)
+
+    async def _store(self, action: Callable[[HubStore], Any]) -> Any:
+        try:
+            return await self._hub.worker.use_store(action)
+        except StoreUnreachableError as error:
+            failure = ServedFailure(
+                FailureKind.OVERLOADED, "the hub's database cannot be reached; ask again", retry_after=error.retry_after
+            )
+            raise RequestFailedError(failure) from error
+
+
+def _no_code() -> RequestFailedError:
+    said = "got no code that is worth a key: it is wrong, was used already, or has expired; ask for a new one"
+    return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
+
+
+# ---- Retention ----
+
+_logger = logging.getLogger("partstream.hub")
+
+_DAY: Final = 86_400.0
+_PAUSE: Final = 3600.0
+_WITHOUT_TEAM: Final = Policy()
+"""What holds for what was kept of people who have left their team."""
+
+
+def forget_old(store: HubStore) -> int:
+    """Deletes what has been kept for as long as each team wants; how many requests and answers that were.
+
+    Raises:
+        StoreUnreachableError: The database cannot be reached.
+    """
+    directory, now = store.directory(), store.time()
+    if directory is None:
+        return 0
+    forgotten = store.forget_contents_of(now - _WITHOUT_TEAM.content_days * _DAY, ())
+    by_days: dict[int, list[str]] = {}
+    for team in directory.teams.values():
+        by_days.setdefault(team.policy.content_days, []).append(team.name)
+    return forgotten + sum(store.forget_contents_of(now - days * _DAY, teams) for days, teams in by_days.items())
+
+
+class Retention:
+    """Deletes what is old, once an hour, as long as a worker runs."""
+
+    def __init__(self, use_store: Callable[[Callable[[HubStore], int]], Awaitable[int]], pause: float = _PAUSE) -> None:
+        self._use_store = use_store
+        self._pause = pause
+        self._looking: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begins to look; the first time after one pause."""
+        self._looking = asyncio.create_task(self._look())
+
+    async def stop(self) -> None:
+        """Ends it."""
+        if self._looking is not None:
+            self._looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._looking
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(self._pause)
+            try:
+                await self._use_store(forget_old)
+            except StoreError as error:
+                _logger.warning("what is kept of answers was not looked through: %s", error)

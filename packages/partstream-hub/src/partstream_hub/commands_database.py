@@ -1,0 +1,170 @@
+"""The database of a hub for one command: opened, read or changed, closed; and tables and times as people see them.
+
+What is wrong with the database ends the command: with exit code 3 where it cannot be reached, else with 2.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from partstream.cli.console import make_console
+from partstream.cli.terminal import ExitCode
+from partstream_hub.administration import Administration
+from partstream_hub.store.opening import database_address, opened_store, shown_address, tables_version
+from partstream_hub.store.store import VERSIONS
+from partstream_hub.store.values import StoreError, StoreUnreachableError
+from partstream.settings.kinds import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from partstream_hub.store.store import HubStore
+
+
+_KEY: Final = re.compile(r"ps[kj]_\S+")
+_LONGEST: Final = 80
+
+
+class UnusableHubError(click.ClickException):
+    """The database cannot be used, or what it was asked cannot be done; the exit code is 2, as for wrong options."""
+
+    exit_code = ExitCode.UNUSABLE
+
+
+class FailedHubError(click.ClickException):
+    """The database cannot be reached; the exit code is 3, as of a server that fails."""
+
+    exit_code = ExitCode.FAILED
+
+
+@contextmanager
+def opened_database() -> Iterator[tuple[HubStore, str]]:
+    """The database, whatever is in it, and how people are shown its place.
+
+    Raises:
+        FailedHubError: It cannot be reached.
+        UnusableHubError: It cannot be used.
+    """
+    try:
+        address = database_address(os.environ)
+        store = opened_store(address)
+        try:
+            yield store, shown_address(address)
+        finally:
+            store.close()
+    except StoreUnreachableError as error:
+        raise FailedHubError(f"the hub's database cannot be reached: {error.reason}") from error
+    except StoreError as error:
+        raise UnusableHubError(str(error)) from error
+
+
+@contextmanager
+def hub_database() -> Iterator[Administration]:
+    """A hub that is there and up to date, opened for the person who runs the command.
+
+    Raises:
+        FailedHubError: Its database cannot be reached.
+        UnusableHubError: There is none, or a change does not fit what is there.
+    """
+    with opened_database() as (store, where):
+        version = tables_version(store, database_address(os.environ))
+        if version == 0:
+            raise UnusableHubError(f"there is no hub in {where}: `partstream hub init` makes one")
+        if version < len(VERSIONS):
+            raise UnusableHubError(
+                f"{where}: got tables of version {version}, expected {len(VERSIONS)}: "
+                "`partstream hub init` brings them up to date"
+            )
+        try:
+            user = getpass.getuser()
+        except (OSError, KeyError):  # a container may have a user without a name
+            user = "somebody"
+        yield Administration(store, f"{user} on the command line")
+
+
+def hub_url(url: str) -> str:
+    """The address of a hub, as an option `--url` gives it.
+
+    Raises:
+        UsageError: It is none.
+    """
+    from partstream.upstream.hub import hub_address  # noqa: PLC0415 - with httpx2, which takes 0.1 s
+
+    try:
+        return hub_address(url, "--url", allow_insecure_http=True)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error).removeprefix("setting ")) from None
+
+
+def url_option(says: str) -> Callable[[Any], Any]:
+    """The option `--url` for the address of a hub; its default is where `partstream serve` listens."""
+    from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT  # noqa: PLC0415 - most commands have no address
+
+    default = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
+    return click.option("--url", default=default, show_default=True, metavar="URL", help=says)
+
+
+def shown_argument(text: str) -> str:
+    """A name that was typed and is unknown, for an error: people also type whole keys and codes in its place."""
+    return repr(_KEY.sub("***", text)[:_LONGEST])
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """Prints a table.
+
+    Args:
+        columns: The heads.
+        rows: The cells of each row; a dash instead of an empty one.
+        right: The heads of columns of numbers.
+    """
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold", justify="right" if column in right else "left")
+    for row in rows:
+        table.add_row(*(Text(cell or "–") for cell in row))
+    make_console().print(table)
+
+
+_SECONDS: Final = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_FOR: Final = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
+_EXPECTED: Final = "how long from now, such as 12h, 90d or 8w, or a date such as 2027-01-31"
+
+
+class _End(click.ParamType[float]):
+    """When something ends: seconds since 1970, by the clock of this machine."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The instant that a text means; a date ends when its day begins, here."""
+        if isinstance(value, float):
+            return value
+        now = datetime.now(UTC).timestamp()
+        if (found := _FOR.fullmatch(str(value))) is not None:
+            end = now + int(found[1]) * _SECONDS[found[2]]
+        else:
+            try:
+                end = datetime.fromisoformat(str(value)).astimezone().timestamp()
+            except (ValueError, OverflowError, OSError):
+                self.fail(f"got {value!r}, expected {_EXPECTED}", param, ctx)
+        if end <= now:
+            self.fail(f"got {value!r}, which is over, expected {_EXPECTED}", param, ctx)
+        return end
+
+
+END: Final = _End()
+"""The type of an option that says when something ends."""
+
+
+def time_text(time: float | None) -> str:
+    """An instant in the time of this machine, to the minute; a dash for none."""
+    return "–" if time is None else f"{datetime.fromtimestamp(time, UTC).astimezone():%Y-%m-%d %H:%M}"

@@ -1,0 +1,398 @@
+"""Where `partstream serve` runs besides this machine: on Ray, and in Kubernetes.
+
+On Ray, each replica builds the same application anew from the plan of the options, and reads keys where it runs: no key
+is given to Ray. A provider that names resources has a deployment of its own; the others run beside the application.
+
+For Kubernetes the same options become a Deployment, a Service and a PodDisruptionBudget, as documents of YAML. They are
+printed for each use, so there are no templates; keys are references to a Secret, which is not printed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from partstream._version import __version__
+from partstream.cli.provider_source import load
+from partstream.cli.serve_options import option_of
+from partstream.cli.serve_plan import Opened, ServePlan, Start, is_given
+from partstream.cli.terminal import ExitCode
+from partstream.errors import to_install
+from partstream.runtime.provider_files import default_name
+from partstream.server.application import app
+from partstream.server.demo_provider import DemoProvider
+from partstream.server.listening import DEFAULT_PORT, stopped_by_signals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from partstream.cli.serve_plan import Screen
+    from partstream.lm.provider import LanguageModelChatProvider
+    from partstream.server.application import ServingApp
+    from partstream.server.requests import Receive, Scope, Send
+
+
+# ---- YAML ----
+
+_PLAIN: Final = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
+"""Texts that need no quotes: with a letter or a slash first, they are no numbers."""
+_WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+"""What some readers take for something else than text."""
+
+
+def yaml_text(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    """Mappings and lists, a line for each entry, and texts in quotes where they need them."""
+    return "".join(f"{line}\n" for line in _lines(value))
+
+
+def _lines(value: Any) -> Iterator[str]:
+    entries = value.items() if isinstance(value, Mapping) else ((None, one) for one in value)
+    for name, one in entries:
+        head = "-" if name is None else f"{_scalar(name)}:"
+        if not one or not isinstance(one, Mapping | list | tuple):
+            yield f"{head} {_scalar(one)}"
+        elif name is None:
+            first, *rest = _lines(one)
+            yield f"- {first}"
+            yield from (f"  {line}" for line in rest)
+        else:
+            yield head
+            yield from (f"  {line}" for line in _lines(one))
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    if isinstance(value, float):
+        return format(Decimal(repr(value)), "f")  # readers of YAML 1.1 take `1e-05` for a text
+    written = json.dumps(value, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in written)
+
+
+# ---- Ray ----
+
+_NAME: Final = "partstream"
+_ALL_ADDRESSES: Final = "0.0.0.0"  # noqa: S104 - what Ray does by itself
+_STORE_BYTES: Final = 256 * 1024 * 1024
+"""Ray would set aside a third of the memory for objects that programs share; what passes here are small values."""
+
+
+def serve_on_ray(plan: ServePlan, workers: int, screen: Screen) -> int:
+    """Serves on Ray until it is stopped; the exit code.
+
+    Args:
+        workers: The number of replicas; 1 for as many as there is work for.
+
+    Raises:
+        UsageError: The extra is missing, or an option cannot be used.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_COLOR_PREFIX", "0")
+    try:
+        from partstream_hub import ray as host  # noqa: PLC0415 - of an extra, and takes a second
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "ray":
+            raise
+        said = f"ray is missing, which `partstream serve --on ray` needs: {to_install('serve', 'ray')}"
+        raise click.UsageError(said) from error
+    if os.environ.get("RAY_SERVE_ENABLE_HA_PROXY") == "1":
+        plan = replace(plan, host=_ALL_ADDRESSES)  # its HAProxy listens on all of them, whichever host it gets
+    if plan.port == 0:
+        raise click.UsageError("--port: got 0, expected a port of your choice: Ray takes no free one by itself")
+    token = plan.token()
+    drain_seconds = plan.settings_number("drain_seconds")
+    own_ray = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False, "object_store_memory": _STORE_BYTES}
+    http = {"host": plan.host, "port": plan.port}
+
+    async def until_stopped() -> None:
+        stopped = asyncio.Event()
+        with stopped_by_signals(stopped.set):
+            await stopped.wait()
+        await drain(drain_seconds)
+
+    try:
+        # Ray's end may still need the loop in which it was asked.
+        with asyncio.Runner() as runner, host.running(_made(plan, workers), _NAME, http, **own_ray) as drain:
+            base_paths = app(DemoProvider()).base_paths
+            screen.started(Start(plan.host, plan.port, token, plan.is_public, plan.hub_place), base_paths)
+            runner.run(until_stopped())
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    return ExitCode.FINE
+
+
+def serve_config(plan: ServePlan) -> str:
+    """The same as a file for `serve run` and `serve deploy`."""
+    application = {
+        "name": _NAME,
+        "route_prefix": "/",
+        "import_path": f"{__name__}:{ray_application.__name__}",
+        "args": replace(plan, sources=tuple(_absolute(one) for one in plan.sources)).as_values(),
+    }
+    return yaml_text({"http_options": {"host": plan.host, "port": plan.port}, "applications": [application]})
+
+
+def ray_application(values: Mapping[str, Any]) -> Any:
+    """The application of a plan, for the files of `serve run`."""
+    return _made(ServePlan.of_values(values), int(values.get("workers", 1)))
+
+
+def _made(plan: ServePlan, workers: int) -> Any:
+    from partstream_hub import ray as host  # noqa: PLC0415 - needs Ray
+
+    sources = [_absolute(source) for source in plan.sources]
+    apart = {default_name(one): host.provider_deployment(one) for one in sources if load(one).resources}
+    near = tuple(one for one in sources if default_name(one) not in apart)
+    seconds = plan.options.get("answer_seconds") or host.LONGEST_ANSWER_SECONDS
+    placed = replace(plan, sources=near, options={**plan.options, "answer_seconds": seconds})
+    options = {"graceful_shutdown_timeout_s": seconds + 10, **({"num_replicas": workers} if workers > 1 else {})}
+    return host.deployment(apart, f"{__name__}:{replica_application.__name__}", (placed,), **options)
+
+
+def _absolute(source: str) -> str:
+    """A source as it is found from every folder."""
+    place, colon, attribute = source.partition(":")
+    return f"{Path(place).absolute()}{colon}{attribute}" if place.endswith(".py") else source
+
+
+def replica_application(elsewhere: Mapping[str, LanguageModelChatProvider], plan: ServePlan) -> RayApplication:
+    """The application of a plan in the process that it is called in.
+
+    Raises:
+        UsageError: There is nothing to serve.
+        CallerError: A setting, a file or a source cannot be used.
+    """
+    return RayApplication(Opened.of(plan, plan.token(), lambda source, error: None, elsewhere))
+
+
+class RayApplication:
+    """An application that is opened and closed with its life in ASGI, which a replica of Ray has."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._application: ServingApp | None = None
+
+    async def drain(self, seconds: float) -> None:
+        """Refuses new answers, and ends those that go on for longer."""
+        if self._application is not None:
+            await self._application.drain(seconds)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one connection of ASGI."""
+        if scope["type"] != "lifespan":
+            if self._application is None:
+                raise RuntimeError("a request came before the life of the application began")
+            await self._application(scope, receive, send)
+            return
+        # Ray ends the process as soon as the end is sent: everything is closed before.
+        ends: list[Mapping[str, Any]] = []
+
+        async def held(message: Any) -> None:
+            if message["type"].startswith("lifespan.shutdown"):
+                ends.append(message)
+            else:
+                await send(message)
+
+        async with self._opened.application() as application:
+            self._application = application
+            await application(scope, receive, held)
+        for message in ends:
+            await send(dict(message))
+
+
+# ---- Kubernetes ----
+
+_IMAGE: Final = f"partstream:{__version__}"
+_USER: Final = 65532
+"""The user that the image of `deploy/Dockerfile` runs as, who has no rights."""
+
+PRE_STOP_SECONDS: Final = 5
+"""How long a pod still takes requests after it was told to end: until balancers have heard of it."""
+ADDED_SECONDS: Final = 15
+"""What a pod has beyond its drain: for the wait before it, the last bytes, and closing."""
+_STATE: Final = PurePosixPath("/var/lib/partstream")
+_CODE: Final = PurePosixPath("/app")
+_SECRET: Final = "partstream"  # noqa: S105 - the name of an object that holds keys
+_DATABASE_KEY: Final = "hub-database"
+_TOKEN_KEY: Final = "token"  # noqa: S105 - the name of an entry
+_SIGNING_KEY: Final = "signing-key"
+_SIGNING_FILE: Final = "serve-signing-key"
+"""What all pods sign with, so that each reads what another has sealed for a client."""
+_KEYS: Final = PurePosixPath("/run/secrets/partstream")
+_LABELS: Final = {"app.kubernetes.io/name": _NAME}
+_PORT_NAME: Final = "http"
+
+
+def kubernetes_text(plan: ServePlan, replicas: int) -> str:
+    """A Deployment, a Service and a PodDisruptionBudget, as documents of YAML.
+
+    Keys are references to a Secret, which is not printed: its comment says how it is made.
+
+    Args:
+        replicas: The number of pods; 1 for as many as keep serving when one ends, which are two.
+
+    Raises:
+        UsageError: The options need what a pod has not.
+    """
+    if plan.no_token:
+        raise click.UsageError("--no-token: got it with --print-kubernetes, where other machines reach the server")
+    if plan.options.get("store_file"):
+        raise click.UsageError("--store-file: got a file, which is of one pod: another one would not find its answers")
+    if _is_hub(plan) and (shown := plan.options.get("policy")):
+        said = f"got {shown} with --print-kubernetes; build it into the image and add it there"
+        raise click.UsageError(f"--policy: {said}")
+    pods = replicas if replicas > 1 else 2
+    documents = (
+        _deployment(plan, pods),
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": _NAME, "labels": _LABELS},
+            "spec": {"selector": _LABELS, "ports": [{"name": _PORT_NAME, "port": 80, "targetPort": _PORT_NAME}]},
+        },
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": _NAME, "labels": _LABELS},
+            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": _LABELS}},
+        },
+    )
+    return _comment(plan) + "---\n".join(yaml_text(one) for one in documents)
+
+
+def _is_hub(plan: ServePlan) -> bool:
+    return bool(plan.options.get("hub"))
+
+
+def _comment(plan: ServePlan) -> str:
+    key = f"--from-file={_DATABASE_KEY}=FILE" if _is_hub(plan) else f"--from-file={_TOKEN_KEY}=FILE"
+    lines = [
+        f"partstream {__version__}. Before it, once, with a key in each FILE:",
+        f"  kubectl create secret generic {_SECRET} {key} --from-file={_SIGNING_KEY}=FILE",
+        f"The image is of deploy/Dockerfile: build it, push it, and name it in place of {_IMAGE}.",
+        *([f"The files of providers are expected in {_CODE} of the image."] if plan.sources else []),
+        *(
+            ["Profiles are read from the file that PARTSTREAM_CONFIG names: add it, and the variable."]
+            if plan.profiles
+            else []
+        ),
+        "Keys of model servers are variables of the same kind: `env`, with `secretKeyRef`.",
+    ]
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _deployment(plan: ServePlan, replicas: int) -> Mapping[str, Any]:
+    drain = plan.settings_number("drain_seconds")
+    pod = {
+        "terminationGracePeriodSeconds": int(drain) + PRE_STOP_SECONDS + ADDED_SECONDS,
+        "enableServiceLinks": False,  # a Service named partstream-serve would set PARTSTREAM_SERVE_PORT
+        "automountServiceAccountToken": False,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(plan)],
+        "volumes": [
+            {"name": "state", "emptyDir": {"sizeLimit": "1Gi"}},
+            {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
+            {"name": "keys", "secret": {"secretName": _SECRET, "defaultMode": 0o440}},
+        ],
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "kubernetes.io/hostname",
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": _LABELS},
+            }
+        ],
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": _NAME, "labels": _LABELS},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": _LABELS},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+            "template": {"metadata": {"labels": _LABELS}, "spec": pod},
+        },
+    }
+
+
+def _container(plan: ServePlan) -> Mapping[str, Any]:
+    def probe(path: str, period: int, failures: int) -> Mapping[str, Any]:
+        get = {"path": path, "port": _PORT_NAME}
+        return {"httpGet": get, "periodSeconds": period, "timeoutSeconds": 2, "failureThreshold": failures}
+
+    mounts: list[Mapping[str, Any]] = [
+        {"name": "state", "mountPath": str(_STATE)},
+        {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - of the pod alone
+        {"name": "keys", "mountPath": str(_STATE / _SIGNING_FILE), "subPath": _SIGNING_KEY, "readOnly": True},
+    ]
+    environment: list[Mapping[str, Any]] = [
+        {"name": "HOME", "value": str(_STATE)},
+        {"name": "PARTSTREAM_DATA", "value": str(_STATE)},
+    ]
+    if _is_hub(plan):
+        reference = {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
+        environment.append({"name": "PARTSTREAM_HUB_DATABASE", "valueFrom": reference})
+    else:
+        mounts.append({"name": "keys", "mountPath": str(_KEYS), "readOnly": True})
+    return {
+        "name": _NAME,
+        "image": _IMAGE,
+        "args": list(_arguments(plan)),
+        "env": environment,
+        "ports": [{"name": _PORT_NAME, "containerPort": DEFAULT_PORT}],
+        "startupProbe": probe("/healthz", 1, 60),
+        "readinessProbe": probe("/readyz", 2, 1),
+        "livenessProbe": probe("/healthz", 10, 3),
+        "lifecycle": {"preStop": {"exec": {"command": ["sleep", str(PRE_STOP_SECONDS)]}}},
+        "resources": {
+            "requests": {"cpu": "250m", "memory": "128Mi"},
+            "limits": {"memory": "512Mi"},  # a limit of processor time would hold up streams
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": mounts,
+    }
+
+
+_OF_ONE_MACHINE: Final = frozenset({"hub", "no_store", "store_file", "store_days"})
+"""Options that are written in another way, or that mean nothing to pods."""
+
+
+def _arguments(plan: ServePlan) -> Iterator[str]:
+    """The same options, on the port and the address of a pod, and with what it has of keys and files."""
+    yield "serve"
+    for source in plan.sources:
+        place, colon, attribute = source.partition(":")
+        yield f"{_CODE / PurePosixPath(place).name}{colon}{attribute}" if place.endswith(".py") else source
+    for profile in plan.profiles:
+        yield from ("--profile", profile)
+    yield from ("--host", "0.0.0.0", "--port", str(DEFAULT_PORT), "--log", "json")  # noqa: S104 - within the pod
+    flags = {"--demo": plan.demo, "--raw-reasoning": plan.raw_reasoning, "--no-store": True}
+    yield from (flag for flag, is_set in flags.items() if is_set)
+    if plan.metrics != "token":
+        yield from ("--metrics", plan.metrics)
+    if plan.otlp is not None:
+        yield from ("--otlp", plan.otlp)
+    yield from ("--hub",) if _is_hub(plan) else ("--token-file", str(_KEYS / _TOKEN_KEY))
+    for name, value in plan.options.items():
+        if name not in _OF_ONE_MACHINE and is_given(value):
+            yield from (option_of(name), f"{value:g}" if isinstance(value, float) else str(value))

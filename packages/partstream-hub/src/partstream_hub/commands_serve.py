@@ -1,0 +1,205 @@
+"""What this package adds to `partstream serve`: the options of a worker of a hub and its application, Ray, Kubernetes.
+
+:data:`HUB` is the addition, a :class:`~partstream.cli.serve_plan.ServedHub`.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from partstream.cli.serve_options import all_options, option_of, variable_of
+from partstream.cli.terminal import ExitCode
+from partstream_hub.leases import LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS, WorkerSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, MutableMapping
+
+    from partstream.cli.serve_plan import Screen, ServePlan
+    from partstream_hub.store.store import HubStore
+    from partstream.lm.provider import LanguageModelChatProvider
+    from partstream.server.application import ServingApp
+    from partstream.server.settings import ServingSettings
+    from partstream.tokens.ledger import Ledger
+
+
+_HUB: Final = "hub"
+_POLICY: Final = "policy"
+_CONTACT: Final = "contact"
+_LEASE_SECONDS: Final = "lease_seconds"
+_OPTIONS: Final = all_options(
+    click.option(
+        "--hub",
+        _HUB,
+        is_flag=True,
+        envvar=variable_of(_HUB),
+        help="Serve the people of a hub, each with a key of their own; see `partstream hub`.",
+    ),
+    click.option(
+        "--policy",
+        _POLICY,
+        metavar="FILE[:NAME]",
+        envvar=variable_of(_POLICY),
+        help="With --hub: Python of yours that looks at each request before it is answered, and at each end.",
+    ),
+    click.option(
+        "--contact",
+        _CONTACT,
+        metavar="TEXT",
+        envvar=variable_of(_CONTACT),
+        help="With --hub: whom people ask for more, in errors. Default: the admins.",
+    ),
+    click.option(
+        option_of(_LEASE_SECONDS),
+        _LEASE_SECONDS,
+        type=click.FloatRange(SHORTEST_LEASE_SECONDS, LONGEST_LEASE_SECONDS),
+        metavar="SECONDS",
+        envvar=variable_of(_LEASE_SECONDS),
+        help="With --hub: how long answers go on while the database is away, as far as budgets allow. Default: "
+        f"{WorkerSettings().lease_seconds:g}.",
+    ),
+    click.option(
+        "--on",
+        "host_program",
+        type=click.Choice(["ray"]),
+        envvar=variable_of("on"),
+        help="Serve on Ray in place of processes of its own: on the cluster of RAY_ADDRESS, else on this machine.",
+    ),
+    click.option("--print-ray-config", "print_ray", is_flag=True, help="Print the file for `serve run`, and end."),
+    click.option(
+        "--print-kubernetes",
+        is_flag=True,
+        help="Print what runs the same in Kubernetes, with --workers as the number of pods, and end.",
+    ),
+)
+
+
+def is_hub(options: Mapping[str, Any]) -> bool:
+    """Whether the options choose a hub."""
+    return bool(options.get(_HUB))
+
+
+class _Hub:
+    """A :class:`~partstream.cli.serve_plan.ServedHub`."""
+
+    def add_options(self, command: Any) -> Any:
+        return _OPTIONS(command)
+
+    def is_chosen(self, options: Mapping[str, Any]) -> bool:
+        return is_hub(options)
+
+    def check(self, options: Mapping[str, Any], *, gives_token: bool) -> None:
+        if is_hub(options):
+            if gives_token:
+                raise click.UsageError("--hub: people present keys of their own; leave out --token-file and --no-token")
+            return
+        if given := [name for name in (_POLICY, _CONTACT, _LEASE_SECONDS) if options.get(name)]:
+            raise click.UsageError(f"{option_of(given[0])}: got it without --hub, expected both")
+
+    def shown_place(self) -> str:
+        from partstream_hub.store.opening import database_address, shown_address  # noqa: PLC0415 - most have no hub
+
+        return shown_address(database_address(os.environ))
+
+    def open(self, options: Mapping[str, Any]) -> OpenHub:
+        return OpenHub.of(options)
+
+    def elsewhere(self, options: MutableMapping[str, Any]) -> Callable[[ServePlan, int, Screen], int] | None:
+        names = ("print_ray", "print_kubernetes", "host_program")
+        prints_ray, prints_kubernetes, program = (options.pop(name) for name in names)
+        if not (prints_ray or prints_kubernetes or program):
+            return None
+        from partstream_hub import commands_deploy as deploy  # noqa: PLC0415 - for other places alone
+
+        if prints_ray:
+            return lambda plan, _workers, _screen: _printed(deploy.serve_config(plan))
+        if prints_kubernetes:
+            return lambda plan, workers, _screen: _printed(deploy.kubernetes_text(plan, workers))
+        return deploy.serve_on_ray
+
+
+HUB: Final = _Hub()
+"""What this package adds to the command."""
+
+
+def _printed(text: str) -> int:
+    click.echo(text, nl=False)
+    return ExitCode.FINE
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHub:
+    """The database of a hub for one worker, with tables that are up to date."""
+
+    store: HubStore
+    where: str
+    policy: str | None
+    contact: str
+    lease_seconds: float | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> OpenHub:
+        """Opens what the options choose; a database that is away now is waited for by the worker.
+
+        Raises:
+            UsageError: There is no hub.
+            CallerError: The database cannot be used.
+        """
+        from partstream_hub.store.opening import (  # noqa: PLC0415
+            database_address,
+            opened_store,
+            shown_address,
+            tables_version,
+        )
+        from partstream_hub.store.values import StoreUnreachableError  # noqa: PLC0415
+
+        address = database_address(os.environ)
+        opened = cls(
+            opened_store(address),
+            shown_address(address),
+            options.get(_POLICY),
+            options.get(_CONTACT) or "",
+            options.get(_LEASE_SECONDS),
+        )
+        with ExitStack() as failing:
+            failing.callback(opened.store.close)
+            try:
+                if tables_version(opened.store, address) == 0:
+                    raise click.UsageError(f"--hub: there is no hub in {opened.where}: `partstream hub init` makes one")
+                opened.store.migrate()
+            except StoreUnreachableError as error:
+                click.echo(f"{error}; until then, nobody is answered", err=True)
+            failing.pop_all()
+        return opened
+
+    def close(self) -> None:
+        """Closes the database."""
+        self.store.close()
+
+    def application(
+        self,
+        providers: Mapping[str, LanguageModelChatProvider],
+        settings: ServingSettings,
+        token_ledger: Ledger | None = None,
+    ) -> ServingApp:
+        """The application of the worker, which uses the store from now on; if there is none, the store is closed.
+
+        Raises:
+            CallerError: The policy cannot be loaded.
+        """
+        from partstream_hub.app import hub_app  # noqa: PLC0415 - takes 0.2 s, and most servers have no hub
+        from partstream_hub.hub import HubSettings  # noqa: PLC0415
+
+        worker = WorkerSettings() if self.lease_seconds is None else WorkerSettings(lease_seconds=self.lease_seconds)
+        hub = HubSettings(
+            serving=settings, worker=worker, policy=self.policy, contact=self.contact, token_ledger=token_ledger
+        )
+        with ExitStack() as failing:
+            failing.callback(self.store.close)
+            application = hub_app(providers, self.store, hub)
+            failing.pop_all()
+        return application

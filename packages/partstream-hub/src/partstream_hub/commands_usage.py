@@ -1,0 +1,467 @@
+"""`partstream hub list`, `show`, `changes`, `usage`, `answers` and `page`: what a hub holds and what its answers took.
+
+Each command opens the database, reads, and closes it before it prints a table for people or JSON for programs. The
+numbers of `show` are those of this moment; `usage` and `answers` read the ledger; `page` prints a link that opens the
+page of a running hub, once.
+"""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from dataclasses import asdict
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+import click
+
+from partstream.cli.console import can_open_browser, put_page, write_page
+from partstream.codec.json_codec import dumps, loads
+from partstream.codec.system import CACHE
+from partstream_hub.amounts import BudgetAmount, amount_text, budget_text
+from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
+from partstream_hub.configuration import Section, document_of, written_value
+from partstream_hub.directory import BudgetUnit, Owner, OwnerKind
+from partstream_hub.page.document import file_html, percent
+from partstream_hub.page.routes import LINK_SECONDS, one_time_link
+from partstream_hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
+from partstream.server.pages.document import Hashes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from partstream_hub.administration import Administration
+    from partstream_hub.configuration import Entry
+    from partstream_hub.directory import BudgetRule, Directory
+    from partstream_hub.usage import Groups, UsageReport
+
+
+# ---- hub list ----
+
+_EVERYTHING: Final = "all"
+_COLUMNS: Final = {
+    Section.TEAMS: ("team", "people", "budgets", "models"),
+    Section.PEOPLE: ("person", "team", "keys", "budgets", "models"),
+    Section.MODELS: ("model", "upstreams", "price", "fallbacks"),
+}
+_BUDGET_COLUMNS: Final = ("budget", "of", "spent", "reserved", "left", "resets")
+
+
+@click.command("list", short_help="List teams, people and models.")
+@click.argument("what", type=click.Choice([_EVERYTHING, *(one.value for one in Section)]), default=_EVERYTHING)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the fields of hub.toml.")
+def list_(what: str, *, as_json: bool) -> None:
+    """List teams, people and models; `partstream hub key list` lists keys."""
+    with hub_database() as hub:
+        directory = hub.directory()
+    sections = [section for section in Section if what in (_EVERYTHING, section.value)]
+    document = document_of(directory)
+    if as_json:
+        shown = {one.value: {entry.id.name: _plain(entry.fields) for entry in document.of(one)} for one in sections}
+        click.echo(dumps(shown))
+        return
+    is_empty = True
+    for section in sections:
+        if entries := [*document.of(section)]:
+            if not is_empty:
+                click.echo()
+            show_table(_COLUMNS[section], [_row(entry, directory) for entry in entries])
+            is_empty = False
+    if is_empty:
+        click.echo("There is nothing yet; `partstream hub add person NAME` adds a person.")
+
+
+def _plain(value: Any) -> Any:
+    """A value in JSON's types; a price is a text, so that nothing of it is lost."""
+    if hasattr(value, "items"):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, str | bool | int) else f"{value:f}"
+
+
+def _row(entry: Entry, directory: Directory) -> Sequence[str]:
+    """An entry as texts, in the order of the columns of its section."""
+    name, fields = entry.id.name, entry.fields
+    if entry.id.section is Section.MODELS:
+        upstreams = ", ".join(f"{one['provider']}/{one['model']}" for one in fields.get("upstreams", ()))
+        price = fields.get("price")
+        shown = "" if price is None else f"${price['input']:f} / ${price['output']:f}"
+        return (name, upstreams, shown, ", ".join(fields.get("fallbacks", ())))
+    marks = [mark for mark in ("admin", "disabled") if fields.get(mark)]
+    named = f"{name} ({', '.join(marks)})" if marks else name
+    budgets, models = ", ".join(fields.get("budgets", ())), fields.get("models")
+    shown = "all" if models is None else ", ".join(models) or "none"
+    if entry.id.section is Section.TEAMS:
+        people = sum(person.team == name for person in directory.people.values())
+        return (named, str(people), budgets, shown)
+    keys = sum(key.person == name and key.revoked_at is None for key in directory.keys.values())
+    return (named, fields.get("team", ""), str(keys), budgets, shown)
+
+
+# ---- hub show ----
+
+
+@click.command("show", short_help="Show one team, person, model or key, with what is left of its budgets.")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array: one object for each that has the name.")
+def show(name: str, *, as_json: bool) -> None:
+    """Show the team, person, model or key NAME, with what was spent of each budget that holds for it.
+
+    Reserved is what workers hold for answers that run or may come soon. The numbers are those of this moment.
+    """
+    with hub_database() as hub:
+        directory = hub.directory()
+        found = [*_found(name, directory)]
+        if not found:
+            raise click.UsageError(
+                f"there is no team, person, model or key {shown_argument(name)}; `partstream hub list` shows all"
+            )
+        shown = [
+            {"kind": kind, "name": one, "fields": _plain(fields), "budgets": _standings(hub, kind, one, directory)}
+            for kind, one, fields in found
+        ]
+    if as_json:
+        click.echo(dumps(shown))
+        return
+    for number, one in enumerate(shown):
+        if number:
+            click.echo()
+        _print(one)
+
+
+def _found(name: str, directory: Directory) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """All entries of a name: kind, name, fields."""
+    for identity, entry in document_of(directory).entries.items():
+        if identity.name == name:
+            yield identity.section.one, name, entry.fields
+    if (key := directory.keys.get(name)) is not None:
+        fields = {
+            "person": key.person,
+            "label": key.label,
+            "models": key.models,
+            "made": time_text(key.created_at),
+            "expires": None if key.expires_at is None else time_text(key.expires_at),
+            "revoked": None if key.revoked_at is None else time_text(key.revoked_at),
+        }
+        yield "key", name, {one: value for one, value in fields.items() if value not in (None, "")}
+
+
+def _standings(hub: Administration, kind: str, name: str, directory: Directory) -> list[dict[str, Any]]:
+    """What is left of each budget that holds for a team, a person or a key."""
+    rules = [*_rules(kind, name, directory)]
+    windows = hub.store.open_windows(rules) if rules else {}
+    return [
+        {
+            "budget": budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)),
+            "of": str(rule.owner),
+            "unit": rule.unit.value,
+            "period": rule.period.value,
+            "limit": window.limit,
+            "spent": window.spent,
+            "reserved": window.leased,
+            "remaining": window.free,
+            "overrun": window.overrun,
+            "resets_at": window.ends_at,
+            "text": {one: amount_text(rule.unit, getattr(window, one)) for one in ("spent", "leased", "free")},
+        }
+        for rule in rules
+        for window in (windows[rule.id],)
+    ]
+
+
+def _rules(kind: str, name: str, directory: Directory) -> Iterator[BudgetRule]:
+    if kind == OwnerKind.KEY:
+        yield from directory.budgets_of(directory.keys[name])
+        return
+    owners = [Owner(OwnerKind(kind), name)] if kind in (OwnerKind.TEAM, OwnerKind.PERSON) else []
+    if kind == OwnerKind.PERSON and (team := directory.people[name].team) is not None:
+        owners.append(Owner(OwnerKind.TEAM, team))
+    for owner in owners:
+        yield from directory.budgets.get(owner, ())
+
+
+def _print(one: dict[str, Any]) -> None:
+    click.echo(f"{one['kind']} {one['name']}")
+    for name, value in one["fields"].items():
+        if name != "budgets":
+            click.echo(f"    {name} = {written_value(value)}")
+    if one["budgets"]:
+        rows = [
+            (
+                standing["budget"],
+                standing["of"],
+                # The first column says what is counted.
+                *(text.rpartition(" ")[0] for text in standing["text"].values()),
+                time_text(standing["resets_at"]) if standing["resets_at"] else "never",
+            )
+            for standing in one["budgets"]
+        ]
+        click.echo()
+        show_table(_BUDGET_COLUMNS, rows, right=("spent", "reserved", "left"))
+
+
+# ---- hub changes ----
+
+
+@click.command("changes", short_help="Show who changed what.")
+@click.option("--most", type=click.IntRange(1, 10_000), default=50, show_default=True, help="The most changes.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, with each entry before and after.")
+def changes(most: int, *, as_json: bool) -> None:
+    """Show who changed what, the newest first. No key stands in it."""
+    with hub_database() as hub:
+        records = hub.store.records(most)
+    if as_json:
+        click.echo(dumps([asdict(one) for one in records]))
+    elif records:
+        rows = [(time_text(one.time), str(one.version), one.by, one.action) for one in records]
+        show_table(("time", "version", "by", "what"), rows, right=("version",))
+    else:
+        click.echo("Nothing has been changed yet.")
+
+
+# ---- hub usage ----
+
+_DAY: Final = "day"
+_USAGE_FILE: Final = "hub-usage.html"
+_NUMBERS: Final = ("answers", "input", "cached", "output", "cost", "share")
+_WITHIN: Final[Mapping[GroupBy, tuple[str, ...]]] = {GroupBy.SESSION: ("person", "client"), GroupBy.KEY: ("person",)}
+
+
+class _Zone(click.ParamType[ZoneInfo]):
+    name = "zone"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ZoneInfo:
+        try:
+            return ZoneInfo(value)
+        except (KeyError, ValueError, OSError):
+            self.fail(f"got {value!r}, expected the name of a time zone, such as Europe/Berlin", param, ctx)
+
+
+@click.command("usage", short_help="Show what answers took: by person, team, model, client, session or day.")
+@click.option(
+    "--by",
+    type=click.Choice([*(one.value for one in GroupBy), _DAY]),
+    default=GroupBy.PERSON.value,
+    show_default=True,
+    help="What the answers are added up by.",
+)
+@click.option(
+    "--days", type=click.IntRange(1, 3_650), default=30, show_default=True, help="Number of days, including today."
+)
+@click.option("--person", metavar="NAME", help="Only the answers of this person.")
+@click.option("--most", type=click.IntRange(1), default=MOST_GROUPS, show_default=True, help="The most rows.")
+@click.option("--time-zone", "zone", type=_Zone(), metavar="ZONE", help="Whose days. Default: those of this machine.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with money in nanodollars.")
+@click.option(
+    "--html",
+    "page",
+    metavar="[OUT]",
+    is_flag=False,
+    flag_value="",
+    help="Write the page of the hub into OUT, or to standard output for -; without OUT, open it in the browser.",
+)
+def usage(
+    *, by: str, days: int, person: str | None, most: int, zone: ZoneInfo | None, as_json: bool, page: str | None
+) -> None:
+    """Show what the answers of the last days took, from the ledger of the hub.
+
+    The rows add up to the last one, to the nanodollar. With --html, the same stands on a page with budgets, plots,
+    workers and changes, or, with --person, on the page that this person sees. No prompt and no answer is in any of it.
+    """
+    if page is not None and (as_json or by != GroupBy.PERSON.value):
+        raise click.UsageError("--html: the page shows everything at once; leave out --json and --by")
+    zone_name = zone.key if zone is not None else datetime.now(UTC).astimezone().tzname() or "local time"
+    with hub_database() as hub:
+        if page is not None:
+            directory = hub.directory()
+            reader = OWNER if person is None else reader_of(directory, person)
+            if reader is None:
+                raise click.UsageError(f"there is no person {shown_argument(str(person))}")
+            view = overview(hub.store, directory, reader, days, zone, zone_name)
+            put_page(file_html(view, zone, Hashes()), page, CACHE, _USAGE_FILE)
+            return
+        if person is not None and person not in hub.directory().people:
+            # People who are gone stay in the ledger.
+            click.echo(f"There is no person {shown_argument(person)} in the hub.", err=True)
+        column = None if by == _DAY else GroupBy(by)
+        shown = days_until(hub.store.time(), days, zone, zone_name)
+        columns = () if column is None else (column,)
+        report = read_usage(hub.store, shown, columns, person=person, most=most, stacked=0)
+    groups = None if column is None else report.groups[column]
+    if as_json:
+        click.echo(dumps(_as_json(report, groups)))
+    elif report.total.answers:
+        _show(report, groups)
+    else:
+        click.echo(f"No answer in the last {days} days.")
+
+
+def _show(report: UsageReport, groups: Groups | None) -> None:
+    within = () if groups is None else _WITHIN.get(groups.by, ())
+    columns = (_DAY if groups is None else groups.by.value, *within, *_NUMBERS)
+    total, empty = report.total, ["" for _ in within]
+    if groups is None:
+        days = zip(report.days.names, report.of_days, strict=True)
+        rows = [(day.isoformat(), *_cells(sums, total)) for day, sums in days if sums.answers]
+    else:
+        rows = [(one.name, *one.within, *_cells(one.sums, total)) for one in groups.shown]
+        if groups.other_groups:
+            rows.append((f"{groups.other_groups:,} more", *empty, *_cells(groups.others, total)))
+    show_table(columns, [*rows, ("all", *empty, *_cells(total, total))], right=_NUMBERS)
+    counts = (
+        (total.estimated, "estimated, because the answer was cut or reported no usage"),
+        (total.unpriced, "without a known cost, which is not in the sum"),
+        (total.uncounted, "without a known number of tokens, which is not in the sum"),
+        (total.failed, "failed, cut or cancelled"),
+    )
+    for count, what in counts:
+        if count:
+            click.echo(f"{count:,} of {total.answers:,}: {what}.")
+
+
+def _cells(sums: Sums, total: Sums) -> tuple[str, ...]:
+    counts = (sums.answers, sums.input_tokens, sums.cached_tokens, sums.output_tokens)
+    cost = amount_text(BudgetUnit.MONEY, sums.nanodollars)
+    part = percent(sums.nanodollars, total.nanodollars) if total.nanodollars else ""
+    return (*(f"{count:,}" for count in counts), cost, part)
+
+
+def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
+    days = report.days
+    said: dict[str, Any] = {
+        "from": days.names[0].isoformat(),
+        "to": days.names[-1].isoformat(),
+        "time_zone": days.time_zone,
+        "total": report.total._asdict(),
+    }
+    if groups is None:
+        of_days = zip(days.names, report.of_days, strict=True)
+        return said | {"days": [{_DAY: day.isoformat(), **sums._asdict()} for day, sums in of_days]}
+    columns = (groups.by.value, *_WITHIN.get(groups.by, ()))
+    shown = [
+        {
+            **dict(zip(columns, (one.name or None, *one.within), strict=True)),
+            **one.sums._asdict(),
+            "last_at": one.last_at,
+        }
+        for one in groups.shown
+    ]
+    others = {"groups": groups.other_groups, **groups.others._asdict()}
+    return said | {"by": groups.by.value, "groups": shown, "others": others}
+
+
+# ---- hub answers ----
+
+_FIELDS: Final = (
+    "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
+    "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "nanodollars", "is_estimated", "status",
+    "outcome", "error", "seconds",
+)  # fmt: skip
+_ANSWER_COLUMNS: Final = ("time", "id", "person", "model", "input", "output", "USD", "outcome")
+
+
+@click.command("answers", short_help="Show single answers: who asked for what, when, and how it ended.")
+@click.argument("answer_id", metavar="[ID]", required=False)
+@click.option("--person", metavar="NAME", help="Show only the answers of this person.")
+@click.option("--most", type=click.IntRange(1, 100_000), default=50, show_default=True, help="The most answers.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, with all that the ledger has of each.")
+def answers(answer_id: str | None, person: str | None, most: int, *, as_json: bool) -> None:
+    """Show the answers in the ledger, the newest first; or all that is known of the answer ID, as JSON.
+
+    No word of a prompt or an answer is in the ledger. Where the policy of a team keeps them, `hub answers ID` shows the
+    request and the answer. A cost with ~ is an estimate: the answer was cut, or its provider reported no usage.
+    """
+    wanted = {"answer_id": answer_id, "person": person}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    where = " AND ".join(f"{name} = ?" for name in given)  # names of our own; the values are parameters
+    statement = (
+        f"SELECT {', '.join(_FIELDS)} FROM hub_ledger {f'WHERE {where}' if where else ''} "  # noqa: S608
+        "ORDER BY time DESC, answer_id LIMIT ?"
+    )
+    with hub_database() as hub:
+        found = hub.store.read(statement, [*given.values(), most])
+        rows = [dict(zip(_FIELDS, row, strict=True)) for row in found]
+        rows = [{**row, "is_estimated": bool(row["is_estimated"])} for row in rows]
+        content = None if answer_id is None else hub.store.contents(answer_id)
+    if answer_id is not None:
+        if not rows:
+            raise click.UsageError(f"ID: got {shown_argument(answer_id)}, expected the id of an answer in the ledger")
+        texts = {} if content is None else {"request": loads(content.request), "answer": loads(content.response)}
+        click.echo(dumps({**rows[0], **texts}))
+    elif as_json:
+        click.echo(dumps(rows))
+    elif rows:
+        show_table(_ANSWER_COLUMNS, [_answer_cells(row) for row in rows], right=("input", "output", "USD"))
+    else:
+        click.echo("No answer is in the ledger.")
+
+
+def _answer_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    counts = ("" if row[name] is None else f"{row[name]:,}" for name in ("input_tokens", "output_tokens"))
+    cost = "" if row["nanodollars"] is None else amount_text(BudgetUnit.MONEY, row["nanodollars"]).partition(" ")[0]
+    mark = "~" if row["is_estimated"] and cost else ""
+    ended = row["error"] or row["outcome"]
+    return (time_text(row["time"]), row["answer_id"], row["person"], row["model"], *counts, mark + cost, ended)
+
+
+# ---- hub page ----
+
+_PAGE_FILE: Final = "hub-page.html"
+
+
+@click.command("page", short_help="Open the page of a running hub: budgets, usage, workers, changes.")
+@url_option("The address at which the hub is reached.")
+@click.option("--person", metavar="NAME", help="Whose page it is. Default: that of the only admin.")
+@click.option(
+    "--browser/--no-browser",
+    "opens",
+    default=None,
+    help="Whether a browser opens the link. Default: in a terminal, where there is a browser.",
+)
+def page(url: str, person: str | None, *, opens: bool | None) -> None:
+    """Print a link that opens the page of a running hub, once, and open it where there is a browser.
+
+    An admin sees the whole hub, every other person what is the person's. The link is good for ten minutes, the page for
+    twelve hours; the key that the page gets asks no model, and `partstream hub key revoke` ends it.
+    """
+    address = hub_url(url)
+    with hub_database() as hub:
+        link = one_time_link(hub, _person(hub.directory(), person), address)
+    click.echo(f"The page, good once in the next {LINK_SECONDS / 60:.0f} minutes:", err=True)
+    click.echo(link)
+    if opens or (opens is None and sys.stdout.isatty() and can_open_browser()):
+        # By a file that leads there: others on this machine can read the arguments of a browser.
+        path = CACHE.path() / _PAGE_FILE
+        leads = f'<meta http-equiv="refresh" content="0;url={escape(link)}">'
+        head = f'<meta charset="utf-8"><meta name="referrer" content="no-referrer">{leads}'
+        write_page(path, f"<!doctype html>\n{head}\n")
+        webbrowser.open(path.absolute().as_uri())
+
+
+def _person(directory: Directory, name: str | None) -> str:
+    """Whose page it is: that of the person with this name, or of the only admin; a UsageError where there is none."""
+    if name is not None:
+        if name not in directory.people:
+            raise click.UsageError(f"--person: there is no person {shown_argument(name)}")
+        return name
+    admins = [one.name for one in directory.people.values() if one.is_admin and not one.is_disabled]
+    if len(admins) == 1:
+        return admins[0]
+    if not admins:
+        raise click.UsageError(
+            "there is no admin: `partstream hub set person NAME --admin` makes one, --person names one"
+        )
+    raise click.UsageError(f"--person: expected one of {', '.join(sorted(admins))}, or another person")
+
+
+COMMANDS: Final[Mapping[str, click.Command]] = {
+    "list": list_,
+    "show": show,
+    "changes": changes,
+    "usage": usage,
+    "answers": answers,
+    "page": page,
+}

@@ -1,0 +1,797 @@
+"""`hub.toml`, the form of a hub that people can review: reading, the plan as a diff, the changes, writing; no I/O.
+
+A document holds one entry for each model, team and person, each in one form: however a file writes a value, the entry
+is the same, and a field at its default is left out. :data:`FIELDS` has one row for each field, with the reader that
+gives a value its form. The options of `partstream hub add` and `partstream hub set` are made from the same rows, and
+their values go through the same readers, so a number may be a text of digits and a table has a short form on one line.
+
+1. :func:`read_hub_file` reads a text into a document, or raises all faults at once. No fault shows a key.
+2. :func:`document_of` says what the directory in the database holds, in the same words.
+3. :func:`plan_of` compares two documents. Entries are added before the entries that name them, and removed after.
+   A table that the file leaves out is left alone; an entry that is missing in a table of the file is removed.
+4. :func:`changes_of` gives the changes of one transaction that carry the plan out.
+5. :func:`written_hub_file` writes a document; :func:`read_hub_file` reads it back as the same one. Keys are in no file.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from partstream.codec.json_codec import dumps
+from partstream.errors import CallerError, UnexpectedValueError
+from partstream_hub.amounts import BudgetAmount, budget_text, nanodollars, parsed_budget
+from partstream_hub.directory import (
+    MOST_AMOUNT,
+    RATE_NAMES,
+    AuditLevel,
+    BudgetRule,
+    EntryKind,
+    ModelPrice,
+    ModelRoute,
+    Owner,
+    OwnerKind,
+    Person,
+    Policy,
+    Put,
+    RateLimits,
+    Remove,
+    Route,
+    Team,
+    check_model_name,
+    check_name,
+)
+from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from partstream_hub.directory import Directory, DirectoryChange
+
+
+# ---- Documents ----
+
+
+class Section(StrEnum):
+    """The tables of the file, in the order in which they are written and applied."""
+
+    MODELS = "models"
+    TEAMS = "teams"
+    PEOPLE = "people"
+
+    @property
+    def one(self) -> str:
+        """What one entry is called in sentences."""
+        return _ONE[self]
+
+
+_ONE: Final = {Section.MODELS: "model", Section.TEAMS: "team", Section.PEOPLE: "person"}
+
+
+class EntryId(NamedTuple):
+    """The key of one entry: its table, and its name there."""
+
+    section: Section
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.section.one} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry in its one form.
+
+    Attributes:
+        fields: The values by the names of :data:`FIELDS`; a field at its default is left out.
+    """
+
+    id: EntryId
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HubDocument:
+    """All entries of a file, or of a database.
+
+    Attributes:
+        entries: The entries, in the order of :class:`Section` and then of their names.
+        sections: The tables that the document covers: an entry that is missing in one of them is to be removed.
+    """
+
+    entries: Mapping[EntryId, Entry]
+    sections: frozenset[Section]
+
+    def of(self, section: Section) -> Iterator[Entry]:
+        """The entries of one table."""
+        return (entry for identity, entry in self.entries.items() if identity.section is section)
+
+    def names(self, section: Section) -> frozenset[str]:
+        """The names of the entries of one table."""
+        return frozenset(entry.id.name for entry in self.of(section))
+
+
+# ---- Faults ----
+
+_SHOWN_CHARACTERS: Final = 60
+"""Characters of a wrong value that a fault shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationFault:
+    """What is wrong at one place of the file, such as `teams.research.budgets[1]`."""
+
+    where: str
+    got: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: got {self.got}, expected {self.expected}"
+
+
+class FaultError(Exception):
+    """Carries one fault from the reader of a value to the caller that collects all of them."""
+
+    def __init__(self, where: str, got: Any, expected: str) -> None:
+        self.fault = ConfigurationFault(where, shown_value(got), expected)
+        super().__init__(str(self.fault))
+
+
+class UnusableHubFileError(CallerError):
+    """A file cannot be used; nothing of it was applied."""
+
+    def __init__(self, file: str, faults: Iterable[ConfigurationFault]) -> None:
+        self.file = file
+        self.faults = tuple(faults)
+        super().__init__("\n".join(f"{file}: {fault}" for fault in self.faults))
+
+
+def shown_value(value: Any) -> str:
+    """A value from the file in an error: its beginning, hidden where it may be a key."""
+    if isinstance(value, str):
+        return HIDDEN if KEY_IN_A_NAME.search(value) else f"{value[:_SHOWN_CHARACTERS]!r}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return f"a table with {', '.join(map(str, value))[:_SHOWN_CHARACTERS]}" if value else "an empty table"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    return "nothing" if value is None else str(value)[:_SHOWN_CHARACTERS]
+
+
+def unknown_name(where: str, name: str, known: Iterable[str], what: str) -> ConfigurationFault:
+    """The fault of a name that nothing has, with the name that is probably meant; `what` is such as `fields`."""
+    names = sorted(known)
+    close = closest_name(name, names)
+    hint = f"; did you mean {close!r}?" if close else ""
+    listed = f"one of the {what} {', '.join(names)}" if names else f"none: there are no {what}"
+    return ConfigurationFault(where, shown_value(name), listed + hint)
+
+
+# ---- Fields ----
+
+_BUDGETS_EXPECTED: Final = 'a budget such as "5 USD/day", "2M tokens/week" or "250.50 USD/month"'
+_PRICES: Final = ("input", "output", "cached_input", "cache_write")
+_PRICE_EXPECTED: Final = (
+    'the US dollars of a million tokens, such as "0.25/2" or {input = 0.25, output = 2.0}, beside which '
+    "cached_input and cache_write may stand"
+)
+_UPSTREAM_EXPECTED: Final = (
+    'a provider of the workers and its model, such as "work/gpt-5" or {provider = "work", model = "gpt-5", weight = 3}'
+)
+_UPSTREAM: Final = re.compile(r"(?P<provider>[^/]+)/(?P<model>.+?)(?:=(?P<weight>\d{1,6}))?")
+_LONGEST_PATTERN: Final = 200
+
+
+class Form(Enum):
+    """What the option of a field looks like."""
+
+    ONE = "one"
+    MANY = "many"
+    """It may be given several times."""
+    FLAG = "flag"
+    """It has a counterpart that begins with `--no-`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of an entry.
+
+    Attributes:
+        says: What it sets, as a phrase.
+        read: Gives a value its one form; takes the value and its place, for the :class:`FaultError` that it raises.
+        default: The form of the value that holds where the field is left out.
+        metavar: What follows the option in the help; empty for a flag.
+        names: The table whose entries it names, or None.
+    """
+
+    name: str
+    says: str
+    read: Callable[[Any, str], Any]
+    option: str
+    metavar: str = ""
+    default: Any = None
+    form: Form = Form.ONE
+    names: Section | None = None
+
+
+def _boolean(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise FaultError(where, value, "true or false")
+    return value
+
+
+def _count(least: int) -> Callable[[Any, str], int]:
+    def read(value: Any, where: str) -> int:
+        number = int(value) if isinstance(value, str) and re.fullmatch(r"\d{1,18}", value, re.ASCII) else value
+        if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= MOST_AMOUNT:
+            raise FaultError(where, value, f"a whole number from {least}")
+        return number
+
+    return read
+
+
+def _choice(*choices: str) -> Callable[[Any, str], str]:
+    def read(value: Any, where: str) -> str:
+        if value not in choices:
+            raise FaultError(where, value, f"one of {', '.join(choices)}")
+        return str(value)
+
+    return read
+
+
+def _pattern(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_PATTERN or not value.isprintable():
+        raise FaultError(where, value, "the id of a model, or a pattern such as gpt-*")
+    return value.strip()
+
+
+def _name(value: Any, where: str) -> str:
+    return _checked(check_name, value, where, "the name of a team")
+
+
+def _model(value: Any, where: str) -> str:
+    return _checked(check_model_name, value, where, "the id of a model")
+
+
+def _checked(check: Callable[[str, object], None], value: Any, where: str, expected: str) -> str:
+    try:
+        check(where, value)
+    except UnexpectedValueError:
+        raise FaultError(where, value, expected) from None
+    return str(value)
+
+
+def _time_zone(value: Any, where: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (KeyError, ValueError, TypeError, OSError):
+        raise FaultError(where, value, "the name of a time zone, such as Europe/Berlin") from None
+    return str(value)
+
+
+def _list_of(read: Callable[[Any, str], Any], what: str) -> Callable[[Any, str], list[Any]]:
+    def read_all(value: Any, where: str) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise FaultError(where, value, f"a list of {what}")
+        return [read(one, f"{where}[{place}]") for place, one in enumerate(value)]
+
+    return read_all
+
+
+def _models(value: Any, where: str) -> tuple[str, ...]:
+    """The models in alphabetical order: an order has no meaning here."""
+    return tuple(sorted(set(_list_of(_pattern, "ids of models, or patterns such as gpt-*")(value, where))))
+
+
+def _fallbacks(value: Any, where: str) -> tuple[str, ...]:
+    """The models in the order in which they are asked."""
+    return tuple(dict.fromkeys(_list_of(_model, "ids of models")(value, where)))
+
+
+def _budgets(value: Any, where: str) -> tuple[str, ...]:
+    """The budgets, one for a unit and a period, as the database has them."""
+    found: dict[tuple[str, str], str] = {}
+    for place, one in enumerate(_list_of(lambda one, _: one, "budgets such as 5 USD/day")(value, where)):
+        spot = f"{where}[{place}]"
+        if not isinstance(one, str):
+            raise FaultError(spot, one, _BUDGETS_EXPECTED)
+        try:
+            budget = parsed_budget(one)
+        except UnexpectedValueError:
+            raise FaultError(spot, one, _BUDGETS_EXPECTED) from None
+        kind = budget.unit.value, budget.period.value
+        if kind in found:
+            raise FaultError(spot, one, f"one budget of {kind[0]} for a {kind[1]}; {found[kind]} stands there already")
+        found[kind] = budget_text(budget)
+    return tuple(found[kind] for kind in sorted(found))
+
+
+def _upstream(value: Any, where: str) -> dict[str, Any]:
+    table = value
+    if isinstance(value, str) and (found := _UPSTREAM.fullmatch(value)) is not None:
+        table = {name: one for name, one in found.groupdict().items() if one is not None}
+    if not isinstance(table, dict) or not {"provider", "model"} <= table.keys() <= {"provider", "model", "weight"}:
+        raise FaultError(where, value, _UPSTREAM_EXPECTED)
+    provider = _checked(check_name, table["provider"], f"{where}.provider", "the name of a provider of the workers")
+    weight = _count(0)(table.get("weight", 1), f"{where}.weight")
+    read = {"provider": provider, "model": _model(table["model"], f"{where}.model")}
+    return read if weight == 1 else {**read, "weight": weight}
+
+
+def _price(value: Any, where: str) -> dict[str, Decimal]:
+    table = value
+    if isinstance(value, str):
+        named = [piece.partition("=") for piece in value.split(",")]
+        is_short = "=" not in value
+        pieces = value.split("/") if is_short else [one.strip() for _, _, one in named]
+        table = dict(zip(_PRICES if is_short else [name.strip() for name, _, _ in named], pieces, strict=False))
+        if len(table) != len(pieces):
+            raise FaultError(where, value, _PRICE_EXPECTED)
+    if not isinstance(table, dict) or not {"input", "output"} <= table.keys() <= {*_PRICES}:
+        raise FaultError(where, value, _PRICE_EXPECTED)
+    return {name: _dollars(table[name], f"{where}.{name}") for name in _PRICES if name in table}
+
+
+def _dollars(value: Any, where: str) -> Decimal:
+    """US dollars, no finer than a nanodollar."""
+    expected = "a number of US dollars from 0, with 9 decimals at most"
+    try:
+        if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
+            raise FaultError(where, value, expected)
+        amount = Decimal(value.strip() if isinstance(value, str) else value)
+        if Decimal(nanodollars(amount)).scaleb(-9) != amount:
+            raise FaultError(where, value, expected)
+    except (InvalidOperation, UnexpectedValueError):
+        raise FaultError(where, value, expected) from None
+    return amount.normalize() + 0  # 1E+1 as 10, -0 as 0
+
+
+_BUDGETS: Final = Field(
+    "budgets",
+    "What may be used in a period, as 5 USD/day or 2M tokens/week; every one has to have enough left",
+    _budgets,
+    "--budget",
+    "AMOUNT",
+    (),
+    Form.MANY,
+)
+_TIME_ZONE: Final = Field(
+    "time_zone",
+    "In whose calendar days, weeks and months of its budgets begin",
+    _time_zone,
+    "--time-zone",
+    "ZONE",
+    "UTC",
+)
+_MODELS: Final = Field(
+    "models",
+    "Which models may be used, as ids or patterns; without it, all",
+    _models,
+    "--model",
+    "PATTERN",
+    form=Form.MANY,
+)
+_RATES: Final = (
+    Field("requests_per_minute", "How many requests may begin in a minute", _count(1), "--requests-per-minute", "N"),
+    Field("tokens_per_minute", "How many tokens may be used in a minute", _count(1), "--tokens-per-minute", "N"),
+    Field("concurrent_answers", "How many answers may run at once", _count(1), "--concurrent-answers", "N"),
+)
+_DISABLED: Final = Field("disabled", "Refuse every request", _boolean, "--disabled", default=False, form=Form.FLAG)
+
+_ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
+    Section.MODELS: (
+        Field(
+            "upstreams",
+            "Where it is answered, as PROVIDER/MODEL, or PROVIDER/MODEL=WEIGHT for another share than the others; "
+            "without it, by the provider of the workers that lists the model",
+            lambda value, where: tuple(_list_of(_upstream, "upstreams such as work/gpt-5")(value, where)),
+            "--upstream",
+            "PROVIDER/MODEL",
+            (),
+            Form.MANY,
+        ),
+        Field(
+            "fallbacks",
+            "Which models answer in its place, in this order, when no upstream of it can",
+            _fallbacks,
+            "--fallback",
+            "MODEL",
+            (),
+            Form.MANY,
+        ),
+        Field(
+            "affinity",
+            "Send the requests of a conversation to the same upstream, where its prompt is cached",
+            _boolean,
+            "--affinity",
+            default=True,
+            form=Form.FLAG,
+        ),
+        Field(
+            "price",
+            "The US dollars of a million tokens, input/output; without it, what the upstream reports or lists",
+            _price,
+            "--price",
+            "IN/OUT",
+        ),
+    ),
+    Section.TEAMS: (
+        _BUDGETS,
+        _TIME_ZONE,
+        _MODELS,
+        *_RATES,
+        Field(
+            "audit",
+            "What is kept of an answer: nothing more than its cost, who asked and how it ended, or its texts too",
+            _choice(*AuditLevel),
+            "--audit",
+            "|".join(AuditLevel),
+            AuditLevel.METADATA.value,
+        ),
+        Field("content_days", "After how many days kept texts are deleted", _count(1), "--content-days", "N", 30),
+        _DISABLED,
+    ),
+    Section.PEOPLE: (
+        Field("team", "The team of the person", _name, "--team", "NAME", names=Section.TEAMS),
+        Field(
+            "admin", "Let the person see and change the whole hub", _boolean, "--admin", default=False, form=Form.FLAG
+        ),
+        _BUDGETS,
+        _TIME_ZONE,
+        _MODELS,
+        *_RATES,
+        _DISABLED,
+    ),
+}
+
+FIELDS: Final[Mapping[Section, Mapping[str, Field]]] = {
+    section: {row.name: row for row in rows} for section, rows in _ROWS.items()
+}
+"""The rows of each table, by name, in the order in which they are written."""
+
+
+# ---- Writing ----
+
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_LONGEST_LINE: Final = 110
+_HEAD: Final = (
+    "# The hub as `partstream hub export` wrote it; `partstream hub apply` reads it. Keys stand nowhere in it.\n"
+)
+
+
+def written_hub_file(document: HubDocument) -> str:
+    """The text of a file that says what the document says."""
+    tables = ["".join(f"{line}\n" for line in _table(entry)) for section in Section for entry in document.of(section)]
+    # A table of the document without entries: if the file left it out, apply would keep the entries that are there.
+    empty = [f"[{section}]\n" for section in Section if section in document.sections and not [*document.of(section)]]
+    return "\n".join((_HEAD, *tables, *empty))
+
+
+def written_value(value: Any) -> str:
+    """A value in TOML, on one line."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(written_value, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(name)} = {written_value(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    # Texts, whole numbers and booleans are written as in JSON; JSON alone leaves U+007F as it is.
+    return dumps(value).decode().replace("\x7f", "\\u007f")
+
+
+def _table(entry: Entry) -> Iterator[str]:
+    yield f"[{entry.id.section}.{_key(entry.id.name)}]"
+    for name, value in entry.fields.items():
+        line = f"{_key(name)} = {written_value(value)}"
+        if len(line) <= _LONGEST_LINE or not isinstance(value, list | tuple):
+            yield line
+            continue
+        yield f"{_key(name)} = ["
+        yield from (f"  {written_value(one)}," for one in value)
+        yield "]"
+
+
+def _key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else written_value(name)
+
+
+# ---- Plan ----
+
+
+class StepKind(StrEnum):
+    """What happens to one entry; the value is its sign in the diff."""
+
+    ADDED = "+"
+    CHANGED = "~"
+    REMOVED = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry that changes; `before` is None for one that is added, `after` for one that is removed."""
+
+    kind: StepKind
+    id: EntryId
+    before: Entry | None
+    after: Entry | None
+
+    def changed_fields(self) -> Iterator[tuple[str, Any, Any]]:
+        """The fields that differ: name, the value as it is, the value as it shall be; None where there is none."""
+        before = {} if self.before is None else self.before.fields
+        after = {} if self.after is None else self.after.fields
+        for name, field in FIELDS[self.id.section].items():
+            old, new = before.get(name, field.default), after.get(name, field.default)
+            if old != new:
+                yield name, old, new
+
+    def lines(self) -> Iterator[str]:
+        """The step as lines of a diff: the entry, then each field that differs."""
+        yield f"{self.kind} {self.id}"
+        for name, old, new in self.changed_fields():
+            if self.before is not None and old is not None and old != ():
+                yield f"    - {name} = {written_value(old)}"
+            if new is not None and new != ():
+                yield f"    + {name} = {written_value(new)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationPlan:
+    """All steps, in the order in which they are carried out: an entry comes before the entries that name it."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def removed(self) -> tuple[EntryId, ...]:
+        """The entries that would be gone."""
+        return tuple(step.id for step in self.steps if step.kind is StepKind.REMOVED)
+
+    def lines(self) -> Iterator[str]:
+        """The plan as a diff, a line for each entry and each of its fields that differs."""
+        for step in self.steps:
+            yield from step.lines()
+
+    def summary(self) -> str:
+        """The plan in one sentence, such as `2 added, 1 changed`."""
+        words = {StepKind.ADDED: "added", StepKind.CHANGED: "changed", StepKind.REMOVED: "removed"}
+        counts = {kind: sum(step.kind is kind for step in self.steps) for kind in words}
+        return ", ".join(f"{count} {words[kind]}" for kind, count in counts.items() if count) or "nothing to change"
+
+
+def plan_of(now: HubDocument, wanted: HubDocument) -> ConfigurationPlan:
+    """The steps from one document to another; entries of tables that `wanted` leaves out stay."""
+    steps = {section: [*_steps(now, wanted, section)] for section in Section if section in wanted.sections}
+    put = [step for of_one in steps.values() for step in of_one if step.kind is not StepKind.REMOVED]
+    # An entry that names a team is removed before the team.
+    removed = [step for of_one in reversed(steps.values()) for step in of_one if step.kind is StepKind.REMOVED]
+    return ConfigurationPlan((*put, *removed))
+
+
+def _steps(now: HubDocument, wanted: HubDocument, section: Section) -> Iterator[Step]:
+    before = {entry.id: entry for entry in now.of(section)}
+    after = {entry.id: entry for entry in wanted.of(section)}
+    for identity in sorted(before.keys() | after.keys()):
+        old, new = before.get(identity), after.get(identity)
+        if old is None:
+            yield Step(StepKind.ADDED, identity, None, new)
+        elif new is None:
+            yield Step(StepKind.REMOVED, identity, old, None)
+        elif old.fields != new.fields:
+            yield Step(StepKind.CHANGED, identity, old, new)
+
+
+# ---- The directory as a document, and the changes of a plan ----
+
+_UTC: Final = "UTC"
+
+
+def document_of(directory: Directory) -> HubDocument:
+    """What a directory says, in the words of a file; keys stand in none."""
+    entries = [_entry(Section.MODELS, route.name, _fields_of_route(route)) for route in directory.routes.values()]
+    for team in directory.teams.values():
+        policy = {"audit": team.policy.audit.value, "content_days": team.policy.content_days}
+        owner = Owner(OwnerKind.TEAM, team.name)
+        entries.append(_entry(Section.TEAMS, team.name, _fields_of_owner(team, owner, directory) | policy))
+    for person in directory.people.values():
+        membership = {"team": person.team, "admin": person.is_admin}
+        owner = Owner(OwnerKind.PERSON, person.name)
+        entries.append(_entry(Section.PEOPLE, person.name, _fields_of_owner(person, owner, directory) | membership))
+    return _document(entries, frozenset(Section))
+
+
+def _document(entries: Iterable[Entry], sections: frozenset[Section]) -> HubDocument:
+    order = list(Section)
+    ordered = sorted(entries, key=lambda entry: (order.index(entry.id.section), entry.id.name))
+    return HubDocument({entry.id: entry for entry in ordered}, sections)
+
+
+def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[DirectoryChange]:
+    """The changes that carry a plan out, in order and for one transaction; `directory` is what it was made for."""
+    for step in plan.steps:
+        if step.after is None:
+            yield Remove(EntryKind(step.id.section.one), step.id.name)
+        else:
+            yield from _puts(step, directory)
+
+
+def budget_rules(owner: Owner, budgets: Iterable[str], time_zone: str = _UTC) -> tuple[BudgetRule, ...]:
+    """The rules of an owner, from budgets in their one form."""
+    amounts = map(parsed_budget, budgets)
+    return tuple(BudgetRule(owner, one.unit, one.period, one.limit, time_zone) for one in amounts)
+
+
+def budgets_text(rules: Iterable[BudgetRule]) -> tuple[str, ...]:
+    """The rules of an owner as budgets in their one form."""
+    by_kind = {(rule.unit.value, rule.period.value): rule for rule in rules}
+    return tuple(
+        budget_text(BudgetAmount(by_kind[kind].unit, by_kind[kind].period, by_kind[kind].limit))
+        for kind in sorted(by_kind)
+    )
+
+
+def _entry(section: Section, name: str, fields: Mapping[str, Any]) -> Entry:
+    rows = FIELDS[section]
+    return Entry(EntryId(section, name), {one: fields[one] for one in rows if fields[one] != rows[one].default})
+
+
+def _fields_of_route(route: ModelRoute) -> dict[str, Any]:
+    upstreams = (
+        {"provider": one.provider, "model": one.model} | ({} if one.weight == 1 else {"weight": one.weight})
+        for one in route.upstreams
+    )
+    amounts = {} if route.price is None else {name: getattr(route.price, name) for name in _PRICES}
+    price = {kind: Decimal(one).scaleb(-9).normalize() + 0 for kind, one in amounts.items() if one is not None}
+    return {
+        "upstreams": tuple(upstreams),
+        "fallbacks": route.fallbacks,
+        "affinity": route.affinity,
+        "price": None if route.price is None else price,
+    }
+
+
+def _fields_of_owner(one: Team | Person, owner: Owner, directory: Directory) -> dict[str, Any]:
+    """The fields that both teams and people have."""
+    rules = directory.budgets.get(owner, ())
+    return {
+        "budgets": budgets_text(rules),
+        "time_zone": rules[0].time_zone if rules else _UTC,
+        "models": None if one.models is None else tuple(sorted(set(one.models))),
+        **{name: getattr(one.rates, name) for name in RATE_NAMES},
+        "disabled": one.is_disabled,
+    }
+
+
+def _puts(step: Step, directory: Directory) -> Iterator[DirectoryChange]:
+    """The changes of a step that adds an entry or changes it."""
+    section, name = step.id
+    fields = {row.name: row.default for row in FIELDS[section].values()} | dict(step.after.fields if step.after else {})
+    without_budgets = {"budgets", "time_zone"}
+    changed = {field for field, _, _ in step.changed_fields()}
+    if step.kind is StepKind.ADDED or changed - without_budgets:
+        yield Put(_made(section, name, fields))
+    if section is not Section.MODELS:
+        owner = Owner(OwnerKind(section.one), name)
+        yield from budget_changes(owner, budget_rules(owner, fields["budgets"], fields["time_zone"]), directory)
+
+
+def budget_changes(owner: Owner, wanted: Iterable[BudgetRule], directory: Directory) -> Iterator[DirectoryChange]:
+    """The changes that give an owner other rules: new and changed ones are put, unwanted ones removed."""
+    before = {rule.id: rule for rule in directory.budgets.get(owner, ())}
+    after = {rule.id: rule for rule in wanted}
+    yield from (Put(rule) for rule in after.values() if before.get(rule.id) != rule)
+    yield from (Remove(EntryKind.BUDGET, one) for one in before.keys() - after.keys())
+
+
+def _made(section: Section, name: str, fields: Mapping[str, Any]) -> Team | Person | ModelRoute:
+    if section is Section.MODELS:
+        price = fields["price"]
+        return ModelRoute(
+            name,
+            tuple(Route(one["provider"], one["model"], one.get("weight", 1)) for one in fields["upstreams"]),
+            fields["fallbacks"],
+            fields["affinity"],
+            None if price is None else ModelPrice(**{kind: nanodollars(amount) for kind, amount in price.items()}),
+        )
+    rates = RateLimits(**{one: fields[one] for one in RATE_NAMES})
+    if section is Section.TEAMS:
+        policy = Policy(AuditLevel(fields["audit"]), fields["content_days"])
+        return Team(name, fields["models"], rates, policy, fields["disabled"])
+    return Person(name, fields["team"], fields["admin"], fields["models"], rates, fields["disabled"])
+
+
+# ---- Reading ----
+
+_MOST_CHARACTERS: Final = 16 * 1024 * 1024
+
+
+def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
+    """The document of a file; `file` is its name, for errors.
+
+    Raises:
+        UnusableHubFileError: It is no TOML, or says something that no hub can do; with every fault.
+    """
+
+    def unusable(got: str, expected: str = "TOML 1.0") -> UnusableHubFileError:
+        return UnusableHubFileError(file, [ConfigurationFault("the file", got, expected)])
+
+    if len(text) > _MOST_CHARACTERS:
+        raise unusable(f"{len(text):,} characters", f"{_MOST_CHARACTERS:,}")
+    try:
+        tables = tomllib.loads(text, parse_float=Decimal)
+    except RecursionError:
+        raise unusable("values within values too deep") from None
+    except ValueError as error:  # of TOML, and of a number with more digits than Python reads
+        raise unusable(f"invalid TOML ({error})") from None
+    faults: list[ConfigurationFault] = []
+    entries = [*_entries(tables, faults)]
+    document = _document(entries, frozenset(section for section in Section if section in tables))
+    faults += _missing_names(document)
+    if faults:
+        raise UnusableHubFileError(file, faults)
+    return document
+
+
+def read_entry(identity: EntryId, table: Mapping[str, Any], where: str) -> tuple[Entry, list[ConfigurationFault]]:
+    """One entry in its one form, and what is wrong in it; `table` has its fields as they were written."""
+    known = FIELDS[identity.section]
+    values: dict[str, Any] = {}
+    faults: list[ConfigurationFault] = []
+    for name, value in table.items():
+        place = f"{where}.{name}"
+        if name not in known:
+            faults.append(unknown_name(where, name, known, "fields"))
+            continue
+        try:
+            read = known[name].read(value, place)
+        except FaultError as error:
+            faults.append(error.fault)
+        else:
+            if read != known[name].default:
+                values[name] = read
+    return Entry(identity, {name: values[name] for name in known if name in values}), faults
+
+
+def fault_of_name(section: Section, name: str) -> ConfigurationFault | None:
+    """What is wrong with the name of an entry; None if nothing is."""
+    try:
+        (check_model_name if section is Section.MODELS else check_name)(section.value, name)
+    except UnexpectedValueError as error:
+        return ConfigurationFault(section.value, shown_value(name), error.expected)
+    return None
+
+
+def _entries(tables: Mapping[str, Any], faults: list[ConfigurationFault]) -> Iterator[Entry]:
+    for section, table in tables.items():
+        if section not in Section.__members__.values():
+            faults.append(unknown_name("the file", section, [one.value for one in Section], "tables"))
+        elif not isinstance(table, dict):
+            faults.append(ConfigurationFault(section, shown_value(table), f"a table [{section}]"))
+        else:
+            for name, fields in table.items():
+                where = f"{section}.{name}"
+                if (fault := fault_of_name(Section(section), name)) is not None:
+                    faults.append(fault)
+                elif not isinstance(fields, dict):
+                    faults.append(ConfigurationFault(where, shown_value(fields), f"a table [{where}]"))
+                else:
+                    entry, found = read_entry(EntryId(Section(section), name), fields, where)
+                    faults += found
+                    yield entry
+
+
+def _missing_names(document: HubDocument) -> Iterator[ConfigurationFault]:
+    """Names in fields that no entry of the file has; a table that the file leaves out is not known here."""
+    for entry in document.entries.values():
+        for name, value in entry.fields.items():
+            section = FIELDS[entry.id.section][name].names
+            if section is None or section not in document.sections:
+                continue
+            known = document.names(section)
+            for one in (value,) if isinstance(value, str) else value:
+                if one not in known:
+                    yield unknown_name(f"{entry.id.section}.{entry.id.name}.{name}", one, known, section.value)

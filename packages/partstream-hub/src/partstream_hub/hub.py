@@ -1,0 +1,167 @@
+"""What the parts of one worker of a hub share, and its life: it starts with the server, or with the first request."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from partstream.codec.checks import FILLED_TEXT, NUMBER, TEXT, Expectation, check_fields, instance_of, optional
+from partstream.codec.system import DATA
+from partstream_hub.authentication import is_valid
+from partstream_hub.directory import may_use
+from partstream_hub.leases import WorkerSettings
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.requests import RequestFailedError
+from partstream.server.settings import ServingSettings
+from partstream.tokens.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream_hub.authentication import HubCaller
+    from partstream_hub.directory import Directory, Key, Person
+    from partstream_hub.worker import HubWorker
+    from partstream.server.clients import Caller
+
+
+# ---- The hub ----
+
+_logger = logging.getLogger("partstream.hub")
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryCaller:
+    """Who asks, as the directory knows it now."""
+
+    directory: Directory
+    key: Key
+    person: Person
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """One worker of a hub."""
+
+    worker: HubWorker
+    settings: HubSettings
+    life: HubLife
+
+    def directory(self) -> Directory | None:
+        """The newest snapshot; None before the first. Starts the worker where the server has not."""
+        directory = self.worker.directory
+        if directory is None:
+            self.life.begin()
+        return directory
+
+    def asking(self, caller: Caller) -> DirectoryCaller | None:
+        """Who a caller is now; None if the key is accepted no more since it was checked, or there is none."""
+        directory, key_id = self.worker.directory, getattr(caller, "key_id", None)
+        key = None if directory is None or key_id is None else directory.keys.get(key_id)
+        if directory is None or key is None or not is_valid(directory, key, self.settings.clock()):
+            return None
+        return DirectoryCaller(directory, key, directory.people[key.person])
+
+    def may_use(self, caller: Caller, model_id: str) -> bool:
+        """Whether a caller may use a model now."""
+        asking = self.asking(caller)
+        return asking is not None and may_use(asking.directory, asking.key, model_id)
+
+    def require(self, caller: Caller | HubCaller) -> DirectoryCaller:
+        """Who a caller is now.
+
+        Raises:
+            RequestFailedError: The key is accepted no more.
+        """
+        asking = self.asking(caller)
+        if asking is None:
+            said = "the key of this connection is accepted no more; expected one that this server knows"
+            raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said))
+        return asking
+
+
+class HubLife:
+    """Starts a worker once and ends it once."""
+
+    def __init__(self, worker: HubWorker) -> None:
+        self._worker = worker
+        self._starting: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Starts the worker in the background, where the server has no lifespan; a second call does nothing."""
+        if self._starting is None:
+            self._starting = asyncio.get_running_loop().create_task(self._worker.start())
+            self._starting.add_done_callback(_say_failure)
+
+    async def start(self) -> None:
+        """Starts the worker.
+
+        Raises:
+            JournalError: The folder of the journals cannot be used.
+            StoreUnusableError: The database is there and cannot be used as it is.
+        """
+        self.begin()
+        assert self._starting is not None  # noqa: S101 - begun above
+        await self._starting
+
+    async def stop(self) -> None:
+        """Ends the worker, if it was started."""
+        starting, self._starting = self._starting, None
+        if starting is None:
+            return
+        await asyncio.gather(starting, return_exceptions=True)
+        await self._worker.close()
+
+
+def _say_failure(starting: asyncio.Task[None]) -> None:
+    if not starting.cancelled() and (error := starting.exception()) is not None:
+        _logger.error("the hub could not start: %s", error)
+
+
+# ---- Settings ----
+
+JOURNALS: Final = "hub-journals"
+"""The folder of the journals, in that of what a server keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class HubSettings:
+    """How one worker of a hub is set up.
+
+    Attributes:
+        serving: The limits of the server. Keys and admission are the hub's, whatever these say.
+        journals: The folder in which all workers of this machine keep what is not in the database yet.
+        policy: What of the owner's own looks at every request, as `file.py` or `file.py:name`; None for nothing.
+        policy_seconds: How long it may take; a request that it does not decide in time is refused.
+        contact: Whom refusals name to ask for more, such as `it-help@example.com`; empty for the names of the admins.
+        clock: The time in seconds since 1970, for the ledger and for keys that expire.
+        token_ledger: The ledger of token counts of the worker's providers: what it learns, all workers know; None
+            without one.
+    """
+
+    serving: ServingSettings = field(default_factory=ServingSettings)
+    journals: Path = field(default_factory=lambda: DATA.path() / JOURNALS)
+    worker: WorkerSettings = field(default_factory=WorkerSettings)
+    policy: str | None = None
+    policy_seconds: float = 5.0
+    contact: str = ""
+    clock: Callable[[], float] = time.time
+    token_ledger: Ledger | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, _EXPECTED)
+
+
+_EXPECTED: Final = {
+    "serving": instance_of(ServingSettings),
+    "journals": instance_of(Path, "a pathlib.Path"),
+    "worker": instance_of(WorkerSettings),
+    "policy": optional(FILLED_TEXT),
+    "policy_seconds": NUMBER,
+    "contact": TEXT,
+    "clock": Expectation("a function that returns the time", callable),
+    "token_ledger": optional(instance_of(Ledger)),
+}

@@ -1,0 +1,295 @@
+"""Serves the page of the hub: two frames without any data, and the content for a reader with a key.
+
+    GET  /hub           the frame of the page
+    GET  /hub/join      the page that a link to join opens
+    GET  /hub/v1/page   the content, with the key in a header: `?days=30&zone=Europe/Berlin`
+
+A frame holds nothing of the hub, so it needs no key. There is no cookie and no CORS: a page of another site cannot
+send the key, because it does not have it, and cannot read an answer. The database is read in a thread of its own over a
+connection of its own, so that no page makes a worker wait that leases or settles.
+
+The page that a link to join opens is the same for every person, and holds neither a code nor a name: its script takes
+the code, which follows `#` in its URL, and gives the hub nothing until the person wants it. A link that opens the page
+of the hub holds such a code too, for which the page gets a key of its own: it shows the page and asks no model, is
+accepted for hours, and is one of the person's keys (`partstream hub key list` shows it, `revoke` ends it).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import parse_qsl
+from zoneinfo import ZoneInfo
+
+from partstream_hub.page.document import PERIODS, content_html, frame_html
+from partstream_hub.store.values import StoreError, StoreUnreachableError
+from partstream_hub.usage import overview, reader_of
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.pages.document import Nonces, document, resource
+from partstream.server.requests import RequestFailedError
+from partstream.server.state import OwnerReply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream_hub.administration import Administration
+    from partstream_hub.directory import Directory
+    from partstream_hub.store.store import HubStore
+    from partstream_hub.usage import Reader
+    from partstream.server.application import ServingApp
+    from partstream.server.clients import Caller
+    from partstream.server.pages.document import ContentPolicy
+    from partstream.server.state import OwnerHandler, OwnerRequest
+
+
+# ---- The page to join ----
+
+_PACKAGE: Final = "partstream_hub.page"
+
+
+def join_html(policy: ContentPolicy) -> str:
+    """The page to join; the policy must let its script connect to its own server."""
+    styles = "".join(
+        resource(package, name) for package, name in (("partstream.server.pages", "theme.css"), (_PACKAGE, "hub.css"))
+    )
+    return document(
+        "Join the hub - Partstream", _BODY, policy, styles=(styles,), scripts=(resource(_PACKAGE, "join.js"),)
+    )
+
+
+def _command(name: str, command: str, what: str) -> str:
+    return (
+        f'<div class="command"><code id="{name}" tabindex="-1">{command}</code>'
+        f'<button type="button" data-copies="{name}" aria-label="Copy {what}">Copy</button></div>'
+    )
+
+
+_HUB: Final = "<span data-hub></span>"
+
+_BODY: Final = f"""<main>
+<h1>Join the hub</h1>
+<p>You were sent this link to get a key of your own for the hub at <strong>{_HUB}</strong>. The link is good once, and
+for you alone.</p>
+<noscript><p class="told">This page needs its script, because the code of the link is sent to no server before you say
+so. In a terminal, <code>partstream add hub</code> with the address of this page asks for the link.</p></noscript>
+<p id="without-code" class="told" hidden>There is no code in this address: open the link as it was sent to you. After a
+reload, too, it has to be opened again.</p>
+<ol id="steps" class="steps" hidden>
+<li data-spent><h2>In VS Code</h2>
+<p>With the extension Partstream. It asks you before it adds the hub, and keeps the key in VS Code's own store.</p>
+<p><a class="button" data-scheme="vscode" href="#steps">Open in VS Code</a>
+<a data-scheme="vscode-insiders" href="#steps">VS Code Insiders</a></p></li>
+<li data-spent><h2>In a terminal</h2>
+<p>This asks for the code, and keeps the key in the keyring of your system; where there is none, in a file that you
+alone can read. Then <code>partstream chat</code> asks the hub.</p>
+{_command("add", f"partstream add hub {_HUB}", "the command")}
+<p>The code, which goes into the question and never into the command:</p>
+{_command("code", "<span data-code></span>", "the code")}</li>
+<li><h2>For other clients</h2>
+<p>Codex, Claude Code, opencode and others need the key itself. The hub shows it once, and the code is used up by
+that.</p>
+<p><button type="button" id="take">Show my key here</button></p>
+<p id="refused" class="told" role="alert" hidden></p>
+<div id="taken" hidden><p>Your key. Nobody can show it again: keep it like a password.</p>
+{_command("key", "", "the key")}
+<p>In a POSIX shell, put it into a variable without writing it into the history, then tell a client where the hub
+is:</p>
+{_command("variable", "read -rs PARTSTREAM_SERVE_TOKEN; export PARTSTREAM_SERVE_TOKEN", "the command")}
+{_command("connect", f"partstream connect codex --url {_HUB} --write", "the command")}
+<p><code>partstream connect --list</code> names all clients. Whatever else asks the hub for
+answers takes <code>{_HUB}/v1</code> as its base URL and the key as its API key.</p></div></li>
+</ol>
+</main>
+<p class="unseen" id="said" role="status"></p>"""
+
+
+# ---- Routes ----
+
+Result = TypeVar("Result")
+
+PAGE: Final = "/hub"
+JOIN: Final = "/hub/join"
+CONTENT: Final = "/hub/v1/page"
+
+_logger = logging.getLogger("partstream.hub")
+
+_HTML: Final = "text/html; charset=utf-8"
+_HEADERS: Final = (
+    ("cache-control", "no-store"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("referrer-policy", "no-referrer"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+)
+_FRAMED: Final = ("content-security-policy", "frame-ancestors 'none'")
+"""The rest of the policy of a page is in the page itself."""
+_NOTHING_RUNS: Final = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
+"""For the content: a reader who opens it by itself sees a document in which nothing runs."""
+
+_RETRY_SECONDS: Final = 2.0
+_MOST_KEPT: Final = 32
+_DAYS: Final = 30
+_ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}", re.ASCII)
+
+
+class HubPage:
+    """The page of one worker.
+
+    Args:
+        open_store: Opens a connection to the database, for this page alone.
+        most_waiting: The most pages that are read or wait to be read, one after the other.
+        slow_seconds: What took longer to read is kept for a while,
+        rest: for as many times as long: however many look at the page, most of the time the database is left alone.
+    """
+
+    def __init__(
+        self,
+        open_store: Callable[[], HubStore],
+        *,
+        most_waiting: int = 8,
+        slow_seconds: float = 1.0,
+        rest: float = 5.0,
+    ) -> None:
+        self._open_store = open_store
+        self._most_waiting = most_waiting
+        self._slow_seconds = slow_seconds
+        self._rest = rest
+        self._store: HubStore | None = None
+        self._directory: Directory | None = None
+        self._thread = ThreadPoolExecutor(1, "hub-page")
+        self._waiting = 0
+        self._kept: dict[tuple[Reader, int, str], tuple[float, str]] = {}
+
+    def add_to(self, app: ServingApp) -> None:
+        """Puts the page up, and closes its connection when the application ends."""
+        app.add_route("GET", PAGE, _frame(frame_html), is_open=True)
+        app.add_route("GET", JOIN, _frame(join_html), is_open=True)
+        app.add_route("GET", CONTENT, self._content)
+        app.add_lifetime(self)
+
+    async def start(self) -> None:
+        """Opens nothing: most workers show no page."""
+
+    async def stop(self) -> None:
+        """Closes the connection to the database."""
+        await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
+        if self._store is not None:
+            self._store.close()
+
+    async def _content(self, request: OwnerRequest, caller: Caller) -> OwnerReply:
+        days, zone = _asked(request.query)
+        if self._waiting >= self._most_waiting:
+            raise _overloaded("too many people look at the page now", _RETRY_SECONDS)
+        self._waiting += 1
+        try:
+            html = await asyncio.get_running_loop().run_in_executor(self._thread, self._read, caller.name, days, zone)
+        except StoreUnreachableError as error:
+            raise _overloaded("the hub's database does not answer now", error.retry_after) from error
+        except StoreError as error:
+            _logger.exception("the page of the hub cannot be read")
+            failure = ServedFailure(
+                FailureKind.INTERNAL, "the hub's database cannot be read; the server's log says why"
+            )
+            raise RequestFailedError(failure) from error
+        finally:
+            self._waiting -= 1
+        if html is None:
+            raise RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, "the page is for people of this hub"))
+        return OwnerReply(html.encode(), _HTML, headers=(*_HEADERS, _NOTHING_RUNS))
+
+    def _read(self, person: str, days: int, zone: ZoneInfo) -> str | None:
+        """The content for a person; None if there is no such person. Runs in the thread."""
+        if self._store is None:
+            self._store = self._open_store()
+        known = self._directory
+        directory = self._store.directory(None if known is None else known.version) or known
+        assert directory is not None  # noqa: S101 - who knows no version is given one
+        self._directory = directory
+        reader = reader_of(directory, person)
+        if reader is None:
+            return None
+        until, html = self._kept.get((reader, days, zone.key), (0.0, ""))
+        begins = time.monotonic()
+        if begins < until:
+            return html
+        html = content_html(overview(self._store, directory, reader, days, zone, zone.key), zone, is_live=True)
+        ends = time.monotonic()
+        if ends - begins >= self._slow_seconds:
+            while len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[reader, days, zone.key] = ends + self._rest * (ends - begins), html
+        return html
+
+
+def _frame(make: Callable[[Nonces], str]) -> OwnerHandler:
+    """Answers with a frame, whose script and style have a nonce of their own each time."""
+
+    async def show(_request: OwnerRequest, _caller: Caller) -> OwnerReply:
+        page = make(Nonces(secrets.token_urlsafe(16), connect="'self'"))
+        return OwnerReply(page.encode(), _HTML, headers=(*_HEADERS, _FRAMED))
+
+    return show
+
+
+def _asked(query: str) -> tuple[int, ZoneInfo]:
+    """The days and the time zone that a query names.
+
+    Raises:
+        RequestFailedError: There are no such days, or there is no such zone.
+    """
+    try:
+        given = dict(parse_qsl(query, max_num_fields=8))
+    except ValueError:
+        raise _wrong("query", "more than 8 fields", "days and zone") from None
+    days = given.get("days", str(_DAYS))
+    if days not in map(str, PERIODS):
+        raise _wrong("days", "something else", f"one of {', '.join(map(str, PERIODS))}")
+    zone = given.get("zone", "UTC")
+    try:
+        if _ZONE.fullmatch(zone):
+            return int(days), ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        pass
+    raise _wrong("zone", "something else", "the name of a time zone, such as Europe/Berlin")
+
+
+def _wrong(name: str, got: str, expected: str) -> RequestFailedError:
+    return RequestFailedError(
+        ServedFailure(FailureKind.INVALID_REQUEST, f"{name}: got {got}, expected {expected}", param=name)
+    )
+
+
+def _overloaded(why: str, retry_after: float) -> RequestFailedError:
+    return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, f"{why}; ask again", retry_after=retry_after))
+
+
+# ---- Links ----
+
+LINK_SECONDS: Final = 10 * 60.0
+"""How long a link is good."""
+KEY_SECONDS: Final = 12 * 3600.0
+"""How long a page that was opened by a link is shown."""
+_LABEL: Final = "page of the hub"
+
+
+def one_time_link(hub: Administration, person: str, address: str) -> str:
+    """Makes a link.
+
+    Args:
+        address: The address of the hub, without a slash at its end.
+
+    Raises:
+        DirectoryConflictError: There is no such person.
+        StoreUnreachableError: The database is not there.
+    """
+    now = hub.store.time()
+    code = hub.invite(
+        person, expires_at=now + LINK_SECONDS, label=_LABEL, key_expires_at=now + KEY_SECONDS, key_models=()
+    )
+    return f"{address}/hub#{code.reveal()}"

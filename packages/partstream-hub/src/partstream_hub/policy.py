@@ -1,0 +1,636 @@
+"""A function of the owner's own that looks at every request of a hub: it lets it pass, changes it, or refuses it.
+
+Whatever a policy does, a request gets no more than it may have. The policy works on copies. What it gives back is
+checked field by field and made anew from plain values, because an object of the policy's own class could be one value
+while it is checked and another when it is used. It runs beside the event loop of the server, for a limited time,
+because it may be slow, hang, or end its thread: plain functions run in a few daemon threads, functions with `async` in
+one event loop of their own. A hub does not start without a policy that its settings name.
+
+::
+
+    from partstream_hub.policy import Changed, PolicyRequest, Refusal
+
+    def before_request(request: PolicyRequest) -> Changed | Refusal | None:
+        if request.team == "interns" and request.model == "large":
+            return Refusal("Interns use `small`; ask your mentor.")
+        return Changed(max_output_tokens=4000)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import importlib.util
+import inspect
+import logging
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+
+from partstream.codec.json_codec import dumps, loads
+from partstream.errors import CallerError, PartstreamError, UnexpectedValueError
+from partstream_hub.pricing import asked_output, with_output_limit
+from partstream.lm.messages import ChatMessage, Role
+from partstream.lm.parts import part_json, part_of_json
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.requests import RequestFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable, Mapping, Sequence
+
+    from partstream_hub.hub import DirectoryCaller
+    from partstream_hub.store.values import LedgerRow
+    from partstream.server.clients import Caller
+    from partstream.server.models import CataloguedModel
+    from partstream.server.settings import AnswerRequest
+
+
+# ---- Values ----
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRequest:
+    """A request that waits for a policy. It is a copy: what a policy does to it changes nothing.
+
+    Attributes:
+        request_id: Its id.
+        person: Who asks.
+        team: The person's team, or None.
+        key_id: The public id of the key.
+        model: The model that is asked.
+        messages: The conversation, with system messages.
+        tools: The names of the tools.
+        max_output_tokens: The longest answer that is asked for, or None.
+        wire: The name of the protocol in which it came.
+        client: The name of the client, as its headers say, or "".
+        session: The client's id of the conversation, or None.
+        headers: The headers, names in lower case; those that hold keys are left out.
+        is_count: Whether only the tokens of the request are to be counted.
+    """
+
+    request_id: str
+    person: str
+    team: str | None
+    key_id: str
+    model: str
+    messages: tuple[ChatMessage, ...] = field(repr=False)
+    tools: tuple[str, ...]
+    max_output_tokens: int | None
+    wire: str
+    client: str
+    session: str | None
+    headers: Mapping[str, str] = field(repr=False)
+    is_count: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The request is refused.
+
+    Attributes:
+        message: The message for the client, up to 1,000 characters.
+    """
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The request goes on with changes; None leaves a thing as it is. None of them gives more than the person may have.
+
+    Attributes:
+        messages: The conversation in place of the one that came.
+        model: The model that answers: one that the person may use.
+        max_output_tokens: The longest answer; a longer one than was asked for changes nothing.
+    """
+
+    messages: Sequence[ChatMessage] | None = None
+    model: str | None = None
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyAnswer:
+    """An answer that is over, without a word of it.
+
+    Attributes:
+        request_id: The id of its request.
+        person: Who asked.
+        team: The person's team, or None.
+        key_id: The public id of the key.
+        model: The model that answered.
+        provider: The provider that answered.
+        input_tokens: The tokens of the request.
+        output_tokens: The tokens of the answer.
+        nanodollars: What it cost, in 10^-9 US dollars; None if it is unknown.
+        is_estimated: Whether the tokens are an estimate.
+        status: The HTTP status of the reply.
+        outcome: How it ended, such as `completed` or `cancelled`.
+        seconds: How long it took.
+    """
+
+    request_id: str
+    person: str
+    team: str | None
+    key_id: str
+    model: str
+    provider: str
+    input_tokens: int | None
+    output_tokens: int | None
+    nanodollars: int | None
+    is_estimated: bool
+    status: int
+    outcome: str
+    seconds: float | None
+
+
+# ---- Deciding ----
+
+_logger = logging.getLogger("partstream.hub")
+
+_RETRY_SECONDS: Final = 5.0
+_SECRET_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+class HubPolicy:
+    """The policy of one worker.
+
+    Args:
+        most_bytes: The most bytes of a conversation that it gives back.
+        key_headers: The headers that may hold keys.
+        find_model: Finds a model that a caller may use; raises for every other one.
+    """
+
+    def __init__(
+        self,
+        functions: PolicyFunctions,
+        seconds: float,
+        most_bytes: int,
+        key_headers: Iterable[str],
+        find_model: Callable[[str, Caller], Awaitable[CataloguedModel]],
+    ) -> None:
+        self._functions = functions
+        self._seconds = seconds
+        self._most_bytes = most_bytes
+        self._hidden = _SECRET_HEADERS | frozenset(key_headers)
+        self._find_model = find_model
+        self._threads = PolicyThreads(seconds)
+
+    async def before_request(self, asking: DirectoryCaller, request: AnswerRequest) -> AnswerRequest:
+        """The request as the policy lets it go on.
+
+        Raises:
+            RequestFailedError: It refuses the request, or does not decide as it should.
+        """
+        function = self._functions.before_request
+        if function is None:
+            return request
+        shown = {name: value for name, value in request.headers.items() if name not in self._hidden}
+        decided = await self._decided(function, _described(asking, request, MappingProxyType(shown)))
+        if decided.refusal is not None:
+            failure = ServedFailure(FailureKind.FORBIDDEN, decided.refusal, code="refused_by_policy")
+            raise RequestFailedError(failure)
+        return await self._changed(request, decided)
+
+    def at_end(self, row: LedgerRow) -> None:
+        """Tells the policy of an answer that is over; returns at once."""
+        function = self._functions.at_end
+        if function is None:
+            return
+        try:
+            self._threads.call(function, _ended(row), lambda _: None).add_done_callback(_say_failure)
+        except PolicyBusyError:
+            _logger.warning("the policy was not told of the end of an answer: too many calls of it have not ended")
+
+    async def start(self) -> None:
+        """Does nothing: threads start with the first call."""
+
+    async def stop(self) -> None:
+        """Begins no more calls."""
+        self._threads.close()
+
+    async def _decided(self, function: Callable[..., object], described: PolicyRequest) -> CheckedResult:
+        try:
+            # The copy is made in the thread of the policy: it is work.
+            calling = self._threads.call(_with_copy(function), described, self._read)
+        except PolicyBusyError:
+            raise self._undecided("calls of it that have not ended are too many") from None
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await asyncio.wrap_future(calling)
+        except TimeoutError:
+            raise self._undecided(f"it has not decided within {self._seconds:g} s") from None
+        except PolicyFailedError as error:
+            raise self._failed(error.reason) from None
+
+    def _read(self, result: object) -> CheckedResult:
+        return checked_result(result, self._most_bytes)
+
+    @staticmethod
+    def _undecided(reason: str) -> RequestFailedError:
+        _logger.error("the policy of the hub holds up a request: %s", reason)
+        said = "the policy of this hub has not decided on this request in time; ask again"
+        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
+
+    @staticmethod
+    def _failed(reason: str) -> RequestFailedError:
+        _logger.error("the policy of the hub failed: %s", reason)
+        said = "the policy of this hub could not decide on this request; the hub's log says why"
+        return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said, code="policy_failed"))
+
+    async def _changed(self, request: AnswerRequest, decided: CheckedResult) -> AnswerRequest:
+        asked, model = request.asked, request.model
+        if decided.model is not None and decided.model != model.id:
+            try:
+                model = await self._find_model(decided.model, request.caller)
+            except PartstreamError as error:
+                raise self._failed(f"{error}") from None
+        if decided.messages is not None:
+            asked = replace(asked, messages=decided.messages)
+        wanted = asked_output(asked)
+        if decided.max_output_tokens is not None and (wanted is None or decided.max_output_tokens < wanted):
+            asked = with_output_limit(asked, decided.max_output_tokens)
+        return (
+            request if asked is request.asked and model is request.model else replace(request, asked=asked, model=model)
+        )
+
+
+def _with_copy(function: Callable[..., object]) -> Callable[[PolicyRequest], object]:
+    """The same function, given a copy of its own."""
+    if inspect.iscoroutinefunction(function):
+
+        async def call_later(request: PolicyRequest) -> object:
+            return await function(_copied(request))
+
+        return call_later
+    return lambda request: function(_copied(request))
+
+
+def _copied(request: PolicyRequest) -> PolicyRequest:
+    return replace(request, messages=copy.deepcopy(request.messages))
+
+
+def _described(asking: DirectoryCaller, request: AnswerRequest, headers: Mapping[str, str]) -> PolicyRequest:
+    asked, client = request.asked, request.client
+    return PolicyRequest(
+        request_id=request.request_id,
+        person=asking.person.name,
+        team=asking.person.team,
+        key_id=asking.key.id,
+        model=request.model.id,
+        messages=asked.messages,
+        tools=tuple(tool.name for tool in asked.options.tools),
+        max_output_tokens=asked_output(asked),
+        wire=request.wire,
+        client=client.name,
+        session=client.session,
+        headers=headers,
+        is_count=request.is_count,
+    )
+
+
+def _ended(row: LedgerRow) -> PolicyAnswer:
+    return PolicyAnswer(
+        row.answer_id,
+        row.person,
+        row.team,
+        row.key_id,
+        row.model,
+        row.provider,
+        row.input_tokens,
+        row.output_tokens,
+        row.nanodollars,
+        row.is_estimated,
+        row.status,
+        row.outcome,
+        row.seconds,
+    )
+
+
+def _say_failure(calling: Future[None]) -> None:
+    if not calling.cancelled() and (error := calling.exception()) is not None:
+        _logger.error("the policy failed at the end of an answer: %s", error)
+
+
+# ---- Checking what a policy gives back ----
+
+_MOST_CHARACTERS: Final = 1000
+_MOST_NAME: Final = 200
+_MOST_MESSAGES: Final = 10_000
+_MOST_PARTS: Final = 10_000
+_MOST_TOKENS: Final = 10**9
+
+
+class CheckedResult(NamedTuple):
+    """What a policy has decided; None leaves a thing as it is, and without a refusal the request goes on."""
+
+    refusal: str | None = None
+    messages: tuple[ChatMessage, ...] | None = None
+    model: str | None = None
+    max_output_tokens: int | None = None
+
+
+def checked_result(result: object, most_bytes: int) -> CheckedResult:
+    """What a policy has decided.
+
+    Args:
+        most_bytes: The most bytes of a conversation.
+
+    Raises:
+        UnexpectedValueError: It is no result; nothing of its content is in the error.
+    """
+    if result is None:
+        return CheckedResult()
+    if type(result) is Refusal:
+        return CheckedResult(refusal=_text("Refusal.message", result.message, _MOST_CHARACTERS))
+    if type(result) is not Changed:
+        raise _unexpected("the result", result, "None, a Refusal or a Changed")
+    messages, model, tokens = result.messages, result.model, result.max_output_tokens
+    if tokens is not None and (type(tokens) is not int or not 0 < tokens <= _MOST_TOKENS):
+        raise _unexpected("Changed.max_output_tokens", tokens, f"a whole number from 1 to {_MOST_TOKENS:,}")
+    return CheckedResult(
+        None,
+        None if messages is None else _messages(messages, most_bytes),
+        None if model is None else _text("Changed.model", model, _MOST_NAME),
+        tokens,
+    )
+
+
+def _text(where: str, value: object, most: int) -> str:
+    if type(value) is not str or not value or len(value) > most or not value.isprintable():
+        raise _unexpected(where, value, f"a text of one line with 1 to {most:,} characters")
+    return value
+
+
+def _messages(messages: object, most_bytes: int) -> tuple[ChatMessage, ...]:
+    expected = f"a list or a tuple of 1 to {_MOST_MESSAGES:,} ChatMessage"
+    if type(messages) not in {list, tuple}:
+        raise _unexpected("Changed.messages", messages, expected)
+    kept: list[Any] = list(messages)  # type: ignore[call-overload] # a list or a tuple
+    if not 0 < len(kept) <= _MOST_MESSAGES:
+        raise _unexpected("Changed.messages", kept, expected)
+    left, made = most_bytes, []
+    for place, message in enumerate(kept):
+        where = f"Changed.messages[{place}]"
+        if type(message) is not ChatMessage:
+            raise _unexpected(where, message, "a ChatMessage")
+        data = _data(where, message)
+        left -= len(data)
+        if left < 0:
+            raise UnexpectedValueError("Changed.messages", "more", f"at most {most_bytes:,} bytes")
+        made.append(_made(where, data))
+    return tuple(made)
+
+
+def _data(where: str, message: ChatMessage) -> bytes:
+    """A message as JSON, which nothing else can be in."""
+    role, name, content = message.role, message.name, message.content
+    if type(role) is not Role or (name is not None and type(name) is not str):
+        raise _unexpected(where, message, "a role of Role, and a text or None as name")
+    if type(content) is not tuple or len(content) > _MOST_PARTS:
+        raise _unexpected(f"{where}.content", content, f"at most {_MOST_PARTS:,} parts")
+    try:
+        return bytes(dumps([int(role), name, [part_json(part) for part in content]]))
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        raise _unexpected(f"{where}.content", content, "parts that hold JSON values") from None
+
+
+def _made(where: str, data: bytes) -> ChatMessage:
+    role, name, parts = loads(data)
+    try:
+        return ChatMessage(Role(role), [part_of_json(part) for part in parts], name)
+    except (UnexpectedValueError, TypeError, ValueError):
+        raise UnexpectedValueError(f"{where}.content", "something else", "parts") from None
+
+
+def _unexpected(where: str, value: object, expected: str) -> UnexpectedValueError:
+    """The error for a value, of which only the class is named: the value itself may hold a prompt."""
+    return UnexpectedValueError(where, type(value).__name__, expected)
+
+
+# ---- Threads ----
+
+T = TypeVar("T")
+
+
+_MOST_THREADS: Final = 16
+_MOST_WAITING: Final = 1000
+
+_Job: TypeAlias = tuple["Future[Any]", Callable[[], Any]]
+
+
+class PolicyBusyError(Exception):
+    """So many calls of the policy have not ended that no further one is begun."""
+
+
+class PolicyFailedError(Exception):
+    """A function of a policy has raised, whatever it was.
+
+    Attributes:
+        reason: The class of the error; of one of ours, which holds nothing of a request, its text too.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        text = f": {error}" if type(error) is UnexpectedValueError else ""
+        self.reason = f"{type(error).__name__}{text}"
+        super().__init__(self.reason)
+
+
+class PolicyThreads:
+    """The threads in which one policy runs.
+
+    Args:
+        seconds: How long a function with `async` may take before it is cancelled; a plain one cannot be.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._is_closed = False
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._lock = Lock()
+        self._threads = 0
+        self._open = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def call(self, function: Callable[..., Any], argument: object, read: Callable[[object], T]) -> Future[T]:
+        """Begins a call.
+
+        Args:
+            function: A function of the policy, with `async` or without.
+            argument: Its argument.
+            read: Reads what it gives back, in the same thread: that may run code of the policy too.
+
+        Returns:
+            The future of what was read, or of a :class:`PolicyFailedError` for any error, `SystemExit` too. Cancelling
+            it leaves out a call that has not begun.
+
+        Raises:
+            PolicyBusyError: Too many calls have not ended, or no more are begun.
+        """
+        if self._is_closed or self._open >= _MOST_WAITING:
+            raise PolicyBusyError
+        future: Future[T] = Future()
+        with self._lock:
+            self._open += 1
+        future.add_done_callback(self._note_end)
+        if inspect.iscoroutinefunction(function):
+            loop = self._running_loop()
+            loop.call_soon_threadsafe(self._begin, future, lambda: self._awaited(future, function, argument, read))
+        else:
+            self._jobs.put((future, lambda: read(function(argument))))
+            self._need_thread()
+        return future
+
+    def close(self) -> None:
+        """Begins no more calls; those that run are not waited for."""
+        self._is_closed = True
+        for _ in range(self._threads):
+            self._jobs.put(None)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _note_end(self, _future: Future[Any]) -> None:
+        with self._lock:
+            self._open -= 1
+
+    def _need_thread(self) -> None:
+        with self._lock:
+            if self._threads >= min(self._open, _MOST_THREADS):
+                return
+            self._threads += 1
+        Thread(target=self._work, name="partstream-policy", daemon=True).start()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            _finish(*job)
+
+    def _begin(self, future: Future[Any], run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._loop is not None and future.set_running_or_notify_cancel():
+            task = self._loop.create_task(run())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                Thread(target=self._run, args=(self._loop,), name="partstream-policy-loop", daemon=True).start()
+            return self._loop
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        while not self._is_closed:
+            try:
+                loop.run_forever()
+            except BaseException as error:  # a task of the policy's own has ended with SystemExit
+                _logger.error("the event loop of the policy was interrupted by %s", type(error).__name__)  # noqa: TRY400
+        loop.close()
+
+    async def _awaited(
+        self,
+        future: Future[Any],
+        function: Callable[[object], Coroutine[Any, Any, object]],
+        argument: object,
+        read: Callable[[object], Any],
+    ) -> None:
+        """Runs a call; raises nothing, because `SystemExit` of a task ends its event loop."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                result = read(await function(argument))
+        except BaseException as error:
+            _fail(future, error)
+        else:
+            with suppress(InvalidStateError):
+                future.set_result(result)
+
+
+def _finish(future: Future[Any], run: Callable[[], Any]) -> None:
+    """Runs a call and sets its result, unless the caller has stopped waiting."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = run()
+    except BaseException as error:
+        _fail(future, error)
+    else:
+        with suppress(InvalidStateError):
+            future.set_result(result)
+
+
+def _fail(future: Future[Any], error: BaseException) -> None:
+    with suppress(InvalidStateError):
+        future.set_exception(PolicyFailedError(error))
+
+
+# ---- Loading ----
+
+_BEFORE: Final = "before_request"
+_END: Final = "at_end"
+_MODULE: Final = "partstream_hub_policy"
+
+
+class PolicyUnusableError(CallerError):
+    """The policy in the settings cannot be used; a hub does not start without one that it should have."""
+
+    def __init__(self, source: str, got: str, expected: str) -> None:
+        super().__init__(f"policy {source}: got {got}, expected {expected}")
+        self.source = source
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFunctions:
+    """The functions of a policy, with `async` or without; None for one that it does not have."""
+
+    before_request: Callable[[Any], Any] | None
+    at_end: Callable[[Any], Any] | None
+
+
+def loaded_policy(source: str) -> PolicyFunctions:
+    """Loads a policy.
+
+    Args:
+        source: A file with the functions `before_request` and `at_end`, or one of them, as `policy.py`; or with the
+            name of what there is in it, as `policy.py:NAME`: an object that has them, or a function that is called with
+            every request.
+
+    Raises:
+        PolicyUnusableError: The file is not there, raises an error, or holds no such function.
+    """
+    drive = source[:2] if len(source) > 2 and source[1] == ":" and source[2] in "/\\" else ""  # of Windows
+    file, _, name = source[len(drive) :].partition(":")
+    expected = f"a Python file with {_BEFORE}, {_END} or both"
+    path = Path(drive + file).expanduser()
+    if path.suffix != ".py" or not path.is_file():
+        raise PolicyUnusableError(source, "no such file", expected)
+    held = _module(source, path)
+    if name:
+        held = getattr(held, name, None)
+        if held is None:
+            raise PolicyUnusableError(source, f"a file without {name}", expected)
+    before, end = getattr(held, _BEFORE, None), getattr(held, _END, None)
+    if before is None and end is None and name and callable(held):
+        before = held
+    if (before is None and end is None) or not all(one is None or callable(one) for one in (before, end)):
+        raise PolicyUnusableError(source, "nothing to call", expected)
+    return PolicyFunctions(before, end)
+
+
+def _module(source: str, path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(_MODULE, path)
+    if spec is None or spec.loader is None:
+        raise PolicyUnusableError(source, "a file that is no module", "a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise PolicyUnusableError(source, f"{type(error).__name__}: {error}", "a file that runs") from error
+    return module

@@ -1,0 +1,479 @@
+"""What a model costs: its price, what an answer costs at most, and what it cost; in whole nanodollars, rounded up.
+
+The price of the hub's own route counts first, then the upstream's own bill where it reports one, then the price that
+the provider lists. An answer that was cut was paid for as far as it came, which no report says: it is charged by an
+estimate of what was sent and seen, and marked as one.
+
+Before an answer begins, its bound says what it can take at most. A token of text has at least one byte in every
+vocabulary that falls back on bytes, so the bytes of a request bound its input without a tokenizer; where a tokenizer of
+the model's own vocabulary is installed, its count with a margin is a closer bound. The output is bounded by the limit
+that is sent, and an :class:`AnswerMeter` counts answers of upstreams that may keep no limit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
+from partstream.codec.json_codec import dumps
+from partstream.conversation.media import MediaKind, read_media
+from partstream_hub.amounts import Need, nanodollars
+from partstream_hub.directory import MOST_AMOUNT, BudgetUnit, ModelPrice
+from partstream.lm.outputs import Outcome
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage, row_of_class
+from partstream.runtime.progress import thinking_text
+from partstream.server.settings import StopAnswer
+from partstream.tokens import MessageCounter
+from partstream.tokens.families import CountSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from partstream_hub.directory import BudgetRule, Directory
+    from partstream_hub.reservations import Reservation
+    from partstream.lm.outputs import InboundRequest
+    from partstream.lm.parts import MessagePart, ResponsePart
+    from partstream.server.models import CataloguedModel
+    from partstream.server.settings import EndedAnswer
+    from partstream.tokens.counting import Counters
+    from partstream.tokens.records import UsageRow
+
+
+# ---- Prices ----
+
+_MILLION: Final = 1_000_000
+_OF_A_CENT: Final = 10**7
+"""Nanodollars of a hundredth of a dollar, in which providers list the price of a million tokens."""
+_LONG: Final = "longContext"
+
+
+class ChargedPrice(NamedTuple):
+    """What is charged for a model.
+
+    Attributes:
+        highest: The highest prices that may hold for a request: those of long conversations, and those of the
+            hub for the models that may answer in its place.
+        is_of_route: Whether the hub itself says the price: what an upstream reports does not matter then.
+    """
+
+    price: ModelPrice
+    highest: ModelPrice
+    is_of_route: bool
+
+
+def charged_price(directory: Directory, model: CataloguedModel) -> ChargedPrice | None:
+    """What is charged for a model; None if its price is unknown."""
+    route = directory.routes.get(model.id)
+    if route is not None and route.price is not None:
+        return ChargedPrice(route.price, route.price, is_of_route=True)
+    extra = model.information.extra
+    said = _listed(extra, "inputCost", "outputCost", "cacheCost", "cacheWriteCost")
+    if said is None:
+        return None
+    names = (f"{_LONG}{name}" for name in ("InputCost", "OutputCost", "CacheCost", "CacheWriteCost"))
+    in_its_place = () if route is None else (directory.routes.get(name) for name in route.fallbacks)
+    others = (_listed(extra, *names), *(one.price for one in in_its_place if one is not None))
+    return ChargedPrice(said, _highest((said, *(one for one in others if one is not None))), is_of_route=False)
+
+
+def highest_cost(price: ModelPrice, input_tokens: int, output_tokens: int) -> int:
+    """What a request costs at most.
+
+    Args:
+        input_tokens: The most tokens of its input, each of which may be written to a cache.
+    """
+    return _rounded_up(input_tokens * _dearest_input(price) + output_tokens * price.output)
+
+
+def output_covered(price: ModelPrice, input_tokens: int, amount: int) -> int | None:
+    """How many tokens of output an amount covers beside the most that the input costs; None for any number."""
+    rest = amount * _MILLION - input_tokens * _dearest_input(price)
+    return max(0, rest // price.output) if price.output else None
+
+
+def cost_of_usage(price: ModelPrice, usage: Usage) -> int:
+    """What tokens cost; a number that is not known counts as none."""
+    given = as_count(usage.input_tokens) or 0
+    read = min(as_count(usage.cached_tokens) or 0, given)
+    written = min(as_count(usage.cache_write_tokens) or 0, given - read)
+    return _rounded_up(
+        (given - read - written) * price.input
+        + read * (price.input if price.cached_input is None else price.cached_input)
+        + written * (price.input if price.cache_write is None else price.cache_write)
+        + (as_count(usage.output_tokens) or 0) * price.output
+    )
+
+
+def _dearest_input(price: ModelPrice) -> int:
+    return max(price.input, price.cached_input or 0, price.cache_write or 0)
+
+
+def _rounded_up(millionths: int) -> int:
+    return -(-millionths // _MILLION)
+
+
+def _listed(extra: object, *names: str) -> ModelPrice | None:
+    """The prices of these names; None without those of input and output."""
+    if not hasattr(extra, "get"):
+        return None
+    given, written, read, cached = (_price_of_cents(extra.get(name)) for name in names)
+    return None if given is None or written is None else ModelPrice(given, written, read, cached)
+
+
+def _price_of_cents(cents: object) -> int | None:
+    """The price of a million tokens; None for what is none."""
+    if isinstance(cents, bool) or not isinstance(cents, int | float) or not 0 <= cents <= MOST_AMOUNT:
+        return None
+    exact = Decimal(str(cents)) * _OF_A_CENT
+    if exact > MOST_AMOUNT:
+        return None
+    return int(exact.to_integral_value(ROUND_CEILING))
+
+
+def _highest(prices: Sequence[ModelPrice]) -> ModelPrice:
+    cached = [one.cached_input for one in prices if one.cached_input is not None]
+    written = [one.cache_write for one in prices if one.cache_write is not None]
+    return ModelPrice(
+        max(one.input for one in prices),
+        max(one.output for one in prices),
+        max(cached, default=None),
+        max(written, default=None),
+    )
+
+
+# ---- Charging ----
+
+_TIMED_OUT = "UpstreamTimeoutError"
+
+
+class Taken(NamedTuple):
+    """What an answer took.
+
+    Attributes:
+        nanodollars: What it cost; None if the price is not known.
+        is_estimated: Whether the tokens were not reported.
+    """
+
+    usage: Usage
+    nanodollars: int | None
+    is_estimated: bool
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, of input and output."""
+        return (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
+
+
+def taken_by(ended: EndedAnswer, family: str, price: ChargedPrice | None) -> Taken:
+    """What an answer took whose provider was asked."""
+    reported = _reported(ended)
+    if reported is not None:
+        return Taken(reported, _cost(ended, reported, price, is_estimated=False), False)
+    if _took_nothing(ended):
+        nothing = Usage(0, 0, 0)
+        return Taken(nothing, None if price is None else 0, True)
+    # The tokens of the request and of what was seen of the answer; what was counted already is not counted again.
+    known = ended.observation.usage
+    counter = MessageCounter(family)
+    given = None if known is None else as_count(known.input_tokens)
+    written = None if known is None else as_count(known.output_tokens)
+    if given is None:
+        given = counter.count_request(ended.asked.messages, ended.asked.options.tools).tokens
+    if written is None:
+        written = round(sum(counter.count_part(part).tokens for part in ended.answer().content) * ended.length)
+    estimated = Usage(given, written, given + written)
+    return Taken(estimated, _cost(ended, estimated, price, is_estimated=True), True)
+
+
+def _reported(ended: EndedAnswer) -> Usage | None:
+    """The tokens as the provider, or the upstreams that it asked, reported them; of both, the larger number. A report
+    with a number that no answer has is none, so that no answer is charged by it, or charged nothing."""
+    observation = ended.observation
+    told = [ended.usage, _sum(ended.kept)]
+    if not observation.is_usage_counted:
+        told.append(observation.usage)
+    whole = [
+        one for one in told if one is not None and None not in (as_count(one.input_tokens), as_count(one.output_tokens))
+    ]
+    return max(whole, key=lambda one: (one.input_tokens or 0) + (one.output_tokens or 0), default=None)
+
+
+def _sum(rows: Iterable[UsageRow]) -> Usage | None:
+    """The tokens of all upstreams that were asked; None where one of them did not say."""
+    rows = tuple(rows)
+    if not rows or any(row.input_tokens is None or row.output_tokens is None for row in rows):
+        return None
+    given = sum(row.input_tokens or 0 for row in rows)
+    written = sum(row.output_tokens or 0 for row in rows)
+    cached = sum(row.cached_tokens or 0 for row in rows)
+    return Usage(given, written, given + written, cached, sum(row.reasoning_tokens or 0 for row in rows))
+
+
+def _took_nothing(ended: EndedAnswer) -> bool:
+    """Whether the upstream refused the request, or could not be reached: that is not billed. One that was silent until
+    its time was over has read the prompt."""
+    observation = ended.observation
+    has_failed = observation.outcome is Outcome.FAILED
+    return has_failed and observation.first_part_after is None and observation.error != _TIMED_OUT
+
+
+def _cost(ended: EndedAnswer, usage: Usage, price: ChargedPrice | None, *, is_estimated: bool) -> int | None:
+    """What is charged: by the hub's own price, else by the bill of the upstream, else by the prices that are listed."""
+    by_list = None if price is None else cost_of_usage(price.price, usage)
+    cost = as_amount(ended.observation.cost, MOST_DOLLARS)
+    if cost is None or (price is not None and price.is_of_route):
+        return by_list
+    billed = nanodollars(cost)
+    return max(billed, by_list or 0) if is_estimated else billed
+
+
+# ---- Needs ----
+
+LEAST_OUTPUT: Final = 256
+"""The tokens of output with which it still makes sense to begin an answer; fewer where fewer are asked for."""
+
+
+class RequestBound(NamedTuple):
+    """The most that a request can take.
+
+    Attributes:
+        price: The highest prices that may hold for it; None where no budget counts money.
+    """
+
+    input_tokens: int
+    output_tokens: int
+    price: ModelPrice | None
+
+    def amount(self, rule: BudgetRule, output_tokens: int) -> int:
+        """What the request takes of a budget at most, with this much output."""
+        if rule.unit is BudgetUnit.TOKENS or self.price is None:
+            return self.input_tokens + output_tokens
+        return highest_cost(self.price, self.input_tokens, output_tokens)
+
+    def step(self, rule: BudgetRule, output_tokens: int) -> int:
+        """What as much more output takes of a budget at most."""
+        if rule.unit is BudgetUnit.TOKENS or self.price is None:
+            return output_tokens
+        return highest_cost(self.price, 0, output_tokens)
+
+    def needs(self, rules: Iterable[BudgetRule]) -> tuple[Need, ...]:
+        """What the request needs of all budgets."""
+        least = min(self.output_tokens, LEAST_OUTPUT)
+        return tuple(Need(rule, self.amount(rule, self.output_tokens), self.amount(rule, least)) for rule in rules)
+
+
+def output_within(bound: RequestBound, reservation: Reservation, rules: Iterable[BudgetRule]) -> int:
+    """The most tokens of output that all that is reserved covers, however the tokens of the input are billed."""
+    covered = [bound.output_tokens]
+    for rule in rules:
+        amount = reservation.amount(rule)
+        if rule.unit is BudgetUnit.TOKENS or bound.price is None:
+            covered.append(amount - bound.input_tokens)
+        elif (output := output_covered(bound.price, bound.input_tokens, amount)) is not None:
+            covered.append(output)
+    return max(0, min(covered))
+
+
+def shrunk(bound: RequestBound, reservation: Reservation, rules: Iterable[BudgetRule], output_tokens: int) -> None:
+    """Frees what is reserved of each budget beyond a shorter output, which another budget has made so short."""
+    for rule in rules:
+        surplus = reservation.amount(rule) - bound.amount(rule, output_tokens)
+        if surplus > 0:
+            reservation.reduce(rule, surplus)
+
+
+# ---- The meter of a running answer ----
+
+BUDGET_SPENT: Final = StopAnswer("budget_spent")
+
+_SAFE_CHARACTERS: Final = 3
+"""Characters of a token of plain text at least, on average: until as many were written, nothing has to be counted."""
+_BYTES_A_DATA_TOKEN: Final = 16
+"""Bytes of an image or a file for one token."""
+
+
+class AnswerMeter:
+    """Says when an answer has used up what it has, and whether it gets more.
+
+    The text is kept and counted from time to time, the more seldom the more is left.
+
+    Args:
+        step: How many tokens more it gets at a time.
+        top_up: Reserves that many more; whether that was possible.
+        trusted: Until so many tokens were counted, the upstream is taken to keep its limit, which is reserved: a count
+            by estimate must not cut an honest answer off before it reports its end. Beyond that it plainly keeps none,
+            and all that was counted has to be reserved. None for nothing beyond what is reserved.
+    """
+
+    __slots__ = ("_count", "_left", "_owed", "_step", "_texts", "_tokens", "_top_up")
+
+    def __init__(
+        self,
+        tokens: int,
+        step: int,
+        top_up: Callable[[int], bool],
+        count: Callable[[str], int],
+        trusted: int | None = None,
+    ) -> None:
+        self._tokens = tokens if trusted is None else max(tokens, trusted)
+        self._owed = self._tokens - tokens
+        self._left = self._tokens * _SAFE_CHARACTERS
+        self._step = step
+        self._top_up = top_up
+        self._count = count
+        self._texts: list[str] = []
+
+    def reported(self, part: ResponsePart) -> StopAnswer | None:
+        """Takes a part; says that the answer must end with it if nothing is left."""
+        if isinstance(part, TextPart):  # nearly all are
+            text = part.value
+        elif isinstance(part, ThinkingPart):
+            text = thinking_text(part)
+        elif isinstance(part, ToolCallPart):
+            text = part.name + bytes(dumps(part.input)).decode(errors="replace")
+        else:
+            self._tokens -= len(part.data) // _BYTES_A_DATA_TOKEN
+            return self._look()
+        self._texts.append(text)
+        # Other letters than ASCII take a token each at most in the texts that there are.
+        self._left -= len(text) if text.isascii() else _SAFE_CHARACTERS * len(text)
+        return None if self._left > 0 else self._look()
+
+    def _look(self) -> StopAnswer | None:
+        """Counts what was written since the last look."""
+        self._tokens -= self._count("".join(self._texts))
+        self._texts.clear()
+        # Asked before it is needed, so that what the worker has to lease first is there in time.
+        if not self._owed and 0 < self._tokens < self._step and self._top_up(self._step):
+            self._tokens += self._step
+        if self._owed and self._tokens <= 0:
+            if not self._top_up(self._owed):
+                return BUDGET_SPENT
+            self._owed = 0
+        while self._tokens <= 0:
+            if not self._top_up(self._step):
+                return BUDGET_SPENT
+            self._tokens += self._step
+        self._left = self._tokens * _SAFE_CHARACTERS
+        return None
+
+
+# ---- The bound of the input ----
+
+_REQUEST: Final = 64
+_MESSAGE: Final = 16
+_TOOLS: Final = 1024
+_TOOL: Final = 64
+"""Tokens that servers add around a request, a message, all tools (a prompt of their own) and each tool."""
+_CALL: Final = 32
+_FACTOR: Final = 2
+"""By how much an image or a file may exceed its estimate."""
+_FILE: Final = 1024
+_MARGIN: Final = 1.05
+"""What a server adds to the text that a tokenizer counts, beside the tokens above."""
+
+
+def wide_bound(family: str, asked: InboundRequest) -> int:
+    """The most tokens of a request by its bytes; takes microseconds."""
+    counter = MessageCounter(family)
+    total = _REQUEST + _around(asked)
+    for message in asked.messages:
+        for part in message.content:
+            total += row_of_class(_BOUNDS, part)(counter, part)
+    for tool in asked.options.tools:
+        schema = {} if tool.input_schema is None else tool.input_schema
+        total += _length(tool.name) + _length(tool.description) + len(dumps(schema))
+    return total + _of_format(asked)
+
+
+def close_bound(family: str, asked: InboundRequest, counters: Counters) -> int | None:
+    """The most tokens of a request by a tokenizer of its model; None where there is none, or something is estimated."""
+    counter = MessageCounter(family, counters)
+    if counter.source is CountSource.ESTIMATED:
+        return None
+    counted = [counter.count_message(one) for one in asked.messages]
+    if any(one.source is CountSource.ESTIMATED for one in counted):
+        return None
+    tools = counter.count_tools(asked.options.tools).tokens
+    text = sum(one.tokens for one in counted) + tools
+    return min(math.ceil(text * _MARGIN) + _REQUEST + _around(asked) + _of_format(asked), wide_bound(family, asked))
+
+
+def _around(asked: InboundRequest) -> int:
+    tools = asked.options.tools
+    return _MESSAGE * len(asked.messages) + (_TOOLS + _TOOL * len(tools) if tools else 0)
+
+
+def _of_format(asked: InboundRequest) -> int:
+    """The bytes of the options: some, such as the schema of the answer, become a part of the prompt."""
+    return _length(dumps(dict(asked.options.model_options)))
+
+
+def _length(text: str | bytes) -> int:
+    if isinstance(text, bytes) or text.isascii():
+        return len(text)
+    return len(text.encode(errors="surrogatepass"))
+
+
+def _of_thinking(_counter: MessageCounter, part: ThinkingPart) -> int:
+    text: Any = part.value
+    return sum(map(_length, [text] if isinstance(text, str) else text)) + len(dumps(part.metadata or {}))
+
+
+def _of_result(counter: MessageCounter, part: ToolResultPart) -> int:
+    inner = sum(row_of_class(_BOUNDS, one)(counter, one) for one in part.content)
+    return _CALL + _length(part.call_id) + inner
+
+
+def _of_data(counter: MessageCounter, part: DataPart) -> int:
+    media = read_media(part)
+    if media.kind is MediaKind.TEXT:
+        return _length(media.text)
+    return _FACTOR * counter.count_part(part).tokens + _FILE
+
+
+_BOUNDS: Final[dict[type[MessagePart], Callable[..., int]]] = {
+    TextPart: lambda _, part: _length(part.value),
+    ThinkingPart: _of_thinking,
+    ToolCallPart: lambda _, part: _CALL + _length(part.call_id) + _length(part.name) + len(dumps(part.input)),
+    ToolResultPart: _of_result,
+    DataPart: _of_data,
+}
+"""How the tokens of a part are bounded, by its class."""
+
+
+# ---- The limit of the output ----
+
+_NAMES: Final = frozenset(
+    {"max_output_tokens", "max_completion_tokens", "max_tokens", "maxOutputTokens", "maxTokens", "num_predict"}
+)
+"""What the wires call the most tokens of an answer."""
+_NOT_EVERYWHERE: Final = frozenset({"num_predict"})
+"""Those of them that only the writer of their own wire understands."""
+_NAME: Final = "max_output_tokens"
+"""The name that every wire's writer takes, whichever wire the request came from; a test tries all pairs."""
+
+
+def asked_output(asked: InboundRequest) -> int | None:
+    """The most tokens of the answer that a request asks for; of several, the smallest. None if it does not say."""
+    said = (as_count(value) for name, value in asked.options.model_options.items() if name in _NAMES)
+    return min((one for one in said if one), default=None)
+
+
+def is_plain_limit(asked: InboundRequest) -> bool:
+    """Whether a request says its limit once, as a whole number, and by a name that every wire's writer understands.
+
+    Otherwise an upstream may be sent another limit than :func:`asked_output` reads, or none.
+    """
+    said = {name: value for name, value in asked.options.model_options.items() if name in _NAMES}
+    return len(said) == 1 and all(type(value) is int and name not in _NOT_EVERYWHERE for name, value in said.items())
+
+
+def with_output_limit(asked: InboundRequest, tokens: int) -> InboundRequest:
+    """The same request with this limit in place of every other."""
+    options = asked.options
+    kept = {name: value for name, value in options.model_options.items() if name not in _NAMES}
+    return replace(asked, options=replace(options, model_options={**kept, _NAME: tokens}))

@@ -1,0 +1,842 @@
+"""One model of a hub over several upstreams: an ordinary provider whose models several providers answer.
+
+A request asks one upstream after the other until one has begun to answer. Nothing is sent twice to the same upstream
+while another one is left, and nothing is asked again once a part was reported.
+
+1. The order comes from rendezvous hashing of the conversation, by weight, without a memory of conversations: every
+   worker computes the same order, so a conversation stays where its prompt is cached, and a new or removed upstream
+   moves only the conversations that gain or lose by it. Affinity only saves money
+   (docs/wires/serving.md#affinity-of-sessions). The upstreams of the fallbacks follow.
+2. A circuit for each upstream leaves it alone after failures in a row, or for as long as it asked, and then tries it
+   with one request. Circuits and selection have no clock: the caller gives the time, in seconds that only grow.
+3. A failure blames the upstream, and another one may answer, or the request, and it ends. An
+   error of its key, its account or its model lasts.
+4. The listing shows one model: the limits and capabilities that all upstreams have, and the highest price.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import defaultdict
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from hashlib import blake2b
+from math import inf, log
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.checks import as_kind
+from partstream.errors import (
+    ContextLengthExceededError,
+    LanguageModelError,
+    LanguageModelErrorCode,
+    PartstreamError,
+    TimeoutPhase,
+    UnknownModelError,
+    UpstreamError,
+    UpstreamHTTPError,
+    UpstreamProtocolError,
+    UpstreamTimeoutError,
+    with_facts,
+)
+from partstream_hub.directory import Route
+from partstream.lm.cancellation import EventEmitter
+from partstream.lm.outputs import InboundRequest
+from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
+from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
+from partstream.server.answer import current_answer
+from partstream.server.models import ModelCatalogue, counted_request
+from partstream.upstream.context import one_attempt
+from partstream.upstream.endpoint import CredentialError
+from partstream.upstream.provider import has_more_room, helps_another_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from partstream_hub.directory import ModelRoute
+    from partstream.lm.cancellation import CancellationToken
+    from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import Finish
+    from partstream.lm.parts import ResponsePart
+    from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
+    from partstream.server.clients import Caller
+    from partstream.server.models import CataloguedModel
+
+
+# ---- Affinity ----
+
+_BYTES: Final = 8
+_STEPS: Final = 2 ** (8 * _BYTES)
+
+
+def ranked(key: str, routes: Iterable[Route]) -> tuple[Route, ...]:
+    """The upstreams in the order in which a conversation prefers them.
+
+    Of many keys, each upstream is the first of its weight's share. Those of weight 0 are the last: a reserve.
+    """
+    scores = [((route.weight > 0, _score(key, route)), route) for route in routes]
+    return tuple(route for _, route in sorted(scores, key=lambda one: one[0], reverse=True))
+
+
+def _score(key: str, route: Route) -> float:
+    """The weight divided by an exponential variable that the key and the name draw: the largest of these is that of
+    an upstream with the probability of its weight's share (weighted rendezvous hashing)."""
+    named = "\0".join((key, route.provider, route.model)).encode(errors="replace")
+    drawn = (int.from_bytes(blake2b(named, digest_size=_BYTES).digest(), "big") + 0.5) / _STEPS
+    return (route.weight or 1) / -log(drawn) if drawn < 1.0 else inf
+
+
+# ---- Attempts ----
+
+
+class AttemptProgress:
+    """Passes the parts of one attempt on, and keeps its end until the attempt is the last.
+
+    No other attempt may follow once a part was passed on.
+
+    Args:
+        progress: Where the answer is reported.
+        on_begin: Called once, before the first part.
+
+    Attributes:
+        said_finish: How the attempt ended, as the provider said; None while it has not.
+    """
+
+    __slots__ = ("_draining", "_finishing", "_on_begin", "_report", "_waiting", "has_begun", "said_finish")
+
+    def __init__(self, progress: Progress, on_begin: Callable[[], object]) -> None:
+        self.has_begun = False
+        self._report = progress.report
+        self._on_begin = on_begin
+        self._draining = as_kind(progress, DrainingProgress)
+        self._finishing = as_kind(progress, FinishingProgress)
+        self._waiting = as_kind(progress, WaitingProgress)
+        self.said_finish: Finish | None = None
+
+    def report(self, part: ResponsePart, /) -> None:
+        """Passes a part on."""
+        if not self.has_begun:
+            self.has_begun = True
+            self._on_begin()
+        self._report(part)
+
+    async def drain(self) -> None:
+        """Waits for a consumer that is slower than the upstream."""
+        if self._draining is not None:
+            await self._draining.drain()
+
+    def wait(self, reason: str, seconds: float, /) -> None:
+        """Passes on why the answer does not begin yet."""
+        if self._waiting is not None:
+            self._waiting.wait(reason, seconds)
+
+    def finish(self, finish: Finish, /) -> None:
+        """Keeps the end, which is that of the answer only if no other attempt follows."""
+        self.said_finish = finish
+
+    def end(self) -> None:
+        """Passes the end on: this attempt was the last."""
+        if self.said_finish is not None and self._finishing is not None:
+            self._finishing.finish(self.said_finish)
+
+
+# ---- Circuits ----
+
+
+class CircuitState(StrEnum):
+    """Whether an upstream is asked."""
+
+    CLOSED = "closed"
+    """It is asked."""
+    OPEN = "open"
+    """It is left alone."""
+    HALF_OPEN = "half open"
+    """One request finds out whether it answers again."""
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitRules:
+    """When a circuit opens, and for how long.
+
+    Attributes:
+        failures: The failures in a row that open it: requests that got no part, or answers that broke off.
+        first_pause: The seconds for which it opens the first time; each probe that fails doubles them.
+        longest_pause: The most seconds of a pause that the upstream has not asked for itself.
+        longest_wait: The most seconds for which it is left alone because it asked for that.
+    """
+
+    failures: int = 3
+    first_pause: float = 5.0
+    longest_pause: float = 60.0
+    longest_wait: float = 3600.0
+
+
+_DEFAULT: Final = CircuitRules()
+
+
+class Circuit:
+    """What is known of the health of one upstream."""
+
+    __slots__ = ("_asked_to_wait", "_breaks", "_failures", "_generation", "_opens_until", "_pause", "_probe", "_rules")
+
+    def __init__(self, rules: CircuitRules = _DEFAULT) -> None:
+        self._rules = rules
+        self._failures = 0
+        self._breaks = 0
+        self._generation = 0
+        self._opens_until: float | None = None
+        self._pause = 0.0
+        self._asked_to_wait = False
+        self._probe: Attempt | None = None
+
+    def state(self, now: float) -> CircuitState:
+        """Whether the upstream is asked."""
+        if self._opens_until is None:
+            return CircuitState.CLOSED
+        return CircuitState.OPEN if now < self._opens_until else CircuitState.HALF_OPEN
+
+    def admits(self, now: float) -> bool:
+        """Whether a request may go there."""
+        state = self.state(now)
+        return state is CircuitState.CLOSED or (state is CircuitState.HALF_OPEN and self._probe is None)
+
+    def asked_wait(self, now: float) -> float | None:
+        """The seconds that the upstream itself still asks to wait; None if it does not."""
+        if self._opens_until is None or not self._asked_to_wait or now >= self._opens_until:
+            return None
+        return self._opens_until - now
+
+    def begin(self) -> Attempt:
+        """A request goes there; one of the next four calls says how it went."""
+        attempt = Attempt(self._generation)
+        if self._opens_until is not None and self._probe is None:
+            self._probe = attempt
+        return attempt
+
+    def began(self, attempt: Attempt) -> None:
+        """The upstream has begun to answer."""
+        if not self._is_older(attempt):
+            self._failures = 0
+            if self._opens_until is not None:
+                self._turn(None)
+                attempt.generation = self._generation
+        attempt.has_begun = True
+
+    def failed(self, attempt: Attempt, now: float, pause: float | None = None, *, is_asked: bool = False) -> None:
+        """The upstream could not answer, or broke its answer off.
+
+        Args:
+            attempt: The request.
+            now: The time.
+            pause: The seconds for which it is to be left alone at once; None for a failure that may be one of its kind.
+            is_asked: Whether the upstream asked for that pause itself.
+        """
+        is_known = attempt is not self._probe if self._opens_until is not None else self._is_older(attempt)
+        if is_known:
+            return  # the circuit has opened since it began, for failures of the same time
+        if attempt.has_begun:
+            self._breaks += 1
+        else:
+            self._failures += 1
+        if pause is not None:
+            limit = self._rules.longest_wait if is_asked else self._rules.longest_pause
+            self._open(now, min(pause, limit), is_asked=is_asked)
+        elif self._opens_until is not None or max(self._failures, self._breaks) >= self._rules.failures:
+            longer = 2 * self._pause if self._pause else self._rules.first_pause
+            self._pause = min(longer, self._rules.longest_pause)
+            self._open(now, self._pause, is_asked=False)
+
+    def completed(self, attempt: Attempt) -> None:
+        """The answer is whole."""
+        self.began(attempt)
+        if not self._is_older(attempt):
+            self._breaks = 0
+            self._pause = 0.0
+
+    def left(self, attempt: Attempt) -> None:
+        """Nothing more is learned from a request: its client has left, or it is to blame itself."""
+        if attempt is self._probe:
+            self._probe = None
+
+    def _is_older(self, attempt: Attempt) -> bool:
+        return attempt.generation != self._generation
+
+    def _open(self, now: float, seconds: float, *, is_asked: bool) -> None:
+        self._turn(now + seconds)
+        self._asked_to_wait = is_asked
+
+    def _turn(self, opens_until: float | None) -> None:
+        self._opens_until = opens_until
+        self._asked_to_wait = False
+        self._failures = self._breaks = 0
+        self._probe = None
+        self._generation += 1
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One request to an upstream.
+
+    Attributes:
+        generation: How often the circuit had changed when it began.
+    """
+
+    generation: int
+    has_begun: bool = False
+
+
+# ---- Failures ----
+
+_OF_THE_ACCOUNT: Final = frozenset(
+    {ErrorKind.NO_PERMISSION, ErrorKind.NO_CREDIT, ErrorKind.QUOTA_SPENT, ErrorKind.UNKNOWN_MODEL}
+)
+"""What is said of the key, the account or the model there: another upstream has its own, and this one says it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """What a failure means for its upstream.
+
+    Attributes:
+        is_of_upstream: Whether the upstream is to blame, so that another one may answer; otherwise the request is.
+        pause: The seconds for which the upstream is to be left alone at once; None where one failure says too little.
+        is_asked: Whether the upstream asked for that pause itself.
+    """
+
+    is_of_upstream: bool
+    pause: float | None = None
+    is_asked: bool = False
+
+
+_OF_THE_REQUEST: Final = Blame(is_of_upstream=False)
+_ONE_OF_ITS_KIND: Final = Blame(is_of_upstream=True)
+_LASTS: Final = Blame(is_of_upstream=True, pause=math.inf)
+
+
+def blame_of(error: Exception) -> Blame:
+    """What a failure means for its upstream.
+
+    An error that is none of ours comes from the code of a provider, which could not reach what it asks, or has a fault:
+    another provider may do better.
+    """
+    if isinstance(error, CredentialError | UnknownModelError):
+        return _LASTS
+    if not isinstance(error, UpstreamError):
+        # The failure of a provider's own code, which blames neither the request nor the upstream.
+        is_unspecified = type(error) is LanguageModelError and error.code is LanguageModelErrorCode.UNSPECIFIED
+        return _OF_THE_REQUEST if isinstance(error, PartstreamError) and not is_unspecified else _ONE_OF_ITS_KIND
+    return _blame_of_upstream(error)
+
+
+def _blame_of_upstream(error: UpstreamError) -> Blame:
+    if isinstance(error, ContextLengthExceededError):
+        return _OF_THE_REQUEST
+    # Something came with a status of success that is no answer, such as the page of a login.
+    is_no_answer = isinstance(error, UpstreamHTTPError) and (error.http_status or 0) < 400
+    if isinstance(error, UpstreamProtocolError) or is_no_answer:
+        return _ONE_OF_ITS_KIND
+    is_of_account = COMMON_ERRORS.kind_of(error) in _OF_THE_ACCOUNT
+    if not is_of_account and not helps_another_model(error, COMMON_ERRORS):
+        return _OF_THE_REQUEST
+    if error.retry_after is not None:
+        return Blame(is_of_upstream=True, pause=error.retry_after, is_asked=True)
+    return _LASTS if is_of_account else _ONE_OF_ITS_KIND
+
+
+# ---- Listing ----
+
+_COSTS: Final = (
+    "inputCost",
+    "outputCost",
+    "cacheCost",
+    "cacheWriteCost",
+    "longContextInputCost",
+    "longContextOutputCost",
+    "longContextCacheCost",
+    "longContextCacheWriteCost",
+)
+"""The prices of :class:`partstream.lm.provider.ModelFields`."""
+
+
+def is_routed(route: ModelRoute) -> bool:
+    """Whether a model has upstreams or fallbacks; otherwise the hub only knows its price."""
+    return bool(route.upstreams or route.fallbacks)
+
+
+def is_behind_a_route(model: CataloguedModel, routes: Mapping[str, ModelRoute]) -> bool:
+    """Whether a model of one of the worker's own providers is to be had by its route alone.
+
+    It is not listed beside the route, and a request that names it cannot go around the route.
+    """
+    name, model_id = model.provider_name, model.information.id
+    if any((one.provider, one.model) == (name, model_id) for route in routes.values() for one in route.upstreams):
+        return True
+    own = routes.get(model_id)
+    return own is not None and not own.upstreams and bool(own.fallbacks)
+
+
+def routed_information(
+    route: ModelRoute,
+    upstreams: Sequence[LanguageModelChatInformation],
+    in_its_place: Sequence[LanguageModelChatInformation] = (),
+) -> LanguageModelChatInformation:
+    """What is said of a routed model: the name and the look of its first upstream, the limits and capabilities that all
+    of them have, and the highest price that an answer may have.
+
+    Args:
+        upstreams: The models of its upstreams, those with the largest share first; at least one.
+        in_its_place: What is said of the models that may answer in its place.
+    """
+    first = upstreams[0]
+    return replace(
+        first,
+        id=route.name,
+        max_input_tokens=min(one.max_input_tokens for one in upstreams),
+        max_output_tokens=min(one.max_output_tokens for one in upstreams),
+        capabilities=replace(
+            first.capabilities,
+            image_input=all(one.capabilities.image_input for one in upstreams),
+            tool_calling=_tool_calling([one.capabilities for one in upstreams]),
+        ),
+        extra=_extra([one.extra for one in upstreams], [one.extra for one in in_its_place]),
+    )
+
+
+def _tool_calling(capabilities: Iterable[LanguageModelChatCapabilities]) -> bool | int:
+    """False if one of them calls no tools, the smallest number of tools if one says a number, else True."""
+    said = [one.tool_calling for one in capabilities]
+    if not all(said):
+        return False
+    numbers = [one for one in said if one is not True]
+    return min(numbers) if numbers else True
+
+
+def _extra(extras: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The further fields: those of the first, choices only where all offer the same, and the highest prices.
+
+    A price that one of them does not say is unknown: it may be higher.
+    """
+    first = dict(extras[0])
+    if any(one.get("configurationSchema") != first.get("configurationSchema") for one in extras):
+        first.pop("configurationSchema", None)
+    for name in _COSTS:
+        costs = [one[name] for one in extras if isinstance(one.get(name), int | float)]
+        of_others = [one[name] for one in others if isinstance(one.get(name), int | float)]
+        first.pop(name, None)
+        if len(costs) == len(extras):
+            first[name] = max(*costs, *of_others, costs[0])
+    return first
+
+
+# ---- Selection ----
+
+
+class Circuits:
+    """The circuits of all upstreams, each by its provider and its model."""
+
+    def __init__(self, rules: CircuitRules = _DEFAULT) -> None:
+        self._by_name: defaultdict[tuple[str, str], Circuit] = defaultdict(partial(Circuit, rules))
+
+    def of(self, route: Route) -> Circuit:
+        """The circuit of an upstream."""
+        return self._by_name[route.provider, route.model]
+
+    def keep_only(self, routes: Iterable[Route]) -> None:
+        """Forgets the upstreams that are no longer there; answers that run keep what they have."""
+        kept = {(route.provider, route.model) for route in routes}
+        for name in self._by_name.keys() - kept:
+            del self._by_name[name]
+
+    def states(self, now: float) -> Mapping[tuple[str, str], CircuitState]:
+        """The state of each upstream that was asked, by its provider and its model."""
+        return {name: circuit.state(now) for name, circuit in self._by_name.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """An upstream that is asked.
+
+    Attributes:
+        is_last: Whether no other upstream is left.
+    """
+
+    route: Route
+    is_last: bool
+    circuit: Circuit
+    attempt: Attempt
+
+    def began(self) -> None:
+        """The answer has begun."""
+        self.circuit.began(self.attempt)
+
+    def completed(self) -> None:
+        """The answer is whole."""
+        self.circuit.completed(self.attempt)
+
+    def failed(self, blame: Blame, now: float) -> None:
+        """The answer failed."""
+        if blame.is_of_upstream:
+            self.circuit.failed(self.attempt, now, blame.pause, is_asked=blame.is_asked)
+        else:
+            self.circuit.left(self.attempt)
+
+    def left(self) -> None:
+        """The client waits for the answer no more."""
+        self.circuit.left(self.attempt)
+
+
+class Selection:
+    """The upstreams of one answer, each asked at most once.
+
+    Args:
+        ranking: The upstreams, in the order in which they are asked; of two that are the same, the first counts.
+    """
+
+    def __init__(self, ranking: Iterable[Route], circuits: Circuits) -> None:
+        by_name: dict[tuple[str, str], Route] = {}
+        for one in ranking:
+            by_name.setdefault((one.provider, one.model), one)
+        self._left = list(by_name.values())
+        self._circuits = circuits
+        self._has_asked = False
+
+    def next(self, now: float) -> Selected | None:
+        """The upstream that is asked next: the first one left whose circuit admits a request.
+
+        A circuit only chooses between upstreams. Where it admits to none, the first one is asked all the same, once,
+        unless it asked to be left alone itself.
+        """
+        place = next((at for at, one in enumerate(self._left) if self._circuits.of(one).admits(now)), None)
+        if place is None and not self._has_asked:
+            place = next(
+                (at for at, one in enumerate(self._left) if self._circuits.of(one).asked_wait(now) is None), None
+            )
+        if place is None:
+            return None
+        self._has_asked = True
+        route = self._left.pop(place)
+        circuit = self._circuits.of(route)
+        is_last = not any(self._circuits.of(one).admits(now) for one in self._left)
+        return Selected(route, is_last, circuit, circuit.begin())
+
+    def shortest_wait(self, now: float) -> float | None:
+        """The seconds until the first of those that are left may be asked again; None where none asked to wait."""
+        waits = (self._circuits.of(route).asked_wait(now) for route in self._left)
+        return min((wait for wait in waits if wait is not None), default=None)
+
+
+# ---- Models of the upstreams ----
+
+_LIST_SECONDS: Final = 10.0
+"""How long a list is waited for."""
+
+_KEPT_SECONDS: Final = 300.0
+"""How long a list is kept."""
+
+
+class UpstreamModels:
+    """The models of the providers that routes name."""
+
+    def __init__(self, providers: Mapping[str, LanguageModelChatProvider]) -> None:
+        self._lists = {name: ModelCatalogue({name: one}, (), _KEPT_SECONDS) for name, one in providers.items()}
+
+    async def find(self, route: Route) -> CataloguedModel:
+        """The model of an upstream.
+
+        Raises:
+            UnknownModelError: This worker has no provider of that name, or the provider no such model.
+            UpstreamTimeoutError: Its list did not come in time.
+            LanguageModelError: The provider could not list its models.
+        """
+        own = self._lists.get(route.provider)
+        if own is None:
+            raise UnknownModelError(f"{route.provider}/{route.model}", ())
+        try:
+            async with asyncio.timeout(_LIST_SECONDS):
+                return await own.find(route.model)
+        except TimeoutError:
+            raise UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, _LIST_SECONDS) from None
+
+    async def known(self, routes: Iterable[Route]) -> dict[tuple[str, str], LanguageModelChatInformation]:
+        """What is known of upstreams, by provider and model; those are missing whose list cannot be had now."""
+        wanted = {route.provider for route in routes} & self._lists.keys()
+        lists = await asyncio.gather(*(self._list(name) for name in sorted(wanted)))
+        return {(one.provider_name, one.information.id): one.information for models in lists for one in models}
+
+    async def offering(self, model_id: str) -> tuple[Route, ...]:
+        """The upstreams that a model has by its id alone: the first provider that offers it."""
+        for name, models in zip(self._lists, await asyncio.gather(*map(self._list, self._lists)), strict=True):
+            if any(one.information.id == model_id for one in models):
+                return (Route(name, model_id),)
+        return ()
+
+    async def _list(self, name: str) -> tuple[CataloguedModel, ...]:
+        try:
+            async with asyncio.timeout(_LIST_SECONDS):
+                return tuple((await self._lists[name].models()).values())
+        except TimeoutError:
+            return ()
+
+
+# ---- The provider ----
+
+ROUTES: Final = "routes"
+"""What the provider of the routed models is called among the providers of a worker."""
+
+_logger = logging.getLogger("partstream.hub")
+
+
+class UpstreamsBusyError(UpstreamError):
+    """All upstreams of a model have asked to be left alone for a while."""
+
+    def __init__(self, model: str, seconds: float) -> None:
+        super().__init__(
+            f"all upstreams of {model} ask to wait, the first of them for {seconds:.0f} s",
+            code=LanguageModelErrorCode.BLOCKED,
+            http_status=429,
+            retry_after=seconds,
+        )
+        self.model = model
+
+
+class RoutedProvider(LanguageModelChatProvider):
+    """Offers the routed models of a hub, each of which several upstreams answer.
+
+    Args:
+        providers: The worker's own providers by name; their maker closes them.
+        routes: The routed models by name; those without upstreams and fallbacks are not offered here.
+        rules: When an upstream is left alone.
+        may_use: Whether a caller may use a model, for the models that answer in place of another.
+        now: A clock that only goes forward, in seconds.
+    """
+
+    def __init__(
+        self,
+        providers: Mapping[str, LanguageModelChatProvider],
+        routes: Mapping[str, ModelRoute],
+        *,
+        rules: CircuitRules = CircuitRules(),
+        may_use: Callable[[Caller, str], bool] = lambda caller, model: True,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._models = UpstreamModels(providers)
+        self._routes = routes
+        self._circuits = Circuits(rules)
+        self._may_use = may_use
+        self._now = now
+        self._did_change: EventEmitter[None] = EventEmitter()
+        self.on_did_change_language_model_chat_information = self._did_change.event
+        for provider in providers.values():
+            changed = provider.on_did_change_language_model_chat_information
+            if changed is not None:
+                changed(self._did_change.fire)
+
+    def set_routes(self, routes: Mapping[str, ModelRoute]) -> None:
+        """Takes other routes from now on; answers that run keep the upstreams that they were to be asked of."""
+        if routes == self._routes:
+            return
+        self._routes = routes
+        self._circuits.keep_only(one for route in routes.values() for one in route.upstreams)
+        self._did_change.fire(None)
+
+    def circuits(self) -> Mapping[tuple[str, str], CircuitState]:
+        """The state of each upstream that was asked, by provider and model."""
+        return self._circuits.states(self._now())
+
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        """The routed models, each once; without those of which no upstream can be listed now."""
+        routed = {name: route for name, route in self._routes.items() if is_routed(route)}
+        upstreams = {name: await self._upstreams_of(name) for name in routed}
+        in_place = {
+            name: [one for other in route.fallbacks for one in await self._upstreams_of(other)]
+            for name, route in routed.items()
+        }
+        known = await self._models.known(one for routes in (*upstreams.values(), *in_place.values()) for one in routes)
+        listed = []
+        for name, routes in upstreams.items():
+            by_share = sorted(routes, key=lambda one: one.weight, reverse=True)
+            informations = [known[one.provider, one.model] for one in by_share if (one.provider, one.model) in known]
+            if informations and name in self._routes:
+                others = [
+                    known[one.provider, one.model] for one in in_place[name] if (one.provider, one.model) in known
+                ]
+                listed.append(routed_information(self._routes[name], informations, others))
+        return listed
+
+    async def provide_language_model_chat_response(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        """Asks the upstreams in the order in which the conversation prefers them, until one begins to answer.
+
+        Raises:
+            UpstreamsBusyError: All of them asked to be left alone.
+            UnknownModelError: The model is routed no more.
+            Exception: What the last upstream that was asked raised.
+        """
+        answer = _Answer(model.id, messages, options, progress, token)
+        selection = Selection(await self._ranking(model.id), self._circuits)
+        failure: _Failure | None = None
+        while (selected := selection.next(self._now())) is not None:
+            failure = await self._attempt(selected, answer, failure)
+            if failure is None:
+                return
+        if failure is None:
+            raise UpstreamsBusyError(model.id, selection.shortest_wait(self._now()) or 0.0)
+        failure.progress.end()
+        raise failure.error
+
+    async def provide_token_count(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        """The tokens as the upstream with the largest share counts them."""
+        found = await self._first(model.id)
+        return await found.provider.provide_token_count(found.information, text, token)
+
+    async def provide_request_token_count(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        token: CancellationToken,
+    ) -> int:
+        """The tokens of a whole request, as the upstream with the largest share counts them."""
+        found = await self._first(model.id)
+        return await counted_request(found, InboundRequest(found.id, tuple(messages), options), token)
+
+    async def _attempt(self, selected: Selected, answer: _Answer, before: _Failure | None) -> _Failure | None:
+        """Asks one upstream.
+
+        Returns:
+            Why it could not answer, where another upstream may; None once the answer is whole.
+        """
+        progress, found = AttemptProgress(answer.progress, selected.began), None
+        try:
+            found = await self._models.find(selected.route)
+            if before is not None and not before.is_helped_by(found.information):
+                selected.left()
+                return before
+            _tell_of(selected.route, answer, before)
+            with nullcontext() if selected.is_last else one_attempt():
+                await found.provider.provide_language_model_chat_response(
+                    found.information, answer.messages, answer.options, progress, answer.token
+                )
+        except Exception as error:
+            return self._failed(
+                selected, answer, _Failure(error, progress, None if found is None else found.information)
+            )
+        except BaseException:
+            selected.left()
+            raise
+        # The upstream has answered; some say their failure as a text of the answer.
+        said = None if progress.said_finish is None else progress.said_finish.error
+        if answer.token.is_cancellation_requested:
+            selected.left()
+        elif said is not None:
+            selected.failed(blame_of(said), self._now())
+        else:
+            selected.completed()
+        progress.end()
+        return None
+
+    def _failed(self, selected: Selected, answer: _Answer, failure: _Failure) -> _Failure:
+        """Notes that an upstream could not answer.
+
+        Raises:
+            Exception: The failure, where no other upstream may answer.
+        """
+        if answer.token.is_cancellation_requested:
+            selected.left()
+            raise failure.error
+        blame = blame_of(failure.error)
+        selected.failed(blame, self._now())
+        may_help = blame.is_of_upstream or isinstance(failure.error, ContextLengthExceededError)
+        if failure.progress.has_begun or not may_help:
+            failure.progress.end()
+            raise failure.error
+        return failure
+
+    async def _ranking(self, name: str) -> list[Route]:
+        """The upstreams of a model, then those of the models that answer in its place, as a conversation prefers them.
+
+        Raises:
+            UnknownModelError: The model is routed no more.
+        """
+        route = self._routes.get(name)
+        if route is None:
+            raise UnknownModelError(name, tuple(self._routes))
+        key = _conversation() if route.affinity else token_hex(8)
+        names = [name, *filter(self._is_allowed, route.fallbacks)]
+        return [upstream for one in names for upstream in ranked(key, await self._upstreams_of(one))]
+
+    def _is_allowed(self, name: str) -> bool:
+        """Whether the caller may use a model that answers in place of the one that he asked for."""
+        answer = current_answer()
+        return answer is None or self._may_use(answer.caller, name)
+
+    async def _upstreams_of(self, name: str) -> tuple[Route, ...]:
+        route = self._routes.get(name)
+        return route.upstreams if route is not None and route.upstreams else await self._models.offering(name)
+
+    async def _first(self, name: str) -> CataloguedModel:
+        """The upstream of a model with the largest share."""
+        upstreams = await self._upstreams_of(name)
+        if not upstreams:
+            raise UnknownModelError(name, tuple(self._routes))
+        return await self._models.find(max(upstreams, key=lambda one: one.weight))
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What is asked, for whichever upstream."""
+
+    model_id: str
+    messages: Sequence[ChatMessage]
+    options: RequestOptions
+    progress: Progress
+    token: CancellationToken
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why an upstream could not answer.
+
+    Attributes:
+        information: Its model; None where that could not be had.
+    """
+
+    error: Exception
+    progress: AttemptProgress
+    information: LanguageModelChatInformation | None
+
+    def is_helped_by(self, other: LanguageModelChatInformation) -> bool:
+        """Whether another model may do better."""
+        error, own = self.error, self.information
+        return not isinstance(error, ContextLengthExceededError) or own is None or has_more_room(other, own, error)
+
+
+def _conversation() -> str:
+    """What tells the conversation from others: the caller with his session, else the caller."""
+    answer = current_answer()
+    return "" if answer is None else f"{answer.caller.name}\0{answer.client.session or ''}"
+
+
+def _tell_of(route: Route, answer: _Answer, before: _Failure | None) -> None:
+    """Names the upstream that is asked to the client, and in the log where it replaces another one."""
+    current = current_answer()
+    if current is not None:
+        current.upstream = route.provider
+    if before is not None:
+        said = with_facts(str(before.error), before.error)
+        _logger.warning("asking %s of %s for %s in place of: %s", route.model, route.provider, answer.model_id, said)

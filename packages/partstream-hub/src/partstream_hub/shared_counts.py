@@ -1,0 +1,290 @@
+"""The shared ledger: what an upstream tells one worker of tokens, all workers know a few seconds later.
+
+A worker exchanges new facts for those of others through the hub's database, in batches, beside the answers: nothing
+here is on the way of one. While the database is away, facts wait in bounded memory; then the oldest are forgotten,
+which costs accuracy of estimates and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from partstream.codec.checks import LAST_TIME, MOST_TOKENS, as_amount, as_count
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream_hub.store.rows import SERIES
+from partstream_hub.store.values import LearnedRow, StoreError, StoreUnreachableError
+from partstream.tokens.families import CountSource
+from partstream.tokens.records import (
+    HIGHEST_FACTOR,
+    CountFact,
+    CountRow,
+    LimitFact,
+    LimitRow,
+    RefusalFact,
+    Sample,
+    SampleFact,
+    TotalFact,
+    TotalRow,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from partstream_hub.store.store import HubStore
+    from partstream_hub.store.values import LearnedBatch
+    from partstream.tokens.ledger import Ledger
+    from partstream.tokens.records import Fact
+
+
+# ---- Facts as rows ----
+
+FactKey: TypeAlias = tuple[str | bytes | int, ...]
+"""What a fact is about: a later fact with the same key takes its place."""
+
+
+class _Form(NamedTuple):
+    """How facts of a kind are written.
+
+    Attributes:
+        identity: What a fact is about, beside its owner: a later one about the same takes its place.
+        owner: Whose it is.
+        read: A fact of its owner and those values.
+    """
+
+    kind: str
+    identity: Callable[[Any], tuple[str | bytes, ...]]
+    owner: Callable[[Any], str]
+    values: Callable[[Any], Sequence[object]]
+    read: Callable[..., Fact | None]
+
+
+def _read_count(
+    owner: str,
+    digest: str,
+    version: str,
+    counted: float,
+    source: str,
+    reported: float,
+    is_alone: bool,
+    size: int | None,
+) -> CountFact | None:
+    numbers = (as_amount(counted, MOST_TOKENS), as_amount(reported, MOST_TOKENS))
+    if numbers[0] is None or numbers[1] is None:
+        return None
+    row = CountRow(version, numbers[0], CountSource(source), numbers[1], bool(is_alone), as_count(size, 2**53))
+    return CountFact(owner, bytes.fromhex(digest), row)
+
+
+def _read_total(owner: str, digest: str, tools: str, tools_tokens: float, reported: int) -> TotalFact | None:
+    of_tools, total = as_amount(tools_tokens, MOST_TOKENS), as_count(reported)
+    if of_tools is None or total is None:
+        return None
+    return TotalFact(owner, bytes.fromhex(digest), TotalRow(bytes.fromhex(tools), of_tools, total))
+
+
+def _read_sample(owner: str, ratio: float, weight: float) -> SampleFact | None:
+    known = (as_amount(ratio, HIGHEST_FACTOR), as_amount(weight, MOST_TOKENS))
+    return None if known[0] is None or known[1] is None else SampleFact(owner, Sample(known[0], known[1]))
+
+
+def _read_limit(owner: str, model: str, tokens: int | None, learned: float | None) -> LimitFact | None:
+    if tokens is None:
+        return LimitFact(owner, model, None)
+    limit, time = as_count(tokens), as_amount(learned, LAST_TIME)
+    return None if limit is None or time is None else LimitFact(owner, model, LimitRow(limit, time))
+
+
+def _read_refusal(owner: str, model: str, field: str, learned: float) -> RefusalFact | None:
+    time = as_amount(learned, LAST_TIME)
+    return None if time is None else RefusalFact(owner, model, field, time)
+
+
+_FORMS: Final[Mapping[type, _Form]] = {
+    CountFact: _Form(
+        "count",
+        lambda fact: (fact.digest,),
+        lambda fact: fact.scope,
+        lambda fact: [
+            *(fact.digest.hex(), fact.row.version, fact.row.counted, fact.row.source.value),
+            *(fact.row.reported, fact.row.is_alone, fact.row.size),
+        ],
+        _read_count,
+    ),
+    TotalFact: _Form(
+        "total",
+        lambda fact: (fact.digest, fact.row.tools),
+        lambda fact: fact.scope,
+        lambda fact: [fact.digest.hex(), fact.row.tools.hex(), fact.row.tools_tokens, fact.row.reported],
+        _read_total,
+    ),
+    SampleFact: _Form(
+        SERIES,
+        lambda _: (),
+        lambda fact: fact.family,
+        lambda fact: [fact.sample.ratio, fact.sample.weight],
+        _read_sample,
+    ),
+    LimitFact: _Form(
+        "limit",
+        lambda fact: (fact.model,),
+        lambda fact: fact.upstream,
+        lambda fact: [fact.model, *((None, None) if fact.row is None else (fact.row.tokens, fact.row.learned))],
+        _read_limit,
+    ),
+    RefusalFact: _Form(
+        "refusal",
+        lambda fact: (fact.model, fact.field),
+        lambda fact: fact.upstream,
+        lambda fact: [fact.model, fact.field, fact.learned],
+        _read_refusal,
+    ),
+}
+_BY_KIND: Final = {form.kind: form for form in _FORMS.values()}
+
+
+def key_of(fact: Fact, place: int) -> FactKey:
+    """What a fact is about; of a sample, its place among all samples of this worker.
+
+    Args:
+        place: Different for each fact; greater for a later one.
+    """
+    form = _FORMS[type(fact)]
+    return (form.kind, form.owner(fact), *(form.identity(fact) or (place,)))
+
+
+def row_of(fact: Fact, key: FactKey, worker: str) -> LearnedRow:
+    """A fact as a row."""
+    form = _FORMS[type(fact)]
+    if form.kind == SERIES:
+        text = f"{key[-1]!s:0>12}-{worker}"
+    else:
+        text = sha256(dumps([part.hex() if isinstance(part, bytes) else part for part in key])).hexdigest()[:32]
+    return LearnedRow(text, form.kind, form.owner(fact), dumps(list(form.values(fact))).decode())
+
+
+def fact_of(row: LearnedRow) -> Fact | None:
+    """The fact of a row; None for one that this version does not know, or that holds what cannot be."""
+    try:
+        return _BY_KIND[row.kind].read(row.owner, *loads(row.value))
+    except (JSONDecodeError, KeyError, TypeError, ValueError):
+        return None
+
+
+# ---- The exchange ----
+
+_logger = logging.getLogger("partstream.hub")
+
+_SECONDS: Final = 3.0
+"""Between two exchanges."""
+_MOST_WAITING: Final = 10_000
+_MOST_AT_ONCE: Final = 1_000
+_TAKEN_AT_ONCE: Final = 200
+"""The facts that are taken in one turn of the event loop: less than a millisecond of work."""
+
+UseStore: TypeAlias = Callable[[Callable[["HubStore"], "_Exchanged"]], Awaitable["_Exchanged"]]
+"""Runs something on the database in a thread."""
+
+_Exchanged: TypeAlias = "tuple[LearnedBatch, list[Fact], dict[str, list[Fact]]]"
+
+
+class SharedCounts:
+    """Keeps a ledger and those of the other workers alike, from :meth:`start` to :meth:`stop`.
+
+    Args:
+        seconds: The time between two exchanges; None for three seconds.
+    """
+
+    def __init__(self, ledger: Ledger, use_store: UseStore, seconds: float | None = None) -> None:
+        self._ledger = ledger
+        self._use_store = use_store
+        self._seconds = _SECONDS if seconds is None else seconds
+        self._name = secrets.token_hex(8)
+        self._place = 0
+        self._since = 0
+        self._waiting: OrderedDict[FactKey, Fact] = OrderedDict()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Listens to the ledger, and begins to exchange in the background."""
+        self._ledger.tell = self.note
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def stop(self) -> None:
+        """Ends the exchange; what has not been told yet stays in this worker's own ledger."""
+        self._ledger.tell = None
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    def note(self, fact: Fact) -> None:
+        """Keeps a fact for the next exchange, instead of an older one about the same thing."""
+        self._place += 1
+        key = key_of(fact, self._place)
+        self._waiting[key] = fact
+        self._waiting.move_to_end(key)
+        if len(self._waiting) > _MOST_WAITING:
+            self._waiting.popitem(last=False)
+
+    async def exchange(self) -> bool:
+        """Tells what is new and takes what others have told; whether there is more of it now.
+
+        Raises:
+            StoreError: The database cannot be asked; what was to be told waits for the next time.
+        """
+        told = [self._waiting.popitem(last=False) for _ in range(min(len(self._waiting), _MOST_AT_ONCE))]
+        since, name = self._since, self._name
+
+        def in_thread(store: HubStore) -> _Exchanged:
+            batch = store.exchange_learned(name, [row_of(fact, key, name) for key, fact in told], since)
+            facts = [fact for row in batch.rows if (fact := fact_of(row)) is not None]
+            series = {owner: [one for row in rows if (one := fact_of(row))] for owner, rows in batch.series.items()}
+            return batch, facts, series
+
+        try:
+            batch, facts, series = await self._use_store(in_thread)
+        except BaseException:
+            # What could not be told waits before what is newer.
+            newer, self._waiting = self._waiting, OrderedDict(told)
+            self._waiting.update(newer)
+            while len(self._waiting) > _MOST_WAITING:
+                self._waiting.popitem(last=False)
+            raise
+        await self._take(facts, series)
+        self._since = batch.batch
+        return batch.has_more or bool(self._waiting)
+
+    async def _take(self, facts: list[Fact], series: dict[str, list[Fact]]) -> None:
+        for start in range(0, len(facts), _TAKEN_AT_ONCE):
+            for fact in facts[start : start + _TAKEN_AT_ONCE]:
+                if key_of(fact, 0) not in self._waiting:  # what was learned here since will be told next
+                    self._ledger.take(fact)
+            await asyncio.sleep(0)
+        for owner, samples in series.items():
+            known = [one.sample for one in samples if isinstance(one, SampleFact)]
+            own = [one.sample for one in self._waiting.values() if isinstance(one, SampleFact) and one.family == owner]
+            self._ledger.take_samples(owner, (*known, *own))
+        if facts:
+            self._ledger.flush()
+
+    async def _run(self) -> None:
+        said = ""
+        while True:
+            try:
+                if await self.exchange():
+                    continue
+            except StoreUnreachableError:
+                pass  # the worker's own heartbeat says so
+            except StoreError as error:
+                if said != str(error):  # once: it would be said every few seconds
+                    said = str(error)
+                    _logger.warning("what is learned of tokens is not shared: %s", error)
+            await asyncio.sleep(self._seconds)

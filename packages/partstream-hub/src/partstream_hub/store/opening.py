@@ -1,0 +1,274 @@
+"""The database of a hub by its address: a path is a file of SQLite, `postgresql://...` is Postgres.
+
+The processes of one machine may share a file. In WAL mode readers wait for no writer; writers wait for each other, for
+the whole of a transaction, which `BEGIN IMMEDIATE` says from its beginning: none of them finds late that another has
+been faster. Without an address, the file is in the data folder. An address of Postgres may hold a password, so no error
+shows anything of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from partstream.codec.system import DATA, closed_on_error, use_write_ahead_log
+from partstream_hub.store.store import HubStore
+from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from partstream_hub.store.values import Engine, Query, Transaction
+
+
+# ---- SQLite ----
+
+Result = TypeVar("Result")
+
+_BUSY_SECONDS: Final = 5.0
+_RETRY_AFTER: Final = 1.0
+_MOST_PLACES: Final = 10_000
+_UNREACHABLE: Final = frozenset(
+    {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL}
+)
+"""What may pass: another process that writes for long, a full disk."""
+_AROUND: Final = {
+    Access.READ: ("PRAGMA query_only = ON", "BEGIN", "PRAGMA query_only = OFF"),
+    Access.WRITE: ("PRAGMA synchronous = NORMAL", "BEGIN IMMEDIATE", "PRAGMA synchronous = NORMAL"),
+    Access.WRITE_DURABLY: ("PRAGMA synchronous = FULL", "BEGIN IMMEDIATE", "PRAGMA synchronous = NORMAL"),
+}
+"""What is said before a transaction, to begin it, and after it. A power cut, which may take the last transactions of a
+file that is written without waiting for the disk, ends all workers of a file too, with their leases; but what they have
+settled must be there."""
+_WORDS: Final = {
+    "counted": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "real": "REAL",
+    "bytes": "BLOB",
+    "chance": "lower(hex(randomblob(16)))",
+    "day_of_time": "CAST(time / 86400 AS INTEGER)",
+}
+
+
+class SqliteEngine:
+    """A file of SQLite; see :class:`partstream_hub.store.values.Engine`.
+
+    Args:
+        path: The file, made for its user alone when it is first used; None for one in memory.
+        clock: The time of the database, in seconds since 1970: the machine's own, which all processes share.
+    """
+
+    def __init__(self, path: Path | None, clock: Callable[[], float] = time.time) -> None:
+        self.where = "memory" if path is None else str(path)
+        self.words: Mapping[str, str] = _WORDS
+        self._path = path
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def run(self, action: Callable[[Transaction], Result], access: Access = Access.WRITE) -> Result:
+        """Runs an action in one transaction."""
+        with self._lock:
+            try:
+                return self._run(action, access)
+            except (sqlite3.Error, OSError) as error:
+                raise self._explained(error) from error
+
+    def run_alone(self, action: Callable[[Transaction], Result]) -> Result:
+        """Like :meth:`run`: there is one writer at a time anyhow."""
+        return self.run(action)
+
+    def table_exists(self, work: Transaction, table: str) -> bool:
+        """Whether there is a table."""
+        return bool(work.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)))
+
+    def another(self) -> SqliteEngine:
+        """The same file over a connection of its own; what is in memory has one alone, which takes turns."""
+        return self if self._path is None else SqliteEngine(self._path, self._clock)
+
+    def close(self) -> None:
+        """Closes the file."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    def _run(self, action: Callable[[Transaction], Result], access: Access) -> Result:
+        connection = self._connected()
+        before, begin, after = _AROUND[access]
+        connection.execute(before)
+        try:
+            connection.execute(begin)
+            result = action(_SqliteTransaction(connection, self._clock))
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # SQLite itself takes back what met some errors
+                connection.execute("ROLLBACK")
+            raise
+        finally:
+            connection.execute(after)
+        return result
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is None:
+            if self._path is not None:
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                with suppress(FileExistsError):  # SQLite would give everybody the right to read it
+                    os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            connection = sqlite3.connect(
+                ":memory:" if self._path is None else self._path,
+                timeout=_BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            with closed_on_error(connection):
+                connection.execute("PRAGMA trusted_schema = OFF")
+                connection.execute("PRAGMA foreign_keys = ON")
+                if self._path is not None:
+                    use_write_ahead_log(connection, _BUSY_SECONDS)
+            self._connection = connection
+        return self._connection
+
+    def _explained(self, error: sqlite3.Error | OSError) -> StoreUnreachableError | HubStoreUnusableError:
+        """An error of SQLite in our words; its own hold names of tables and columns, and no value."""
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is not None and code & 0xFF in _UNREACHABLE:
+            return StoreUnreachableError(str(error), _RETRY_AFTER)
+        reason = getattr(error, "strerror", None) or str(error)
+        return HubStoreUnusableError(self.where, reason, "a database of a hub that can be read and written")
+
+
+class _SqliteTransaction:
+    """A transaction of SQLite, which locks all of the file by itself."""
+
+    def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
+        self._connection = connection
+        self._clock = clock
+
+    def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(statement, tuple(parameters)).fetchall()
+
+    locked = rows
+
+    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
+        return [self.rows(question.statement, question.parameters) for question in questions]
+
+    def run(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        self._connection.execute(statement, tuple(parameters))
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        self._connection.executemany(statement, map(tuple, rows))
+
+    def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> set[object]:
+        known: set[object] = set()
+        keys = [row[0] for row in rows]
+        for start in range(0, len(keys), _MOST_PLACES):
+            some = keys[start : start + _MOST_PLACES]
+            question = f"SELECT {columns[0]} FROM {table} WHERE {columns[0]} IN ({places(len(some))})"  # noqa: S608
+            known.update(key for (key,) in self.rows(question, some))
+        new = [row for row in rows if row[0] not in known]
+        insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places(len(columns))})"  # noqa: S608
+        self.run_many(insert, new)
+        return {row[0] for row in new}
+
+    def now(self) -> float:
+        return self._clock()
+
+
+# ---- Opening ----
+
+_SCHEMES: Final = ("postgresql://", "postgres://")
+
+
+def is_postgres(address: str) -> bool:
+    """Whether an address is one of Postgres."""
+    return address.startswith(_SCHEMES)
+
+
+def opened_store(address: str | Path, clock: Callable[[], float] | None = None) -> HubStore:
+    """The database at an address; nothing is opened or made before it is first asked.
+
+    Args:
+        clock: What takes the place of the database's own clock, in seconds since 1970: for tests and simulations.
+
+    Raises:
+        DriverMissingError: It is Postgres, and its package is not installed.
+    """
+    return HubStore(opened_engine(address, clock))
+
+
+def opened_engine(address: str | Path, clock: Callable[[], float] | None = None) -> Engine:
+    """The engine of a database, for what is beside the store."""
+    if isinstance(address, str) and is_postgres(address):
+        from partstream_hub.store.postgres import PostgresEngine  # noqa: PLC0415 - the driver is an extra
+
+        return PostgresEngine(address, clock)
+    path = None if str(address) == ":memory:" else Path(address)
+    return SqliteEngine(path, time.time if clock is None else clock)
+
+
+# ---- Where the database is ----
+
+DATABASE_VARIABLE: Final = "PARTSTREAM_HUB_DATABASE"
+_FILE_NAME: Final = "hub.sqlite"
+_NO_PATH: Final = re.compile(
+    r"postgres(ql)?:(?!//)|(host|hostaddr|port|user|password|passfile|dbname|service)\s*=", re.IGNORECASE
+)
+"""How an address of Postgres begins that is not written as a URL. It may hold a password, which no path may."""
+
+
+_EXPECTED: Final = "the path of a SQLite file, or postgresql://USER:PASSWORD@HOST/DATABASE"
+
+
+def database_address(environment: Mapping[str, str]) -> str | Path:
+    """The address of the database, for :func:`~partstream_hub.store.opening.opened_store`.
+
+    An address of Postgres may hold a password, so it is a secret.
+
+    Raises:
+        StoreUnusableError: It is no address of a database that a hub can use; nothing of it is shown.
+    """
+    given = environment.get(DATABASE_VARIABLE, "").strip()
+    if not given:
+        return DATA.path() / _FILE_NAME
+    if is_postgres(given):
+        return given
+    if _NO_PATH.match(given):
+        raise HubStoreUnusableError(
+            DATABASE_VARIABLE, "something else that looks like an address of Postgres", _EXPECTED
+        )
+    if "://" in given:
+        raise HubStoreUnusableError(
+            DATABASE_VARIABLE, f"an address that begins with {given.partition('://')[0][:20]}://", _EXPECTED
+        )
+    return Path(given).expanduser()
+
+
+def tables_version(store: HubStore, address: str | Path) -> int:
+    """The version of the tables in a database; 0 if there are none. Nothing is made by asking.
+
+    Raises:
+        StoreUnreachableError: It cannot be reached.
+    """
+    if isinstance(address, Path) and not address.exists():
+        return 0
+    try:
+        ((version,),) = store.read("SELECT version FROM hub_schema")
+    except HubStoreUnusableError:
+        return 0
+    return int(version)
+
+
+def shown_address(address: str | Path) -> str:
+    """An address as people are shown it: without user, password and parameters."""
+    if isinstance(address, Path):
+        return str(address)
+    url = urlsplit(address)
+    host = url.netloc.rpartition("@")[2] or "the socket of this machine"
+    return f"Postgres at {host}, database {url.path.lstrip('/') or 'of the user'}"

@@ -1,0 +1,428 @@
+"""The database of a hub on either engine: a synchronous interface, for one thread of each worker.
+
+A version of the tables is never changed once it was released; a new one follows it. `{words}` differ between the
+databases. `limit` is a word of SQL, so the column is called `budget_limit`.
+
+No method is on the way of an answer. Each is one transaction; the functions of the other modules of this package are
+parts of one. Rows are locked in one order everywhere: a worker, ledger rows by id, windows by number, leases. After
+:class:`StoreUnreachableError` it is not known whether a method was carried out: `settle`, `heartbeat`, `open_windows`,
+`forfeit` and `leave` can be repeated as they are; after `lease` and `give_back` a worker asks nothing but a heartbeat,
+whose leases say what it holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream_hub.store import rows as tables
+from partstream_hub.store.rows import broken_invariants
+from partstream_hub.store.values import (
+    Access,
+    AnswerContent,
+    HubStoreUnusableError,
+    places,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from partstream_hub.directory import BudgetRule, Directory, DirectoryChange, Key
+    from partstream_hub.store.rows import BrokenInvariant
+    from partstream_hub.store.values import (
+        Change,
+        DirectoryRecord,
+        Engine,
+        GivenBack,
+        HeartbeatResult,
+        JoinCode,
+        LearnedBatch,
+        LearnedRow,
+        LeaseAsk,
+        LeaseGrant,
+        LedgerRow,
+        Settled,
+        Transaction,
+        Window,
+    )
+
+
+# ---- Tables, version by version ----
+
+_FIRST: Final = (
+    "CREATE TABLE hub_directory (version BIGINT NOT NULL)",
+    "INSERT INTO hub_directory (version) VALUES (0)",
+    """CREATE TABLE hub_teams (
+        name TEXT PRIMARY KEY, is_disabled BOOLEAN NOT NULL, settings TEXT NOT NULL
+    )""",
+    """CREATE TABLE hub_people (
+        name TEXT PRIMARY KEY, team TEXT REFERENCES hub_teams (name), is_admin BOOLEAN NOT NULL,
+        is_disabled BOOLEAN NOT NULL, settings TEXT NOT NULL
+    )""",
+    """CREATE TABLE hub_keys (
+        id TEXT PRIMARY KEY, digest {bytes} NOT NULL, person TEXT NOT NULL REFERENCES hub_people (name),
+        label TEXT NOT NULL, created_at {real} NOT NULL, expires_at {real}, revoked_at {real}, settings TEXT NOT NULL
+    )""",
+    """CREATE TABLE hub_budgets (
+        id TEXT PRIMARY KEY, owner_kind TEXT NOT NULL, owner TEXT NOT NULL, unit TEXT NOT NULL, period TEXT NOT NULL,
+        budget_limit BIGINT NOT NULL CHECK (budget_limit >= 0), time_zone TEXT NOT NULL
+    )""",
+    "CREATE TABLE hub_models (name TEXT PRIMARY KEY, settings TEXT NOT NULL)",
+    """CREATE TABLE hub_changes (
+        id {counted}, version BIGINT NOT NULL, time {real} NOT NULL, by_whom TEXT NOT NULL, action TEXT NOT NULL,
+        value_before TEXT, value_after TEXT
+    )""",
+    """CREATE TABLE hub_windows (
+        id {counted}, budget TEXT NOT NULL, starts_at {real} NOT NULL, ends_at {real},
+        budget_limit BIGINT NOT NULL, spent BIGINT NOT NULL DEFAULT 0 CHECK (spent >= 0),
+        leased BIGINT NOT NULL DEFAULT 0 CHECK (leased >= 0), overrun BIGINT NOT NULL DEFAULT 0 CHECK (overrun >= 0),
+        recall BIGINT NOT NULL DEFAULT 0, UNIQUE (budget, starts_at)
+    )""",
+    """CREATE TABLE hub_workers (
+        name TEXT PRIMARY KEY, counter BIGINT NOT NULL, started_at {real} NOT NULL, seen_at {real} NOT NULL
+    )""",
+    """CREATE TABLE hub_leases (
+        window_id BIGINT NOT NULL REFERENCES hub_windows (id), worker TEXT NOT NULL,
+        amount BIGINT NOT NULL CHECK (amount >= 0), PRIMARY KEY (window_id, worker)
+    )""",
+    "CREATE INDEX hub_leases_by_worker ON hub_leases (worker)",
+    """CREATE TABLE hub_ledger (
+        answer_id TEXT PRIMARY KEY, time {real} NOT NULL, settled_at {real} NOT NULL, key_id TEXT NOT NULL,
+        person TEXT NOT NULL, team TEXT, model TEXT NOT NULL, provider TEXT NOT NULL, upstream_model TEXT NOT NULL,
+        client TEXT NOT NULL, session TEXT, wire TEXT NOT NULL, input_tokens BIGINT, output_tokens BIGINT,
+        cached_tokens BIGINT, cache_write_tokens BIGINT, reasoning_tokens BIGINT, nanodollars BIGINT,
+        is_estimated BOOLEAN NOT NULL, status BIGINT NOT NULL, outcome TEXT NOT NULL, error TEXT, seconds {real},
+        first_part_after {real}, worker TEXT NOT NULL, charges TEXT NOT NULL
+    )""",
+    "CREATE INDEX hub_ledger_by_time ON hub_ledger (time)",
+    "CREATE INDEX hub_ledger_by_person ON hub_ledger (person, time)",
+)
+"""People, budgets and the ledger."""
+
+_SECOND: Final = (
+    "ALTER TABLE hub_directory ADD COLUMN identity TEXT NOT NULL DEFAULT ''",
+    "UPDATE hub_directory SET identity = {chance}",
+    "ALTER TABLE hub_workers ADD COLUMN is_gone BOOLEAN NOT NULL DEFAULT FALSE",
+    "ALTER TABLE hub_leases ADD COLUMN forfeited BIGINT NOT NULL DEFAULT 0 CHECK (forfeited >= 0)",
+    "ALTER TABLE hub_leases ADD COLUMN answered BIGINT NOT NULL DEFAULT 0",
+    "ALTER TABLE hub_windows ADD COLUMN recalled_at {real} NOT NULL DEFAULT 0",
+    "ALTER TABLE hub_windows ADD COLUMN highest_limit BIGINT NOT NULL DEFAULT 0",
+    (
+        "UPDATE hub_windows SET highest_limit = CASE WHEN spent + leased > budget_limit THEN spent + leased"
+        " ELSE budget_limit END"
+    ),
+    """CREATE TABLE hub_join_codes (
+        digest {bytes} PRIMARY KEY, person TEXT NOT NULL REFERENCES hub_people (name) ON DELETE CASCADE,
+        expires_at {real} NOT NULL, label TEXT NOT NULL, key_expires_at {real},
+        key_models TEXT
+    )""",
+    """CREATE TABLE hub_contents (
+        answer_id TEXT PRIMARY KEY, time {real} NOT NULL, person TEXT NOT NULL, request TEXT NOT NULL,
+        response TEXT NOT NULL
+    )""",
+    "CREATE INDEX hub_contents_by_time ON hub_contents (time)",
+)
+"""Workers that are gone, codes to join with, kept requests and answers."""
+
+_THIRD: Final = (
+    "ALTER TABLE hub_ledger ADD COLUMN day BIGINT NOT NULL DEFAULT 0",
+    "UPDATE hub_ledger SET day = {day_of_time}",
+    "CREATE INDEX hub_ledger_by_day ON hub_ledger (day, person)",
+    "CREATE TABLE hub_learned_batch (batch BIGINT NOT NULL)",
+    "INSERT INTO hub_learned_batch (batch) VALUES (0)",
+    """CREATE TABLE hub_learned (
+        key TEXT PRIMARY KEY, kind TEXT NOT NULL, owner TEXT NOT NULL, batch BIGINT NOT NULL, worker TEXT NOT NULL,
+        value TEXT NOT NULL
+    )""",
+    "CREATE INDEX hub_learned_by_batch ON hub_learned (batch)",
+    "CREATE INDEX hub_learned_by_owner ON hub_learned (kind, owner, batch)",
+)
+"""The day of an answer, for figures of a month; what the workers learn of tokens."""
+
+VERSIONS: Final = (_FIRST, _SECOND, _THIRD)
+
+
+# ---- Migrations ----
+
+_TABLE: Final = "hub_schema"
+
+
+def migrated(engine: Engine, up_to: int = len(VERSIONS)) -> int:
+    """Brings the tables to a version.
+
+    Args:
+        up_to: The version; an older one only for tests of the way from there.
+
+    Returns:
+        The version that they had; 0 if there were none.
+
+    Raises:
+        StoreUnusableError: They are of a newer version.
+    """
+
+    def migrate(work: Transaction) -> int:
+        version = _version(engine, work)
+        if version > len(VERSIONS):
+            raise HubStoreUnusableError(
+                engine.where, f"tables of version {version}", f"{len(VERSIONS)} or lower: update partstream"
+            )
+        for statements in VERSIONS[version:up_to]:
+            for statement in statements:
+                work.run(statement.format_map(engine.words))
+        if version < up_to:
+            work.run(f"UPDATE {_TABLE} SET version = ?", (up_to,))  # noqa: S608 - a name of our own
+        return version
+
+    return engine.run_alone(migrate)
+
+
+def _version(engine: Engine, work: Transaction) -> int:
+    if not engine.table_exists(work, _TABLE):
+        work.run(f"CREATE TABLE {_TABLE} (version BIGINT NOT NULL)")
+        work.run(f"INSERT INTO {_TABLE} (version) VALUES (0)")  # noqa: S608
+        return 0
+    ((version,),) = work.rows(f"SELECT version FROM {_TABLE}")  # noqa: S608
+    return int(version)
+
+
+# ---- The store ----
+
+_CONTENT: Final = "SELECT answer_id, time, person, request, response FROM hub_contents WHERE answer_id = ?"
+_FORGET: Final = "DELETE FROM hub_contents WHERE time < ? RETURNING answer_id"
+_FORGET_OF_TEAMS: Final = (
+    "DELETE FROM hub_contents WHERE time < ? AND person IN (SELECT name FROM hub_people WHERE team IN ({teams})) "
+    "RETURNING answer_id"
+)
+_FORGET_OF_OTHERS: Final = (
+    "DELETE FROM hub_contents WHERE time < ? AND person NOT IN (SELECT name FROM hub_people WHERE team IS NOT NULL) "
+    "RETURNING answer_id"
+)
+
+
+class HubStore:
+    """The database of a hub. Used by one thread at a time.
+
+    Every method may raise :class:`~partstream_hub.store.values.StoreUnreachableError`; the next call connects again.
+
+    Args:
+        engine: SQLite or Postgres.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    # ---- the database itself ----
+
+    def migrate(self) -> int:
+        """Makes the tables, or brings those of an older version up to date, with all that is in them.
+
+        Several processes may do so at once.
+
+        Returns:
+            The version that the tables had: 0 if there were none.
+
+        Raises:
+            StoreUnusableError: A newer version of Partstream has made the tables, or they are not ours.
+        """
+        return migrated(self._engine)
+
+    def time(self) -> float:
+        """The time of the database, in seconds since 1970."""
+        return self._engine.run(lambda work: work.now(), Access.READ)
+
+    def read(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a question of one's own about the tables; it cannot change anything.
+
+        Args:
+            statement: A SELECT in the words that SQLite and Postgres share, with `?` for each parameter.
+            parameters: The parameters. What comes from outside is never a part of the statement.
+        """
+        return self._engine.run(lambda work: work.rows(statement, parameters), Access.READ)
+
+    def check(self) -> list[BrokenInvariant]:
+        """What does not hold, at one moment, of that which always holds; empty, or something is wrong.
+
+        For each window `leased` is the sum of its leases, `spent + leased` has never been above its highest limit, and
+        `spent + overrun` is what the ledger charges with what is forfeited.
+        """
+        return self._engine.run(broken_invariants, Access.READ)
+
+    def another(self) -> HubStore:
+        """The same database over a connection of its own, so that what takes long delays no worker."""
+        return HubStore(self._engine.another())
+
+    def close(self) -> None:
+        """Closes the connection; the next call opens it again."""
+        self._engine.close()
+
+    # ---- the directory ----
+
+    def directory(self, known_version: int | None = None) -> Directory | None:
+        """All that there is, at one moment; None if its version is `known_version`."""
+
+        def read(work: Transaction) -> Directory | None:
+            version = tables.version_of(work)
+            return None if version == known_version else tables.read_directory(work, version)
+
+        return self._engine.run(read, Access.READ)
+
+    def change(self, changes: Sequence[DirectoryChange], by: str, expected_version: int | None = None) -> Change:
+        """Changes the directory, all or nothing, and notes who changed what.
+
+        A limit that changes holds at once for the window that is open.
+
+        Args:
+            expected_version: The version that the changes were made for; None for any.
+
+        Raises:
+            DirectoryConflictError: A change does not fit what is there.
+            DirectoryChangedError: The directory has another version.
+        """
+        return self._engine.run(
+            lambda work: tables.change_directory(work, changes, by, expected_version), Access.WRITE_DURABLY
+        )
+
+    def records(self, most: int = 100, before_version: int | None = None) -> list[DirectoryRecord]:
+        """Who changed what, the newest first."""
+        return self._engine.run(lambda work: tables.read_records(work, most, before_version), Access.READ)
+
+    def add_join_code(self, code: JoinCode) -> None:
+        """Keeps the digest of a code, with which its person gets a key, once.
+
+        Raises:
+            DirectoryConflictError: There is no such person.
+        """
+        self._engine.run(lambda work: tables.add_join_code(work, code))
+
+    def join(self, code_digest: bytes, key_id: str, key_digest: bytes) -> Key | None:
+        """Makes a key for a code, which is used up by that.
+
+        Returns:
+            The key; None if the code is unknown, used or expired, or its person is gone or disabled.
+        """
+        return self._engine.run(lambda work: tables.join(work, code_digest, key_id, key_digest), Access.WRITE_DURABLY)
+
+    # ---- workers ----
+
+    def heartbeat(self, worker: str, windows: Collection[int] = ()) -> HeartbeatResult:
+        """Shows that a worker is alive, and brings what has changed. The first one makes it known.
+
+        A worker whose leases were forfeited is alive again and holds again what was taken from it: for each window the
+        forfeited amount goes from `spent` back to `leased`, so `spent + leased` stays what it was.
+
+        Args:
+            worker: The name of the worker, new for each process.
+            windows: The numbers of the windows that it wants to know of, beside those with a recall that it has not
+                answered.
+        """
+        return self._engine.run(lambda work: tables.heartbeat(work, worker, windows))
+
+    def leave(self, worker: str) -> None:
+        """Ends a worker that has settled everything, or whose journal another worker has settled.
+
+        What is left of its leases and of what was forfeited can be leased again. Does nothing if it is not known.
+        """
+        self._engine.run(lambda work: tables.leave(work, worker))
+
+    # ---- budgets ----
+
+    def open_windows(self, rules: Sequence[BudgetRule]) -> dict[str, Window]:
+        """The windows of rules at the time of the database, by the id of the rule; made where there is none."""
+        return self._engine.run(lambda work: tables.open_windows(work, rules))
+
+    def lease(self, worker: str, asks: Sequence[LeaseAsk]) -> dict[int, LeaseGrant]:
+        """Leases as much of each window as there is: `amount`, or less, or 0 where even `least` does not fit.
+
+        Afterwards `spent + leased <= limit` in each. A window that is over, and a worker that has left or whose leases
+        were forfeited, gets 0; the next heartbeat makes such a worker alive again.
+
+        Returns:
+            What was granted and how the window is now, by its number.
+        """
+        return self._engine.run(lambda work: tables.lease(work, worker, asks))
+
+    def give_back(self, worker: str, counter: int, amounts: Mapping[int, int], recalls: Mapping[int, int]) -> GivenBack:
+        """Gives back what a worker does not need, by the number of the window; never more than it holds.
+
+        Args:
+            worker: The worker.
+            counter: The counter of its last heartbeat. If it has another one by now, nothing is done: a transaction
+                whose end was never seen must not give back later what the worker has begun to use again.
+            amounts: How much it gives back of which window; 0 where it only answers a recall.
+            recalls: The recalls that are answered with this: the worker keeps nothing free of the window.
+
+        Returns:
+            What the worker holds now of these windows.
+        """
+        return self._engine.run(lambda work: tables.give_back(work, worker, counter, amounts, recalls))
+
+    def ask_recall(self, windows: Mapping[int, int]) -> dict[int, int]:
+        """Asks all workers to give back what they hold of windows and do not use.
+
+        Args:
+            windows: The recall that was seen last, by the number of the window: if another has asked since, that
+                one serves as well.
+
+        Returns:
+            The number of the recall that serves, by the number of the window.
+        """
+        return self._engine.run(lambda work: tables.ask_recall(work, windows))
+
+    def settle(self, worker: str, rows: Sequence[LedgerRow], contents: Sequence[AnswerContent] = ()) -> Settled:
+        """Enters answers into the ledger and charges them to the leases of a worker, each exactly once.
+
+        A row that is new is charged: to the worker's lease, or to what was forfeited of it, then to what is free of
+        the window; the rest is shown as overrun. A row that is there already changes nothing.
+
+        Args:
+            worker: The worker that held the leases, which need not be the one that asks.
+
+        Returns:
+            The ids of all the rows, which are in the ledger now, and what the worker holds of the windows charged.
+        """
+        return self._engine.run(lambda work: tables.settle(work, worker, rows, contents), Access.WRITE_DURABLY)
+
+    def forfeit(self, worker: str, counter: int | None = None) -> dict[int, int]:
+        """Takes what a silent worker holds as spent, because it is unknown what it has used.
+
+        Args:
+            counter: The counter of the last heartbeat that was seen of it; if it has another one, nothing is done.
+
+        Returns:
+            What was taken, by the number of the window.
+        """
+        return self._engine.run(lambda work: tables.forfeit(work, worker, counter))
+
+    # ---- kept requests and answers ----
+
+    def contents(self, answer_id: str) -> AnswerContent | None:
+        """The request and the answer, if they are kept."""
+        return next((AnswerContent(*row) for row in self.read(_CONTENT, (answer_id,))), None)
+
+    def forget_contents(self, before: float) -> int:
+        """Deletes the requests and answers that are older than a time; how many they were."""
+        return len(self._engine.run(lambda work: work.rows(_FORGET, (before,))))
+
+    def forget_contents_of(self, before: float, teams: Sequence[str]) -> int:
+        """Deletes those of the people who are in some teams now; how many they were.
+
+        Args:
+            teams: The teams; none for people in no team, and for those who are gone.
+        """
+        statement = _FORGET_OF_TEAMS.format(teams=places(len(teams))) if teams else _FORGET_OF_OTHERS
+        return len(self._engine.run(lambda work: work.rows(statement, (before, *teams))))
+
+    # ---- what workers learn of tokens ----
+
+    def exchange_learned(self, worker: str, rows: Sequence[LearnedRow], since: int, most: int = 2_000) -> LearnedBatch:
+        """Keeps what a worker has learned, and brings what others have.
+
+        Can be repeated as it is. Facts are read whole batch by whole batch, so that there may be more than `most`.
+
+        Args:
+            rows: What it has learned.
+            since: The batch up to which it has read; 0 for a new worker.
+        """
+        return self._engine.run(
+            lambda work: tables.exchange_learned(work, worker, rows, since, most),
+            Access.WRITE if rows else Access.READ,
+        )

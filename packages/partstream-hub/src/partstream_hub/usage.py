@@ -1,0 +1,568 @@
+"""What answers took, added up from the ledger: by person, team, model, client, session, and by day; and the whole page.
+
+All numbers are integers: tokens, and nanodollars (10^-9 US dollars), so the sums by any column equal the whole, to the
+nanodollar. Days are those of a time zone; their boundaries are computed here, and the database compares instants alone.
+
+A report is one statement: it reads the ledger once into sums by day and by the columns of the report, and makes all
+further sums of those, so rows that are added meanwhile cannot disagree. :func:`overview` reads everything that the page
+of the hub shows, as values for the writer of HTML: all of it for an admin, for a person what is the person's. A person
+also sees the budgets of the team, because they may be why an answer is refused, but nothing of others in the team.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from partstream.errors import UnexpectedValueError
+from partstream_hub.amounts import amount_text, span_at
+from partstream_hub.directory import BudgetUnit, Directory, OwnerKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import tzinfo
+
+    from partstream_hub.directory import BudgetRule, Period
+    from partstream_hub.store.store import HubStore
+    from partstream_hub.store.values import DirectoryRecord
+
+
+# ---- Reports ----
+
+MOST_DAYS: Final = 3660
+"""The most days of one report."""
+
+
+class GroupBy(StrEnum):
+    """The columns of the ledger by which answers are added up."""
+
+    TEAM = "team"
+    PERSON = "person"
+    MODEL = "model"
+    CLIENT = "client"
+    SESSION = "session"
+    PROVIDER = "provider"
+    KEY = "key"
+
+
+class Sums(NamedTuple):
+    """What some answers took together.
+
+    Attributes:
+        input_tokens: The tokens of the requests, cached ones too.
+        cached_tokens: Those of them that came from a prompt cache.
+        estimated: The answers whose tokens and cost are estimates.
+        unpriced: The answers whose cost is unknown: it is not in the sum.
+        uncounted: The answers whose tokens are unknown: they are not in the sums.
+        failed: The answers that did not come to their own end: failed, cut or cancelled.
+    """
+
+    answers: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    nanodollars: int = 0
+    estimated: int = 0
+    unpriced: int = 0
+    uncounted: int = 0
+    failed: int = 0
+
+    def minus(self, other: Sums) -> Sums:
+        """The sums of these answers without others of them."""
+        return Sums(*(mine - its for mine, its in zip(self, other, strict=True)))
+
+
+NOTHING: Final = Sums()
+
+
+@dataclass(frozen=True, slots=True)
+class UsageGroup:
+    """The answers of one value of a column.
+
+    Attributes:
+        name: The value; of a session, that of its client. Empty where the answers have none.
+        last_at: When the last of them ended, in seconds since 1970; None where there is none.
+        within: What the name belongs to: of a session its person and its client; empty otherwise.
+    """
+
+    name: str
+    sums: Sums
+    last_at: float | None = None
+    within: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """All answers by the values of one column.
+
+    Attributes:
+        shown: The groups that took most, the largest first.
+        others: All other groups together; nothing where all are shown.
+        other_groups: How many those are.
+        days: What each of the first groups took each day, by name; a group without a row of days is among the others.
+    """
+
+    by: GroupBy
+    shown: tuple[UsageGroup, ...]
+    others: Sums = NOTHING
+    other_groups: int = 0
+    days: tuple[tuple[str, tuple[Sums, ...]], ...] = ()
+
+    @property
+    def whole(self) -> Sums:
+        """All groups together."""
+        return added(self.others, *(one.sums for one in self.shown))
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Some days in a row, as instants.
+
+    Attributes:
+        bounds: The beginning of each day, and the end of the last, in seconds since 1970: one more than days.
+    """
+
+    names: tuple[date, ...]
+    bounds: tuple[int, ...]
+    time_zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """What the answers of some days took.
+
+    Attributes:
+        of_days: What those of each day took; in all, the total.
+        person: The person whose answers alone are meant; None for all.
+    """
+
+    days: Days
+    total: Sums
+    of_days: tuple[Sums, ...]
+    groups: Mapping[GroupBy, Groups]
+    person: str | None = None
+
+
+def days_until(now: float, count: int, zone: tzinfo | None, name: str) -> Days:
+    """The last days up to and with today.
+
+    Args:
+        zone: The time zone whose days are meant; None for that of this machine.
+
+    Raises:
+        UnexpectedValueError: There are too few days, or too many.
+    """
+    if not 1 <= count <= MOST_DAYS:
+        raise UnexpectedValueError("days", str(count), f"1 to {MOST_DAYS}")
+    today = datetime.fromtimestamp(now, UTC).astimezone(zone).date()
+    names = tuple(today - timedelta(days=count - 1 - number) for number in range(count))
+    midnights = (datetime.combine(day, time.min, tzinfo=zone) for day in (*names, today + timedelta(days=1)))
+    # Where the clock jumps over midnight, a time that does not exist, taken there and back, comes out after the jump
+    # (PEP 495).
+    bounds = tuple(int(midnight.astimezone(UTC).timestamp()) for midnight in midnights)
+    return Days(names, bounds, name)
+
+
+def added(*some: Sums) -> Sums:
+    """The sums of all of them."""
+    return Sums(*map(sum, zip(NOTHING, *some, strict=True)))
+
+
+# ---- Reading the ledger ----
+
+MOST_GROUPS: Final = 100
+"""The most groups of a column that a report names by default."""
+STACKED: Final = 5
+"""How many groups of a column a report has the days of."""
+
+_NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {
+    GroupBy.TEAM: ("team",),
+    GroupBy.PERSON: ("person",),
+    GroupBy.MODEL: ("model",),
+    GroupBy.CLIENT: ("client",),
+    GroupBy.SESSION: ("session", "person", "client"),
+    GroupBy.PROVIDER: ("provider",),
+    GroupBy.KEY: ("key_id", "person"),
+}
+"""What names a group of each column: its own name, and what it belongs to."""
+_MOST_NAMES: Final = 3
+
+_COUNTED: Final = (
+    "COUNT(*)",
+    "SUM(COALESCE(input_tokens, 0))",
+    "SUM(COALESCE(cached_tokens, 0))",
+    "SUM(COALESCE(output_tokens, 0))",
+    "SUM(COALESCE(nanodollars, 0))",
+    "SUM(CASE WHEN is_estimated THEN 1 ELSE 0 END)",
+    "SUM(CASE WHEN nanodollars IS NULL THEN 1 ELSE 0 END)",
+    "SUM(CASE WHEN input_tokens IS NULL OR output_tokens IS NULL THEN 1 ELSE 0 END)",
+    "SUM(CASE WHEN outcome = 'completed' OR outcome = 'incomplete' THEN 0 ELSE 1 END)",
+)
+"""The sums of rows of the ledger, in the order of :class:`Sums`."""
+
+_LARGEST: Final = "SUM(s4) DESC, SUM(s1) + SUM(s3) DESC, SUM(s0) DESC"
+"""What orders groups: cost, tokens, answers."""
+
+
+def read_usage(
+    store: HubStore,
+    days: Days,
+    by: Iterable[GroupBy],
+    *,
+    person: str | None = None,
+    most: int | None = MOST_GROUPS,
+    stacked: int = STACKED,
+) -> UsageReport:
+    """What the answers of some days took.
+
+    Args:
+        person: The person whose answers alone are meant; None for all.
+        most: The most groups of a column that are named; None for all.
+        stacked: How many groups of a column are divided into days.
+
+    Raises:
+        StoreUnreachableError: The database is not there.
+    """
+    columns = tuple(dict.fromkeys(by))
+    row = "(CAST(? AS BIGINT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION))"
+    # Nothing in the statement comes from outside.
+    statement = (
+        f"WITH days(place, begins, ends) AS (VALUES {', '.join([row] * len(days.names))}), "
+        f"cube AS MATERIALIZED ({_cube(columns, person)}) {' UNION ALL '.join(_parts(columns, most, stacked))}"
+    )
+    parameters: list[object] = []
+    for number in range(len(days.names)):
+        parameters += [number, float(days.bounds[number]), float(days.bounds[number + 1])]
+    if person is not None:
+        parameters.append(person)
+    return _report(days, columns, person, store.read(statement, parameters))
+
+
+def _cube(columns: Sequence[GroupBy], person: str | None) -> str:
+    """The sums by day and by all columns."""
+    names = list(dict.fromkeys(name for by in columns for name in _NAMES[by]))
+    named = "".join(f", COALESCE({name}, '') AS {name}" for name in names)
+    grouped = "".join(f", COALESCE({name}, '')" for name in names)
+    sums = ", ".join(f"CAST({one} AS BIGINT) AS s{place}" for place, one in enumerate(_COUNTED))
+    of_person = "" if person is None else " WHERE person = ?"
+    return (
+        f"SELECT place{named}, {sums}, MAX(time) AS last FROM days "  # noqa: S608 - names of ours alone
+        f"JOIN hub_ledger ON time >= begins AND time < ends{of_person} GROUP BY place{grouped}"
+    )
+
+
+def _parts(columns: Sequence[GroupBy], most: int | None, stacked: int) -> Iterator[str]:
+    """Rows of: what they are of, the number of the day or None, three names, the sums, the time of the last answer."""
+    yield _selected("day", "place", (), "GROUP BY place")
+    for by in columns:
+        names = _NAMES[by]
+        grouped = f"GROUP BY {', '.join(names)}"
+        ordered = f"{grouped} ORDER BY {_LARGEST}, {', '.join(names)}"
+        limited = grouped if most is None else f"{ordered} LIMIT {int(most)}"
+        yield f"SELECT * FROM ({_selected(by.value, 'NULL', names, limited)}) AS shown"  # noqa: S608
+        yield (
+            f"SELECT '{by.value} groups', NULL, '', '', '', COUNT(*){', 0' * (len(_COUNTED) - 1)}, NULL "  # noqa: S608
+            f"FROM (SELECT 1 AS one FROM cube {grouped}) AS groups"
+        )
+        if stacked and len(names) == 1:
+            first = f"SELECT {names[0]} FROM cube {ordered} LIMIT {int(stacked)}"  # noqa: S608
+            rest = f"WHERE {names[0]} IN ({first}) GROUP BY place, {names[0]}"
+            yield _selected(f"{by.value} days", "place", names, rest)
+
+
+def _selected(kind: str, day: str, names: Sequence[str], rest: str) -> str:
+    sums = ", ".join(f"CAST(SUM(s{place}) AS BIGINT)" for place in range(len(_COUNTED)))
+    shown = ", ".join([*names, *["''"] * (_MOST_NAMES - len(names))])
+    number = "CAST(NULL AS BIGINT)" if day == "NULL" else day
+    return f"SELECT '{kind}', {number}, {shown}, {sums}, MAX(last) FROM cube {rest}"  # noqa: S608 - as above
+
+
+def _report(days: Days, columns: Sequence[GroupBy], person: str | None, rows: Iterable[Sequence[Any]]) -> UsageReport:
+    of_days = [NOTHING] * len(days.names)
+    groups: dict[str, list[UsageGroup]] = {by.value: [] for by in columns}
+    counts: dict[str, int] = {}
+    stacks: dict[str, dict[str, list[Sums]]] = {by.value: {} for by in columns}
+    for kind, day, name, *rest in rows:
+        of_what, _, part = kind.partition(" ")
+        within, sums, last = rest[: _MOST_NAMES - 1], Sums(*map(int, rest[_MOST_NAMES - 1 : -1])), rest[-1]
+        if kind == "day":
+            of_days[day] = sums
+        elif part == "groups":
+            counts[of_what] = sums.answers
+        elif part == "days":
+            stacks[of_what].setdefault(name, [NOTHING] * len(days.names))[day] = sums
+        else:
+            belongs = tuple(within[: len(_NAMES[GroupBy(kind)]) - 1])
+            groups[kind].append(UsageGroup(name, sums, last, belongs))
+    total = added(*of_days)
+    made = {}
+    for by in columns:
+        shown, stack = sorted(groups[by.value], key=_order), stacks[by.value]
+        others = total.minus(added(*(one.sums for one in shown)))
+        stacked = tuple((one.name, tuple(stack[one.name])) for one in shown if one.name in stack)
+        made[by] = Groups(by, tuple(shown), others, counts[by.value] - len(shown), stacked)
+    return UsageReport(days, total, tuple(of_days), made, person)
+
+
+def _order(group: UsageGroup) -> tuple[int, int, int, str, tuple[str, ...]]:
+    """As the statement orders them: text by its code points in both engines is not assured, so that it is done here."""
+    sums = group.sums
+    return -sums.nanodollars, -(sums.input_tokens + sums.output_tokens), -sums.answers, group.name, group.within
+
+
+# ---- What the page shows ----
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """A budget in its present window. Amounts are nanodollars, or tokens.
+
+    Attributes:
+        owner: Whose it is: a kind, and below it a name.
+        name: The name of the team or person; of a key, that of its person.
+        label: The label of the key; empty for a team or person.
+        team: The team that it belongs to: its own, or that of the person.
+        reserved: What workers hold for answers that run or come next.
+        overrun: What was spent beyond the limit; 0 as long as every bound of a price holds.
+        ends_at: When it begins anew, in seconds since 1970; None for never.
+    """
+
+    owner: OwnerKind
+    name: str
+    label: str
+    team: str
+    unit: BudgetUnit
+    period: Period
+    time_zone: str
+    limit: int
+    spent: int
+    reserved: int
+    overrun: int = 0
+    ends_at: float | None = None
+
+    @property
+    def left(self) -> int:
+        """What is neither spent nor reserved; never below 0."""
+        return max(0, self.limit - self.spent - self.reserved)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """A process of the hub: when it came and was seen last, and in how many budgets it holds a part."""
+
+    name: str
+    started_at: float | None
+    seen_at: float | None
+    is_live: bool
+    budgets: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseState:
+    """The database of the hub.
+
+    Attributes:
+        ledger_since: When the first answer in the ledger was asked for, in seconds since 1970; None for none yet.
+        broken: What does not add up; expected nothing.
+    """
+
+    schema: int
+    directory_version: int
+    ledger_since: float | None = None
+    broken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change of people, teams, keys, budgets or models.
+
+    Attributes:
+        what: What was done, such as `put person ana`; never a key.
+        fields: What became of each field.
+    """
+
+    at: float
+    by: str
+    what: str
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads the page; the name of the reader who has the database itself is empty."""
+
+    name: str
+    team: str
+    is_admin: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HubView:
+    """Everything that one page shows.
+
+    Attributes:
+        read_at: When it was read from the database, in seconds since 1970.
+        people: How many people there are; 0 on the page of one person.
+        workers: The processes; empty on the page of one person.
+        changes: The last changes, the newest first.
+    """
+
+    reader: Reader
+    read_at: float
+    budgets: tuple[BudgetState, ...]
+    usage: UsageReport
+    people: int = 0
+    teams: int = 0
+    workers: tuple[WorkerState, ...] = ()
+    database: DatabaseState | None = None
+    changes: tuple[ChangeRow, ...] = ()
+
+
+# ---- Reading what the page shows ----
+
+OWNER: Final = Reader("", "", is_admin=True)
+"""The reader who has the database itself."""
+
+_OF_ALL: Final = (GroupBy.TEAM, GroupBy.PERSON, GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
+_OF_PERSON: Final = (GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
+_MOST_CHANGES: Final = 50
+_SILENT_SECONDS: Final = 15.0
+"""Without a heartbeat for so long, a worker is shown as silent."""
+
+_WINDOWS: Final = (
+    "SELECT budget, ends_at, spent, leased, overrun FROM hub_windows "
+    "WHERE starts_at <= ? AND (ends_at IS NULL OR ends_at > ?)"
+)
+_WORKERS: Final = (
+    "SELECT hub_workers.name, started_at, seen_at, is_gone, COUNT(hub_leases.window_id) FROM hub_workers "
+    "LEFT JOIN hub_leases ON hub_leases.worker = hub_workers.name AND hub_leases.amount > 0 "
+    "GROUP BY hub_workers.name, started_at, seen_at, is_gone ORDER BY started_at"
+)
+_BROKEN: Final = (
+    "SELECT hub_windows.budget, leased, COALESCE(SUM(amount), 0) FROM hub_windows "
+    "LEFT JOIN hub_leases ON hub_leases.window_id = hub_windows.id "
+    "GROUP BY hub_windows.id, hub_windows.budget, leased HAVING leased <> COALESCE(SUM(amount), 0)"
+)
+_FACTS: Final = "SELECT (SELECT version FROM hub_schema), (SELECT MIN(time) FROM hub_ledger)"
+
+
+def reader_of(directory: Directory, person: str) -> Reader | None:
+    """Who reads the page, by name; None if there is no such person."""
+    found = directory.people.get(person)
+    return None if found is None else Reader(found.name, found.team or "", is_admin=found.is_admin)
+
+
+def overview(
+    store: HubStore, directory: Directory, reader: Reader, days: int, zone: tzinfo | None, zone_name: str
+) -> HubView:
+    """What the page shows now.
+
+    Args:
+        days: The days of usage, today among them.
+        zone: The time zone of the days; None for that of this machine.
+
+    Raises:
+        UnexpectedValueError: There are too few days, or too many.
+        StoreUnreachableError: The database is not there.
+    """
+    now = store.time()
+    shown = days_until(now, days, zone, zone_name)
+    if not reader.is_admin:
+        usage = read_usage(store, shown, _OF_PERSON, person=reader.name)
+        return HubView(reader, now, _budgets(store, directory, _rules_of(directory, reader), now), usage)
+    return HubView(
+        reader=reader,
+        read_at=now,
+        budgets=_budgets(store, directory, directory.rules(), now),
+        usage=read_usage(store, shown, _OF_ALL),
+        people=len(directory.people),
+        teams=len(directory.teams),
+        workers=tuple(
+            WorkerState(name, started_at, seen_at, not is_gone and now - seen_at < _SILENT_SECONDS, int(budgets))
+            for name, started_at, seen_at, is_gone, budgets in store.read(_WORKERS)
+        ),
+        database=_database(store, directory),
+        changes=tuple(
+            ChangeRow(one.time, one.by, one.action, tuple(_differences(one))) for one in store.records(_MOST_CHANGES)
+        ),
+    )
+
+
+def _rules_of(directory: Directory, reader: Reader) -> list[BudgetRule]:
+    """The budgets that answers of a person have to pass, with whichever key."""
+    keys = [key for key in directory.keys.values() if key.person == reader.name]
+    found = {rule.id: rule for key in keys for rule in directory.budgets_of(key)}
+    of_person = (rule for rule in directory.rules() if _person_of(directory, rule) == reader.name)
+    of_team = (rule for rule in directory.rules() if rule.owner == (OwnerKind.TEAM, reader.team))
+    return list({**found, **{rule.id: rule for rule in (*of_person, *of_team)}}.values())
+
+
+def _person_of(directory: Directory, rule: BudgetRule) -> str | None:
+    if rule.owner.kind is OwnerKind.PERSON:
+        return rule.owner.name
+    key = directory.keys.get(rule.owner.name) if rule.owner.kind is OwnerKind.KEY else None
+    return None if key is None else key.person
+
+
+def _budgets(store: HubStore, directory: Directory, rules: Iterable[BudgetRule], now: float) -> tuple[BudgetState, ...]:
+    windows: Mapping[str, Sequence[Any]] = {budget: rest for budget, *rest in store.read(_WINDOWS, (now, now))}
+    return tuple(_budget(directory, rule, windows.get(rule.id), now) for rule in rules)
+
+
+def _budget(directory: Directory, rule: BudgetRule, window: Any, now: float) -> BudgetState:
+    """A budget in its present window; one that was not opened yet holds nothing."""
+    ends_at, spent, leased, overrun = window or (span_at(rule, now).ends_at, 0, 0, 0)
+    kind, name = rule.owner
+    key = directory.keys.get(name) if kind is OwnerKind.KEY else None
+    person = directory.people.get(_person_of(directory, rule) or "")
+    return BudgetState(
+        owner=kind,
+        name=name if key is None else key.person,
+        label="" if key is None else key.label or key.id,
+        team=name if kind is OwnerKind.TEAM else (person.team or "" if person else ""),
+        unit=rule.unit,
+        period=rule.period,
+        time_zone=rule.time_zone,
+        limit=rule.limit,
+        spent=int(spent),
+        reserved=int(leased),
+        overrun=int(overrun),
+        ends_at=ends_at,
+    )
+
+
+def _database(store: HubStore, directory: Directory) -> DatabaseState:
+    ((schema, since),) = store.read(_FACTS)
+    broken = tuple(
+        f"{budget}: {leased:,} is leased, workers hold {held:,}" for budget, leased, held in store.read(_BROKEN)
+    )
+    return DatabaseState(int(schema), directory.version, since, broken)
+
+
+def _differences(record: DirectoryRecord) -> Iterable[str]:
+    """What became of each field, in the order of their names; of what is new, what it says."""
+    before, after = record.before or {}, record.after or {}
+    for name in sorted({*before, *after}):
+        was, is_now = before.get(name), after.get(name)
+        if was != is_now and record.after is not None:
+            unit = (record.after or before).get("unit")
+            now = _said(name, is_now, unit)
+            yield f"{name}: {now}" if record.before is None else f"{name}: {_said(name, was, unit)} → {now}"
+
+
+def _said(name: str, value: object, unit: object) -> str:
+    """A value of a field as people read it; `unit` is what the budget counts whose field it is."""
+    if value in (None, [], {}, ""):
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name == "limit" and isinstance(value, int) and isinstance(unit, str):
+        return amount_text(BudgetUnit(unit), value)
+    if name.endswith("_at") and isinstance(value, float):
+        return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M} UTC"
+    if name == "price" and isinstance(value, dict):
+        prices = (f"{kind} {amount_text(BudgetUnit.MONEY, one)}" for kind, one in value.items() if one is not None)
+        return f"{', '.join(prices)} a million tokens"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
