@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXTENSION = ROOT / "extension"
 LIBRARIES = EXTENSION / "bundled" / "libs"
 
-VERSION_SOURCE = "src/partstream/_version.py"
+VERSION_SOURCE = "packages/partstream/src/partstream/_version.py"
 """The one place of the version that is edited."""
 
 BUNDLED = ("anyio", "h11", "httpcore2", "httpx2", "idna", "truststore", "typing-extensions")

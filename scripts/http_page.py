@@ -23,7 +23,7 @@ __all__ = ["http_page"]
 _HEAD: Final = """\
 # Reference of HTTP
 
-<!-- Made by scripts/generate.py from the routes of the application in src/partstream/server. Change them, or the
+<!-- Made by scripts/generate.py from the routes of the application in packages/partstream/src/partstream/server. Change them, or the
 sentences in scripts/http_page.py. -->
 
 Every path of `partstream serve`. [Serving](../serving.md) says how it is started,

@@ -79,12 +79,12 @@ def test_a_place_that_says_another_version_is_named_with_what_it_says(tmp_path: 
     (fault,) = faults_of_versions(version_places(_tree(tmp_path, lock="1.1.9")))
     assert fault == (
         "extension/package-lock.json, its root package: the version is 1.1.9, expected 1.2.0 as in "
-        "src/partstream/_version.py"
+        "packages/partstream/src/partstream/_version.py"
     )
 
 
 def test_a_source_without_a_version_is_refused(tmp_path: Path):
-    with pytest.raises(BuildError, match=r'src/partstream/_version.py: no line __version__ = "..."'):
+    with pytest.raises(BuildError, match=r'packages/partstream/src/partstream/_version.py: no line __version__ = "..."'):
         version_of_source(_tree(tmp_path, source=""))
 
 

@@ -192,7 +192,7 @@ test("every command and every setting has its line in the documentation and its 
 });
 
 test("the version is the Python package's, and the lock names no registry", () => {
-  const version = /__version__ = "(.+)"/.exec(read("../src/partstream/_version.py"))?.[1];
+  const version = /__version__ = "(.+)"/.exec(read("../packages/partstream/src/partstream/_version.py"))?.[1];
   const lock = read("package-lock.json");
   assert.equal(manifest.version, version);
   assert.equal((JSON.parse(lock) as { version: string }).version, version);

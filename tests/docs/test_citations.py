@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "src/partstream"
+SOURCE = ROOT / "packages/partstream/src/partstream"
 SUFFIXES = {".py", ".ts", ".js", ".md"}
 BUILT = {"node_modules", "dist", "out", "build"}
 """Folders with code of others or made by a build, wherever they are; folders with a dot are never ours."""
