@@ -18,13 +18,13 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from partstream.devtools.testing.admission import BASE_PATHS, endpoint_at, scenario_events
-from partstream.devtools.testing.upstream import ReplayUpstream
+from partstream_devtools.testing.admission import BASE_PATHS, endpoint_at, scenario_events
+from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import Finish
 from partstream.protocols.translation import frame_answer, read_answer
 
 if TYPE_CHECKING:
-    from partstream.devtools.testing.replaying import ServedExchange
+    from partstream_devtools.testing.replaying import ServedExchange
 
 
 def write(**fields: Any) -> None:
