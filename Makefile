@@ -21,12 +21,14 @@ endef
 
 setup: $(STAMP) ## Install everything that Python needs into .venv
 
-$(STAMP): pyproject.toml requirements.lock
+PACKAGES := partstream partstream-agents partstream-devtools partstream-hub
+
+$(STAMP): requirements.lock $(PACKAGES:%=packages/%/pyproject.toml)
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}"'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --editable .
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps $(PACKAGES:%=--editable packages/%)
 	touch $(STAMP)
 
 # All extras but `ray`, which is half a gigabyte: `make ray` installs it in an environment of its own.
@@ -34,7 +36,8 @@ LOCKED_EXTRAS := conformance fast keyring postgres serve socks telemetry tokens
 
 lock: ## Renew requirements.lock, with hashes
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile --quiet --universal --generate-hashes $(LOCKED_EXTRAS:%=--extra %) \
-		--group dev --no-header --upgrade pyproject.toml -o requirements.lock
+		--group pyproject.toml:dev --no-header --upgrade $(PACKAGES:%=packages/%/pyproject.toml) \
+		$(PACKAGES:%=--no-emit-package %) -o requirements.lock
 
 demo: setup ## Show a whole conversation turn over real HTTP
 	$(BIN)/partstream demo
@@ -57,7 +60,7 @@ tests-installed:
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix ai-sdk; fi
 	@./e2e/setup-browser.sh || [ $$? -eq $(E2E_LEFT_OUT) -a -z "$(E2E_REQUIRED)" ]
 
-# One worker a processor; `make test-python TESTS=tests/cli` runs a part, `WORKERS=0` runs in one process, and LANE=fast or
+# One worker a processor; `make test-python TESTS=packages/partstream/tests/cli` runs a part, `WORKERS=0` runs in one process, and LANE=fast or
 # LANE=slow one lane of tests/lanes.py. The order is random: the head of a run names its seed, and
 # TESTS=--randomly-seed=N repeats it.
 WORKERS ?= auto
@@ -172,7 +175,7 @@ release-check: $(NODE_STAMP) pythons ## Check the wheel, the source distribution
 
 # The tests on each supported Python, with the newest packages and with the oldest that pyproject.toml allows, each in an
 # environment of its own; what they showed goes into pythons/results.json, and from there into docs/releasing.md.
-# ONLY="3.11-oldest" runs one, TESTS="tests/protocols" some of the tests.
+# ONLY="3.11-oldest" runs one, TESTS="packages/partstream/tests/protocols" some of the tests.
 .PHONY: pythons check-pythons
 
 pythons: setup ## Install the supported Pythons that this machine does not have, for this project alone
@@ -341,7 +344,7 @@ deploy-lock: setup ## Renew the lock file of the image, with hashes
 .PHONY: conformance-own
 
 conformance-own: setup ## Run the whole conformance kit on our own providers, in half a minute
-	WHOLE_RUNS=1 $(BIN)/python -m pytest -n $(WORKERS) tests/conformance/test_own_providers.py tests/agents -k "contract"
+	WHOLE_RUNS=1 $(BIN)/python -m pytest -n $(WORKERS) packages/partstream-devtools/tests/conformance/test_own_providers.py packages/partstream-agents/tests/agents -k "contract"
 
 # `partstream serve` under clients that behave badly: half of 256 leave, others read late, send slowly or take nothing;
 # 20,000 short requests; SIGTERM under load. What it showed goes into soak/results.json, and from there into
@@ -397,7 +400,7 @@ tokens-accuracy-docs: setup ## Measure it, and put the tables into docs/tokens.m
 	$(BIN)/python -m benchmarks.token_accuracy --docs docs/tokens.md
 
 tokens-session: setup ## Compare token totals with a server's through a session of 200 turns
-	$(BIN)/python -m pytest -s tests/tokens/test_session.py --turns 200
+	$(BIN)/python -m pytest -s packages/partstream/tests/tokens/test_session.py --turns 200
 
 # What an agent's session costs with prompt caching; the second puts the figures into the page that explains them.
 .PHONY: caching caching-docs

@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import CancellationTokenSource, LanguageModelChatInformation, RequestOptions
-from partstream_devtools.testing.admission import endpoint_at
-from partstream_devtools.testing.copilot_conversation import CopilotConversation
-from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultPart
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 from partstream.vscode.methods import decode_options
+from partstream_devtools.testing.admission import endpoint_at
+from partstream_devtools.testing.copilot_conversation import CopilotConversation
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream_devtools.testing.replaying import ReceivedRequest
     from partstream.lm.parts import ResponsePart, ToolCallPart
     from partstream.protocols.serve import WireRequest
+    from partstream_devtools.testing.replaying import ReceivedRequest
 
 __all__ = ["Exchange", "play_session"]
 

@@ -21,9 +21,9 @@ from rich.table import Table
 from benchmarks.agent_session import play_session
 from benchmarks.cache_placements import PLACEMENTS, marked
 from benchmarks.caching_page import markdown, picture
+from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.testing.vendors import VENDORS
 from partstream_devtools.testing.vendors.vendor import PromptCache
-from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,11 +18,11 @@ from rich.console import Console
 
 from benchmarks.grids import Grid, draw
 from partstream import CancellationTokenSource, ChatMessage, LanguageModelChatInformation, RequestOptions
-from partstream_devtools.testing.replaying import Outcome
-from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
+from partstream_devtools.testing.replaying import Outcome
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,6 +10,7 @@ came of it. With another checkout, the first row is what reading cost there.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import click
 from rich.console import Console
+from servers.environments import sources_of
 
 from benchmarks.competitors import ROOT, environment_of
 from benchmarks.grids import Grid, draw
@@ -65,7 +67,7 @@ class _Worker:
         command = [sys.executable, "-m", "benchmarks.workers.upstream_answer"]
         pipe = subprocess.PIPE
         # The worker is this checkout's in both; the package that it measures is that of the folder.
-        environment = {**environment_of(folder), "PYTHONPATH": f"{folder / 'src'}:{ROOT}"}
+        environment = {**environment_of(folder), "PYTHONPATH": os.pathsep.join(map(str, (*sources_of(folder), ROOT)))}
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT, env=environment)
 
     def __enter__(self) -> Self:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from servers.environments import NotInstalledError, PythonEnvironment
+from servers.environments import NotInstalledError, PythonEnvironment, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -228,7 +228,7 @@ def make_ready() -> None:
 
 def environment_of(checkout: Path) -> dict[str, str]:
     """The environment in which Python imports Partstream from a checkout, wherever it is installed from."""
-    found = (str(checkout / "src"), os.environ.get("PYTHONPATH", ""))
+    found = (*map(str, sources_of(checkout)), os.environ.get("PYTHONPATH", ""))
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, found))}
 
 

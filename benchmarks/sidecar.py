@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.console import Console
+from servers.environments import sources_of
 
-from benchmarks.competitors import ROOT
 from benchmarks.grids import Grid, draw
 from benchmarks.sidecar_peer import PROVIDER, Peer, Start, peer
-from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.parts import TextPart
 from partstream.runtime.progress import CheckedProgress
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,7 +118,7 @@ def _ways(provider_file: Start, base_url: str) -> list[Start]:
         packed = distribution(package)
         for place in {file.parts[0] for file in packed.files or ()} - {"..", "__pycache__"}:
             (libraries / place).symlink_to(str(packed.locate_file(place)))
-    environment = {"PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(libraries)))}
+    environment = {"PYTHONPATH": os.pathsep.join(map(str, (*sources_of(), libraries)))}
     return [
         replace(one, name=one.name.replace("installed", "packed"), python=("-S",), environment=environment)
         for one in (provider_file, upstream)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in
 from clients.wires import Wire
+from partstream.lm.parts import UnifiedFinishReason
 from partstream_devtools.testing.admission import endpoint_at
 from partstream_devtools.testing.scripted_model import MODELS, count_prompt
-from partstream.lm.parts import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import ANSWER, judge, said_in_round
+from partstream.lm.outputs import Finish
 from partstream_devtools.testing.admission import endpoint_at, reply_identity
 from partstream_devtools.testing.directives import parse_choices
 from partstream_devtools.testing.scripted_model import play
-from partstream.lm.outputs import Finish
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

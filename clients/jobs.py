@@ -25,8 +25,8 @@ from partstream.protocols.citations import read_citation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from partstream_devtools.testing.replaying import ReceivedRequest
     from partstream.lm.outputs import StreamOutput
+    from partstream_devtools.testing.replaying import ReceivedRequest
 
 __all__ = ["ANSWER", "PICTURE", "TOOLS", "Job", "Shown", "Words", "jobs_in", "judge", "said_in_round"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in
 from clients.wires import Wire
-from partstream_devtools.testing.upstream import SERVED_MODELS
 from partstream.lm.parts import UnifiedFinishReason
+from partstream_devtools.testing.upstream import SERVED_MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,10 +18,10 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from partstream_devtools.testing.admission import BASE_PATHS, endpoint_at, scenario_events
-from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.lm.outputs import Finish
 from partstream.protocols.translation import frame_answer, read_answer
+from partstream_devtools.testing.admission import BASE_PATHS, endpoint_at, scenario_events
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from partstream_devtools.testing.replaying import ServedExchange

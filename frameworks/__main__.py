@@ -56,6 +56,7 @@ def _shown(framework: Framework, edition: str) -> str:
 def _seen(framework: Framework, edition: str, console: Console) -> Mapping[str, Seen]:
     console.rule(f"{framework.name}, {edition}: {_shown(framework, edition)}")
     framework.environment(edition).install()
+    framework.environment(edition).install_ours()
     try:
         with TemporaryDirectory() as folder:
             seen = seen_in(tests_of(framework, edition, Path(folder) / "report.xml"))

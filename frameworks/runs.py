@@ -44,7 +44,7 @@ def tests_of(framework: Framework, edition: str, report: Path) -> str:
         BrokenRunError: The tests did not run, or took too long.
     """
     python = framework.environment(edition).program("python")
-    more = {"PYTHONPATH": str(ROOT / "src"), "WHOLE_RUNS": "1"}
+    more = {"WHOLE_RUNS": "1"}
     return report_of(python, [str(framework.folder), "-q", "-W", "default"], report, _LONGEST, more)
 
 

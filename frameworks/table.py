@@ -59,8 +59,10 @@ class Framework:
 
 
 FRAMEWORKS: Final = (
-    Framework("pydantic-ai", ("pydantic-ai-slim",), "tests/agents/pydantic_ai"),
-    Framework("langchain", ("langchain", "langchain-core", "langgraph"), "tests/agents/langchain"),
-    Framework("openai-agents", ("openai-agents",), "tests/agents/openai_agents"),
-    Framework("agent-framework", ("agent-framework-core",), "tests/agents/agent_framework"),
+    Framework("pydantic-ai", ("pydantic-ai-slim",), "packages/partstream-agents/tests/agents/pydantic_ai"),
+    Framework(
+        "langchain", ("langchain", "langchain-core", "langgraph"), "packages/partstream-agents/tests/agents/langchain"
+    ),
+    Framework("openai-agents", ("openai-agents",), "packages/partstream-agents/tests/agents/openai_agents"),
+    Framework("agent-framework", ("agent-framework-core",), "packages/partstream-agents/tests/agents/agent_framework"),
 )

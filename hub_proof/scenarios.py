@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from hub_proof.asking import Reply, ask_all
 from hub_proof.books import await_rows, faults_of_rows
 from hub_proof.words import INPUT
-from partstream_hub.pricing import wide_bound
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import InboundRequest
+from partstream_hub.pricing import wide_bound
 
 if TYPE_CHECKING:
     import random

@@ -5,20 +5,22 @@ from __future__ import annotations
 import sys
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 from release.licences import LEFT_OUT_EXTRAS
 from release.pythons import SUPPORTED, found_pythons
-from servers.environments import ENVIRONMENTS, ROOT, NotInstalledError, PythonEnvironment, run_step
+from servers.environments import ENVIRONMENTS, PACKAGES, ROOT, NotInstalledError, PythonEnvironment, run_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 __all__ = ["CHOICES", "Edition", "editions", "untested_bounds"]
+
+_FILES: Final = [ROOT / "packages" / name / "pyproject.toml" for name in PACKAGES]
 
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "newest": ("--resolution", "highest"),
@@ -77,13 +79,24 @@ class Edition:
         # What the file has by now stays as it is, unless a tool of the tests asks for something newer.
         self._lock("--group", "dev")
         self.environment.install()
-        python = str(self.environment.program("python"))
-        _uv("pip", "install", "--quiet", "--python", python, "--no-deps", "--editable", str(ROOT))
+        self.environment.install_ours()
 
     def _lock(self, *choice: str) -> None:
         extras = [word for extra in _extras() for word in ("--extra", extra)]
+        left_out = [word for path in _FILES for word in ("--no-emit-package", path.parent.name)]
         written = ["--generate-hashes", "--no-header", "-o", str(self.lock)]
-        _uv("pip", "compile", "--quiet", "--python", self.python, *choice, *extras, *written, "pyproject.toml")
+        _uv(
+            "pip",
+            "compile",
+            "--quiet",
+            "--python",
+            self.python,
+            *choice,
+            *extras,
+            *left_out,
+            *written,
+            *map(str, _FILES),
+        )
 
 
 def editions() -> list[Edition]:
@@ -98,9 +111,9 @@ def untested_bounds(pins: Mapping[str, str]) -> Iterator[str]:
     Args:
         pins: The versions of one choice of oldest packages, by the package.
     """
-    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    optional = (line for extra in _extras() for line in table["optional-dependencies"][extra])
-    for requirement in map(Requirement, [*table["dependencies"], *optional]):
+    optional = (line for extra in _extras() for line in _optional()[extra])
+    required = (line for project in _projects() for line in project["dependencies"])
+    for requirement in map(Requirement, [*required, *optional]):
         bound = next((one.version for one in requirement.specifier if one.operator == ">="), "")
         pin = pins.get(canonicalize_name(requirement.name), "")
         if bound and pin and Version(pin).release[:2] != (*Version(bound).release, 0)[:2]:
@@ -108,8 +121,15 @@ def untested_bounds(pins: Mapping[str, str]) -> Iterator[str]:
 
 
 def _extras() -> list[str]:
-    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return sorted({*table["project"]["optional-dependencies"]} - {*LEFT_OUT_EXTRAS})
+    return sorted({*_optional()} - {*LEFT_OUT_EXTRAS})
+
+
+def _optional() -> dict[str, list[str]]:
+    return {extra: lines for one in _projects() for extra, lines in one.get("optional-dependencies", {}).items()}
+
+
+def _projects() -> list[dict[str, Any]]:
+    return [tomllib.loads(path.read_text(encoding="utf-8"))["project"] for path in _FILES]
 
 
 def _uv(*arguments: str) -> None:

@@ -70,6 +70,7 @@ def main(only: tuple[str, ...]) -> None:
     """Tries all ways of serving, and writes what was seen."""
     console = Console()
     ENVIRONMENT.install()
+    ENVIRONMENT.install_ours()
     ways = [way for way in WAYS if not only or way.name in only]
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     facts = machine.facts()
@@ -117,7 +118,7 @@ def _serving(way: Way, folder: Path, what: tuple[str, ...], more: Mapping[str, s
     port = _free_port()
     is_hub = "--hub" in what
     environment = {
-        "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+        "PYTHONPATH": str(ROOT),
         "PARTSTREAM_DATA": str(folder / "data"),
         "PARTSTREAM_LEDGER": "false",
         "XDG_CONFIG_HOME": os.devnull,

@@ -25,7 +25,7 @@ __all__ = ["CHECKS", "DRAIN", "KILLS", "NotSeenError", "drain"]
 
 _CANCEL_SECONDS: Final = 0.1
 """Decision 4: a provider is cancelled so soon after its client has left."""
-_SUITE: Final = "tests/serving/test_openresponses_server.py"
+_SUITE: Final = "packages/partstream/tests/serving/test_openresponses_server.py"
 _SUITE_SECONDS: Final = 120
 DRAIN: Final = "SIGTERM: answers end, or with their terminal event"
 

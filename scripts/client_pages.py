@@ -97,7 +97,7 @@ def _page(client: Client) -> str:
     lines = [
         f"# {client.title}",
         "",
-        "<!-- Made by scripts/generate.py of the table in packages/partstream/src/partstream/cli/client_settings.py. -->",
+        "<!-- Made by scripts/generate.py of the table in partstream/cli/client_settings.py. -->",
         "",
         f"{client.package}; over {_spoken(client)}.",
         "",
@@ -156,7 +156,7 @@ def _told(client: Client, settings: Settings) -> Iterator[str]:
 
 def _block(language: str, text: str) -> Iterator[str]:
     if language == "toml":  # the file of the client, which the tests of Partstream's own file cannot read
-        yield "<!-- run by: tests/client_settings/test_written.py -->"
+        yield "<!-- run by: packages/partstream/tests/client_settings/test_written.py -->"
     yield from (f"```{language}", text.rstrip("\n"), "```", "")
 
 

@@ -19,7 +19,7 @@ __all__ = ["command_line_page"]
 _HEAD: Final = """\
 # Reference of the command line
 
-<!-- Made by scripts/generate.py from the commands in packages/partstream/src/partstream/cli. Change their docstrings and options. -->
+<!-- Made by scripts/generate.py from the commands in partstream/cli. Change their docstrings and options. -->
 
 Every command with all its options, as `partstream COMMAND --help` says it. [The command line](../command-line.md)
 explains what belongs together, with exit codes and output. An option that somebody gives is stronger than its

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.system import CACHE, DATA
 from partstream.config.table import FILE_NAME, FILE_VARIABLE, SETTINGS
-from partstream_devtools.conformance.stdio_target import UPSTREAM_VARIABLE
-from partstream_hub.store.opening import DATABASE_VARIABLE
 from partstream.server.clients import TOKEN_VARIABLE
 from partstream.settings.row import SettingSource
 from partstream.upstream.detection_rules import known_wires, probed_wires
+from partstream_devtools.conformance.stdio_target import UPSTREAM_VARIABLE
+from partstream_hub.store.opening import DATABASE_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ __all__ = ["configuration_page"]
 _HEAD: Final = f"""\
 # Configuration
 
-<!-- Made by scripts/generate.py from the rows that packages/partstream/src/partstream/config/table.py gathers. Change them. -->
+<!-- Made by scripts/generate.py from the rows that partstream/config/table.py gathers. Change them. -->
 
 One upstream is configured by the settings below. They have the same names in a VS Code group
 (`chatLanguageModels.json`, through **Partstream: Manage Models**), in `{FILE_NAME}` and in errors. `partstream config

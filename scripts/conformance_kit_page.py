@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.conformance.checks import HINTS, KIT_PROMISES, PROMISES, Scenario
 from partstream_devtools.conformance.scenarios import SCENARIOS, all_rows, check_ids, parser_scenarios
 from partstream_devtools.conformance.scripts import MOVES
-from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ __all__ = ["conformance_kit_page"]
 _HEAD: Final = """\
 # The conformance kit
 
-<!-- Made by scripts/conformance_kit_page.py from packages/partstream-devtools/src/partstream_devtools/conformance. Change it there. -->
+<!-- Made by scripts/conformance_kit_page.py from partstream_devtools/conformance. Change it there. -->
 
 The kit tests whether a provider or a model server keeps [the contract](contract.md), and shows the failing transcript
 where it does not. It shows defects, not their absence. [docs/conformance.md](conformance.md) has what it found.
@@ -191,8 +191,8 @@ assert report.exit_code == 0, report.broken
 A failure blames the target, the kit, or the environment: a limit of time, a refused connection, a model without the
 ability. Every check has an id for ever, `<rule>/<scenario>`; the checks that count are frozen in a requirement set, so
 a new version of the kit fails nobody for what it did not ask before. Every promise has a mutant, a provider that breaks
-it alone, and exactly its check catches it (`tests/conformance/mutants.py`): a check that has not been seen to fail does
-not count.
+it alone, and exactly its check catches it (`tests/conformance/mutants.py` of the package): a check that has not been
+seen to fail does not count.
 
 ## Scenarios
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "tests" / "fixtures" / "token_corpus" / "train"
-TABLE = ROOT / "src" / "partstream" / "tokens" / "counting" / "estimator_table.py"
+TABLE = ROOT / "packages/partstream/src/partstream" / "tokens" / "counting" / "estimator_table.py"
 SEED = 7
 WINDOW_LENGTHS = (60, 100, 150, 250, 400, 700, 1200)
 WINDOWS_PER_TEXT = 25

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.cli.serve_plan import METRICS_PATH
-from partstream_hub import app as hub_api
-from partstream_hub.page import routes as hub_page
 from partstream.protocols.failures import STATUSES, FailureKind, ServedFailure
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.server.application import HEALTH, READINESS
 from partstream.server.clients import key_places
 from partstream.server.requests import Route, Routes, endpoints_of
+from partstream_hub import app as hub_api
+from partstream_hub.page import routes as hub_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ __all__ = ["http_page"]
 _HEAD: Final = """\
 # Reference of HTTP
 
-<!-- Made by scripts/generate.py from the routes of the application in packages/partstream/src/partstream/server. Change them, or the
+<!-- Made by scripts/generate.py from the routes of the application in partstream/server. Change them, or the
 sentences in scripts/http_page.py. -->
 
 Every path of `partstream serve`. [Serving](../serving.md) says how it is started,

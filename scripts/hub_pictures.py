@@ -15,9 +15,9 @@ from benchmarks.pages.measuring import browser
 from webp import picture_as_webp
 
 from hub.page_views import admin_view
+from partstream.server.pages.document import Hashes, Nonces
 from partstream_hub.page.document import file_html
 from partstream_hub.page.routes import join_html
-from partstream.server.pages.document import Hashes, Nonces
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route

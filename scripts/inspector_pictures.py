@@ -14,10 +14,10 @@ from benchmarks.pages.measuring import browser
 from webp import picture_as_webp
 
 from inspector import sample_streams as streams
-from partstream_devtools.inspector.page.assembly import page_html
-from partstream_devtools.inspector.view import ViewedFile, view_of
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.server.pages.document import Hashes
+from partstream_devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.view import ViewedFile, view_of
 
 _DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
 _PICTURES: Final = (("inspector", "light"), ("inspector-dark", "dark"))

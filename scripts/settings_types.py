@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["settings_types"]
 
 _HEAD: Final = """\
-// Written by scripts/generate.py from the rows that packages/partstream/src/partstream/config/table.py gathers: edit those and run
+// Written by scripts/generate.py from the rows that partstream/config/table.py gathers: edit those and run
 // it again.
 
-/** What of a value is secret, see packages/partstream/src/partstream/settings/row.py. */
+/** What of a value is secret, see partstream/settings/row.py. */
 export type Secrecy = %s;
 
 /** How settings stand within the value of another. */

@@ -43,7 +43,7 @@ _HEAD: Final = """\
 A request that comes in over one wire can be asked over another, and the answer goes back the same way. In the middle
 are VS Code's own values: messages and options on the way up, parts and one `Finish` on the way down. Whatever a wire
 has no place for is lost there. Each loss has a name; there are no others, and tests prove it over every recording and
-over made-up answers and requests (`tests/protocols/test_round_trips.py`).
+over made-up answers and requests (`packages/partstream/tests/protocols/test_round_trips.py`).
 
 A call of a tool is one part, so its arguments arrive in one piece, whatever pieces the upstream sent.
 """

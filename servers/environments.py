@@ -20,15 +20,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENVIRONMENTS",
+    "PACKAGES",
     "ROOT",
     "Environment",
     "NodeEnvironment",
     "NotInstalledError",
     "PythonEnvironment",
+    "editable_packages",
     "run_step",
+    "sources_of",
 ]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+
+PACKAGES: Final = ("partstream", "partstream-agents", "partstream-devtools", "partstream-hub")
+"""Our packages, each in a folder below `packages`; those that others need come first."""
 
 ENVIRONMENTS: Final = ROOT / ".environments"
 """Where the environments of Python are; `make clean` removes it."""
@@ -89,6 +95,11 @@ class PythonEnvironment:
         """The versions that the lock file pins, by the package."""
         return dict(re.findall(r"^([\w.-]+)==(\S+)", self.lock.read_text(encoding="utf-8"), re.MULTILINE))
 
+    def install_ours(self) -> None:
+        """Installs our packages from their sources, without what they need: the lock file has that."""
+        install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", str(self.program("python"))]
+        run_step("uv", [*install, "--no-deps", *editable_packages()])
+
     def is_installed(self) -> bool:
         """Whether what the lock file says is there."""
         return _is_same(self.lock, self._folder / ".installed-lock")
@@ -122,6 +133,16 @@ class NodeEnvironment:
     def program(self, name: str) -> Path:
         """See :class:`Environment`."""
         return self.folder / "node_modules" / ".bin" / name
+
+
+def editable_packages() -> list[str]:
+    """The arguments by which uv installs our packages from their sources."""
+    return [word for name in PACKAGES for word in ("--editable", str(ROOT / "packages" / name))]
+
+
+def sources_of(checkout: Path = ROOT) -> list[Path]:
+    """The folders of a checkout that hold our packages, for `PYTHONPATH` or a search."""
+    return [checkout / "packages" / name / "src" for name in PACKAGES]
 
 
 def _is_same(lock: Path, stamp: Path) -> bool:

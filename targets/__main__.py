@@ -67,6 +67,7 @@ def _result(target: ForeignTarget, reports: Path, console: Console) -> dict[str,
     said: dict[str, Any] = {"package": target.package, "kind": target.kind, "date": _today(), "wires": {}}
     try:
         target.environment.install()
+        target.environment.install_ours()
     except NotInstalledError as error:
         console.print(f"left out: {error}", style="yellow", markup=False)
         return {**said, "skipped": str(error)}
@@ -115,7 +116,7 @@ def _tested(target: ForeignTarget, protocol: str, path: Path) -> dict[str, Any]:
 def _reachable(target: ForeignTarget, path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
     """The Python that runs the kit, what it tests, and what it finds in its environment."""
     if target.server is None:
-        path_of_modules = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
+        path_of_modules = str(ROOT)
         yield target.python, str(_HERE / "providers" / target.provider), {"PYTHONPATH": path_of_modules}
         return
     with _started(target.server, path) as base_url:

@@ -15,57 +15,64 @@ PROJECT = Path(__file__).resolve().parents[1]
 _SLOW: Mapping[str, tuple[str, ...]] = {
     "measures on a small scale what `make bench` and its like measure": ("tests/benchmarks",),
     "runs each library in a process": (
-        "tests/cli/test_connect.py::test_what_is_printed_for_a_library_makes_it_ask_the_server",
+        "packages/partstream/tests/cli/test_connect.py::test_what_is_printed_for_a_library_makes_it_ask_the_server",
     ),
-    "follows the guide of hubs, command by command": ("tests/cli/test_hub_guide.py",),
-    "looks at a process: its signals, its files, its page": ("tests/cli/test_record.py",),
-    "looks at a process: its signals, and how answers are drained": ("tests/cli/test_serve.py",),
-    "starts several workers for each test": ("tests/cli/test_serve_workers.py",),
-    "looks at a process: its lines, its signals": ("tests/cli/test_upstream.py",),
-    "runs the whole kit for each report": ("tests/conformance/test_conformance_reports.py",),
+    "follows the guide of hubs, command by command": ("packages/partstream-hub/tests/cli/test_hub_guide.py",),
+    "looks at a process: its signals, its files, its page": ("packages/partstream-devtools/tests/cli/test_record.py",),
+    "looks at a process: its signals, and how answers are drained": ("packages/partstream/tests/cli/test_serve.py",),
+    "starts several workers for each test": ("packages/partstream/tests/cli/test_serve_workers.py",),
+    "looks at a process: its lines, its signals": ("packages/partstream-devtools/tests/cli/test_upstream.py",),
+    "runs the whole kit for each report": (
+        "packages/partstream-devtools/tests/conformance/test_conformance_reports.py",
+    ),
     "runs pytest in pytest": (
-        "tests/conformance/test_pytest_plugin.py",
+        "packages/partstream-devtools/tests/conformance/test_pytest_plugin.py",
         "tests/test_test_runs.py",
     ),
     "builds the site, follows the tutorials, and runs every block of code": ("tests/docs",),
     "reads thousands of damaged streams": ("tests/fuzzing",),
     "drives a page in a browser": (
-        "tests/hub/test_page_in_browser.py",
-        "tests/hub/test_page_live.py",
-        "tests/inspector/test_compare.py",
-        "tests/inspector/test_large_answers.py",
-        "tests/inspector/test_live.py",
-        "tests/inspector/test_page.py",
-        "tests/inspector/test_page_access.py",
-        "tests/inspector/test_page_hostile.py",
-        "tests/inspector/test_play.py",
-        "tests/inspector/test_timeline.py",
-        "tests/pages/test_usage_in_browser.py",
-        "tests/pages/test_vscode_themes.py",
+        "packages/partstream-hub/tests/hub/test_page_in_browser.py",
+        "packages/partstream-hub/tests/hub/test_page_live.py",
+        "packages/partstream-devtools/tests/inspector/test_compare.py",
+        "packages/partstream-devtools/tests/inspector/test_large_answers.py",
+        "packages/partstream-devtools/tests/inspector/test_live.py",
+        "packages/partstream-devtools/tests/inspector/test_page.py",
+        "packages/partstream-devtools/tests/inspector/test_page_access.py",
+        "packages/partstream-devtools/tests/inspector/test_page_hostile.py",
+        "packages/partstream-devtools/tests/inspector/test_play.py",
+        "packages/partstream-devtools/tests/inspector/test_timeline.py",
+        "packages/partstream/tests/pages/test_usage_in_browser.py",
+        "packages/partstream/tests/pages/test_vscode_themes.py",
     ),
     "starts a process for each policy": (
-        "tests/hub/test_policy.py::test_a_hub_does_not_start_without_the_policy_that_it_should_have",
+        "packages/partstream-hub/tests/hub/test_policy.py::test_a_hub_does_not_start_without_the_policy_that_it_should_have",
     ),
     "translates whole sessions, each wire into each": (
-        "tests/protocols/test_signed_sessions.py",
-        "tests/serving/test_any_wire_into_any_other.py",
+        "packages/partstream/tests/protocols/test_signed_sessions.py",
+        "packages/partstream/tests/serving/test_any_wire_into_any_other.py",
     ),
-    "runs the kit against every framework of agents": ("tests/agents/test_agents_conformance.py",),
-    "stops and starts a database": ("tests/hub/budgets/test_database_away.py", "tests/hub/test_unreachable.py"),
-    "serves many clients at once": ("tests/serving/test_load.py",),
+    "runs the kit against every framework of agents": (
+        "packages/partstream-agents/tests/agents/test_agents_conformance.py",
+    ),
+    "stops and starts a database": (
+        "packages/partstream-hub/tests/hub/budgets/test_database_away.py",
+        "packages/partstream-hub/tests/hub/test_unreachable.py",
+    ),
+    "serves many clients at once": ("packages/partstream/tests/serving/test_load.py",),
     "tries programs of other people in processes": ("tests/test_clients.py", "tests/test_foreign_servers.py"),
     "makes a project of each template, and follows its README in an empty environment": ("tests/projects",),
     "asks with the published AI SDK, in Node": (
-        "tests/protocols/ai_gateway/test_real_sdk.py",
-        "tests/protocols/ai_sdk/test_real_sdk_prompts.py",
+        "packages/partstream/tests/protocols/ai_gateway/test_real_sdk.py",
+        "packages/partstream/tests/protocols/ai_sdk/test_real_sdk_prompts.py",
     ),
     "damages each field of each wire in turn": (
-        "tests/protocols/test_hostile_streams.py::test_levels_without_end_are_outputs_or_one_typed_error_in_any_field",
+        "packages/partstream/tests/protocols/test_hostile_streams.py::test_levels_without_end_are_outputs_or_one_typed_error_in_any_field",
     ),
     "writes each recording in each protocol": (
-        "tests/protocols/test_round_trips.py::test_a_recorded_answer_survives_every_protocol",
+        "packages/partstream/tests/protocols/test_round_trips.py::test_a_recorded_answer_survives_every_protocol",
     ),
-    "serves each recording over each wire": ("tests/serving/test_recordings.py",),
+    "serves each recording over each wire": ("packages/partstream/tests/serving/test_recordings.py",),
     "follows the guide to a protocol of one's own, in processes": ("tests/test_adding_a_protocol.py",),
     "types the README from top to bottom": ("tests/test_doors.py",),
     "reads the types of installed packages, in processes": ("tests/test_freshness.py",),
@@ -73,8 +80,8 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     "starts the packed extension on every Python": ("tests/test_packaging.py",),
     "builds what is released": ("tests/test_release.py",),
     "builds the wheel, and installs it in an empty environment": ("tests/test_wheel.py",),
-    "kills processes while they write": ("tests/tokens/test_crashes.py",),
-    "counts a session of dozens of turns": ("tests/tokens/test_session.py",),
+    "kills processes while they write": ("packages/partstream/tests/tokens/test_crashes.py",),
+    "counts a session of dozens of turns": ("packages/partstream/tests/tokens/test_session.py",),
 }
 """What is slow, by the reason: folders, files, and single tests of files."""
 
@@ -82,9 +89,9 @@ SLOW = frozenset(place for places in _SLOW.values() for place in places)
 
 FAST = frozenset(
     {
-        "tests/cli/test_record.py::test_the_file_is_written_when_it_is_stopped_and_holds_no_key",
-        "tests/cli/test_serve.py::test_a_file_is_served_until_ctrl_c",
-        "tests/cli/test_upstream.py::test_it_says_where_it_serves_and_one_line_for_each_request",
+        "packages/partstream-devtools/tests/cli/test_record.py::test_the_file_is_written_when_it_is_stopped_and_holds_no_key",
+        "packages/partstream/tests/cli/test_serve.py::test_a_file_is_served_until_ctrl_c",
+        "packages/partstream-devtools/tests/cli/test_upstream.py::test_it_says_where_it_serves_and_one_line_for_each_request",
     }
 )
 """The tests of slow files that are fast nevertheless: one process of each command that serves."""

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
-from partstream_devtools.testing.faults import Step
-from partstream_devtools.testing.replaying import Delivery, ReplyStream, watch
 from partstream.server.loopback import LoopbackLimits, LoopbackRequest, ServerConnection
 from partstream.server.requests import Application, Receive, Scope
 from partstream.server.requests import Send as SendMessage
+from partstream_devtools.testing.faults import Step
+from partstream_devtools.testing.replaying import Delivery, ReplyStream, watch
 
 _TURNS_OF_ACCEPTING = 5
 

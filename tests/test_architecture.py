@@ -16,8 +16,15 @@ from partstream.protocols.protocol import _MODULES, PROTOCOLS, Protocol
 from trips import TRIPS, Walk
 
 PROJECT = Path(__file__).resolve().parents[1]
-PACKAGE = PROJECT / "src" / "partstream"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+# The packages of the workspace, each with those that it may import: the core imports none, the others the core alone.
+PACKAGES = {
+    "partstream": PROJECT / "packages/partstream/src/partstream",
+    "partstream_agents": PROJECT / "packages/partstream-agents/src/partstream_agents",
+    "partstream_devtools": PROJECT / "packages/partstream-devtools/src/partstream_devtools",
+    "partstream_hub": PROJECT / "packages/partstream-hub/src/partstream_hub",
+}
+PACKAGE = PACKAGES["partstream"]
+MODULES = sorted(path for folder in PACKAGES.values() for path in folder.rglob("*.py"))
 
 # A module is one trip of a reader: it opens with its theory of operation and reads top to bottom.
 MAX_MODULE_LINES = 1500

@@ -10,14 +10,26 @@ from offences import assert_none
 from partstream.errors import PACKAGES, to_install
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+EXTRAS = {
+    extra: requirements
+    for path in (ROOT / "packages").glob("*/pyproject.toml")
+    for extra, requirements in tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+    .get("optional-dependencies", {})
+    .items()
+}
 FROM_AN_INDEX = re.compile(
     r"(?:pip|pipx|tool) install (?:-\S+ )*['\"]?partstream(?![-\w])|partstream\[[a-z]|uvx partstream"
 )
 SHIPPED = sorted(
     path
-    for folder, pattern in (("src", "*.py"), ("src", "*.txt"), ("extension/src", "*.ts"), ("extension/l10n", "*.json"))
+    for folder, pattern in (
+        ("packages", "*.py"),
+        ("packages", "*.txt"),
+        ("extension/src", "*.ts"),
+        ("extension/l10n", "*.json"),
+    )
     for path in (ROOT / folder).rglob(pattern)
+    if "tests" not in path.parts
 )
 
 

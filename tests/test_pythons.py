@@ -15,7 +15,7 @@ from servers.environments import NotInstalledError
 from servers.results import Verdict
 
 ROOT = Path(__file__).parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT = tomllib.loads((ROOT / "packages/partstream/pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def test_every_supported_python_is_run_with_each_choice_of_packages():

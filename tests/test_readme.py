@@ -48,7 +48,7 @@ def test_every_link_to_a_file_leads_to_one(page: str) -> None:
 
 
 def test_every_extra_that_is_installed_is_one() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "packages/partstream/pyproject.toml").read_text(encoding="utf-8"))["project"]
     page = (ROOT / "docs/install.md").read_text(encoding="utf-8")
     named = {extra for extras in re.findall(r"pip install '\.\[(.+?)\]'", page) for extra in extras.split(",")}
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == named

@@ -84,7 +84,9 @@ def test_a_place_that_says_another_version_is_named_with_what_it_says(tmp_path: 
 
 
 def test_a_source_without_a_version_is_refused(tmp_path: Path):
-    with pytest.raises(BuildError, match=r'packages/partstream/src/partstream/_version.py: no line __version__ = "..."'):
+    with pytest.raises(
+        BuildError, match=r'packages/partstream/src/partstream/_version.py: no line __version__ = "..."'
+    ):
         version_of_source(_tree(tmp_path, source=""))
 
 

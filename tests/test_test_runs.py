@@ -30,8 +30,8 @@ def _run(*arguments: str, ignored: signal.Signals | None = None) -> subprocess.C
 
 @pytest.mark.skipif(os.name != "posix", reason="the shell of POSIX")
 def test_ctrl_c_reaches_the_processes_of_the_tests_also_where_the_parent_ignores_it():
-    test = "tests/cli/test_upstream.py::test_ctrl_c_and_sigterm_end_it_also_while_an_answer_is_under_way"
-    run = _run("-q", test, ignored=signal.SIGINT)
+    test = "test_upstream.py::test_ctrl_c_and_sigterm_end_it_also_while_an_answer_is_under_way"
+    run = _run("-q", f"packages/partstream-devtools/tests/cli/{test}", ignored=signal.SIGINT)
     assert run.returncode == 0, run.stdout
     assert "4 passed" in run.stdout
 
@@ -76,7 +76,7 @@ def test_a_row_of_the_table_of_lanes_is_about_all_that_is_in_it(place: str, lane
 @pytest.mark.parametrize("lane", ["fast", "slow"])
 def test_a_lane_runs_its_tests_and_no_others(lane: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", str(PROJECT / "tests"))
-    file = "tests/cli/test_upstream.py"
+    file = "packages/partstream-devtools/tests/cli/test_upstream.py"
     places = (
         f"{file}::test_it_says_where_it_serves_and_one_line_for_each_request",
         f"{file}::test_a_port_that_is_taken_is_told",
@@ -136,7 +136,7 @@ def test_the_head_of_a_run_says_how_many_recordings_there_are(monkeypatch: pytes
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / name).touch()
     monkeypatch.setenv("PARTSTREAM_RECORDINGS", str(tmp_path))
-    collecting = ("--collect-only", "tests/test_cancellation.py")
+    collecting = ("--collect-only", "packages/partstream/tests/test_cancellation.py")
     assert f"recordings: 2 in {tmp_path} (one 1, two 1)" in _run(*collecting).stdout
     monkeypatch.setenv("PARTSTREAM_RECORDINGS", str(tmp_path / "none"))
     assert f"recordings: none in {tmp_path / 'none'}; what replays them is skipped" in _run(*collecting).stdout

@@ -1,8 +1,8 @@
 from collections.abc import AsyncGenerator, Mapping
 
 from partstream import TextPart
-from partstream_agents import AgentOutput, AgentPairing, AgentRequest, FailureKind, InnerCall, InnerResult
 from partstream.conversation.turns import Text
+from partstream_agents import AgentOutput, AgentPairing, AgentRequest, FailureKind, InnerCall, InnerResult
 
 
 class Calculator:

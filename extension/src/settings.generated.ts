@@ -1,7 +1,7 @@
-// Written by scripts/generate.py from the rows that packages/partstream/src/partstream/config/table.py gathers: edit those and run
+// Written by scripts/generate.py from the rows that partstream/config/table.py gathers: edit those and run
 // it again.
 
-/** What of a value is secret, see packages/partstream/src/partstream/settings/row.py. */
+/** What of a value is secret, see partstream/settings/row.py. */
 export type Secrecy = "nothing" | "whole" | "headers" | "body" | "url" | "arguments";
 
 /** How settings stand within the value of another. */

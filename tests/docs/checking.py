@@ -19,8 +19,8 @@ import yaml
 
 from extension_manifest import SETTINGS_OF_VS_CODE
 from partstream.config.loading import load_configuration
-from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.settings.kinds import ConfigurationError
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 from . import commands, surroundings
 
@@ -35,7 +35,7 @@ SERVER = "http://localhost:1234/v1"
 MOST_SECONDS = 30
 RUNNERS = {
     "examples/readme.py": "tests/test_readme.py",
-    "examples/agents/": "tests/agents/test_agents_examples.py",
+    "examples/agents/": "packages/partstream-agents/tests/agents/test_agents_examples.py",
     "examples/providers/": "tests/test_guides.py",
     "examples/python/": "tests/test_guides.py",
 }

@@ -16,7 +16,9 @@ from partstream.cli.client_settings import CLIENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+EXTRAS = tomllib.loads((ROOT / "packages/partstream/pyproject.toml").read_text(encoding="utf-8"))["project"][
+    "optional-dependencies"
+]
 AGENTS = {client.run[0] for client in CLIENTS.values() if client.run}
 """The programs that take the settings which `partstream connect` writes."""
 OTHERS = {".", "cd", "code", "npm", "pipx", "python3", "uv"}

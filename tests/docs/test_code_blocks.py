@@ -87,7 +87,7 @@ def test_a_block_that_is_wrong_is_named_with_its_page_and_line(what: str, tmp_pa
         ("not run: it needs a GPU and an hour", None),
         ("run by: tests/test_of_nothing.py", "there is no file tests/test_of_nothing.py"),
         ("run by: tests/test_readme.py", "tests/test_readme.py does not mention serving.md"),
-        ("run by: tests/serving/test_serving_page.py", None),
+        ("run by: packages/partstream/tests/serving/test_serving_page.py", None),
         ("example: examples/readme.py", "it is not the file examples/readme.py"),
         ("given: nothing", "has no attribute 'nothing'"),
     ],

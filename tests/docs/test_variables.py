@@ -34,7 +34,7 @@ def _of_options(command: click.Command, context: click.Context) -> Iterator[str]
 
 
 def _of_sources() -> set[str]:
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "packages").glob("*/src/**/*.py")]
     return {name for text in texts for name in re.findall(rf'"({NAME.pattern})"', text)}
 
 

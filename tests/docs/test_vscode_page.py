@@ -63,7 +63,7 @@ def test_a_page_names_no_command_that_the_extension_has_not(page: str) -> None:
 
 
 def test_the_versions_that_are_needed_are_the_same_on_every_page() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "packages/partstream/pyproject.toml").read_text(encoding="utf-8"))["project"]
     needed = {
         "Python": project["requires-python"].removeprefix(">="),
         "VS Code": MANIFEST["engines"]["vscode"].removeprefix("^").removesuffix(".0"),

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from clean_environment import SECONDS, build_wheel, install
-from cli.commands import call, run
+from commands import call, run
 from newcomer import Newcomer
 from partstream.cli.new import ProjectName, UnusableNameError, project_files, write_project
 from partstream.cli.provider_source import TEMPLATES, find_template

@@ -19,6 +19,9 @@ from typing import TYPE_CHECKING, Any
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 
 if TYPE_CHECKING:
+    from partstream.lm.inner_activity import InnerCall, InnerResult
+    from partstream.runtime.client_events import ClientEvents, from_events, in_thread
+    from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind
     from partstream_agents.adapter import (
         AgentAdapter,
         AgentFile,
@@ -41,9 +44,6 @@ if TYPE_CHECKING:
     from partstream_agents.answer import ApprovalPolicy, ApproveFunction, HostTools, ToolActivity
     from partstream_agents.detection import UnknownAgentError, find_adapter
     from partstream_agents.run import RunStates
-    from partstream.lm.inner_activity import InnerCall, InnerResult
-    from partstream.runtime.client_events import ClientEvents, from_events, in_thread
-    from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind
 
 __all__ = [
     "AgentAdapter",

@@ -23,6 +23,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
 
+from partstream.codec.checks import as_count
+from partstream.codec.json_codec import JSONDecodeError, is_json, loads
+from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Call, Result, Text, TurnRole
+from partstream.errors import ToolArgumentsError, UpstreamFailureError
+from partstream.lm.inner_activity import InnerCall, InnerResult
+from partstream.lm.messages import ToolMode
+from partstream.lm.outputs import Finish, Outcome, Unmapped
+from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
+from partstream.protocols.citations import markdown_link
+from partstream.protocols.read_response import read_arguments
+from partstream.runtime.client_failures import FailureKind
 from partstream_agents.adapter import (
     AgentFile,
     Approval,
@@ -35,26 +46,15 @@ from partstream_agents.adapter import (
     ResultObject,
     StepUsage,
 )
-from partstream.codec.checks import as_count
-from partstream.codec.json_codec import JSONDecodeError, is_json, loads
-from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Call, Result, Text, TurnRole
-from partstream.errors import ToolArgumentsError, UpstreamFailureError
-from partstream.lm.inner_activity import InnerCall, InnerResult
-from partstream.lm.messages import ToolMode
-from partstream.lm.outputs import Finish, Outcome, Unmapped
-from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.protocols.citations import markdown_link
-from partstream.protocols.read_response import read_arguments
-from partstream.runtime.client_failures import FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from agent_framework import AgentSession, Content, FunctionTool, Message
 
-    from partstream_agents.adapter import AgentOutput, AgentRequest
     from partstream.conversation.turns import Piece, ResultContent
     from partstream.lm.messages import Tool
+    from partstream_agents.adapter import AgentOutput, AgentRequest
 
 
 # ---- The conversation as messages of the framework ----

@@ -17,10 +17,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from partstream_agents.adapter import AgentPairing
-from partstream_agents.answer import AUTO, AgentOptions, ToolActivity, usage_row
-from partstream_agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
-from partstream_agents.run import AgentRun, AgentSpec, RunStates
 from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, optional
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import short_digest
@@ -33,13 +29,17 @@ from partstream.runtime.simple import check_keywords, checked_fields
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
 from partstream.tokens.records import note_usage
 from partstream.upstream.context import run_until_cancelled
+from partstream_agents.adapter import AgentPairing
+from partstream_agents.answer import AUTO, AgentOptions, ToolActivity, usage_row
+from partstream_agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
+from partstream_agents.run import AgentRun, AgentSpec, RunStates
 
 if TYPE_CHECKING:
-    from partstream_agents.answer import ApprovalPolicy, HostTools
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import ModelFields, Progress
     from partstream.tokens.ledger import Ledger
+    from partstream_agents.answer import ApprovalPolicy, HostTools
 
 _NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 _OWN_KEYWORDS: Final = ("tools", "approve", "host_tools", "states")

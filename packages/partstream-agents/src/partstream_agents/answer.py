@@ -16,20 +16,6 @@ from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from partstream_agents.adapter import (
-    AgentFile,
-    Approval,
-    ApprovalAsked,
-    Decision,
-    ExternalCalls,
-    Handover,
-    KeptState,
-    Question,
-    ResultObject,
-    StepBegun,
-    StepUsage,
-    SubAgentText,
-)
 from partstream.codec.text import code_block, inline_code
 from partstream.conversation.turns import Call, Result, ToolNames, short_digest, well_formed
 from partstream.lm.inner_activity import (
@@ -61,15 +47,29 @@ from partstream.lm.parts import (
 from partstream.runtime.answer_files import is_file
 from partstream.settings.kinds import Choice
 from partstream.tokens.records import UsageRow
+from partstream_agents.adapter import (
+    AgentFile,
+    Approval,
+    ApprovalAsked,
+    Decision,
+    ExternalCalls,
+    Handover,
+    KeptState,
+    Question,
+    ResultObject,
+    StepBegun,
+    StepUsage,
+    SubAgentText,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from partstream_agents.adapter import AgentOutput
     from partstream.conversation.provider_state import Origin
     from partstream.conversation.turns import Piece, Turn
     from partstream.lm.messages import RequestOptions
     from partstream.lm.parts import ResponsePart
+    from partstream_agents.adapter import AgentOutput
 
 
 # ---- Options ----

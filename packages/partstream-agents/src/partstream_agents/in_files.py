@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream_agents.detection import UnknownAgentError, hook_of, is_agent, is_factory, kind_of
 from partstream.lm.provider import LanguageModelChatProvider
+from partstream_agents.detection import UnknownAgentError, hook_of, is_agent, is_factory, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,17 +28,6 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream_agents.adapter import (
-    AgentFile,
-    Approval,
-    ApprovalAsked,
-    ExternalCalls,
-    Handover,
-    KeptState,
-    Paragraphs,
-    ResultObject,
-    StepUsage,
-)
 from partstream.conversation.media import MediaKind, data_url, file_name, sniff
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Text
@@ -51,6 +40,17 @@ from partstream.protocols.openresponses.write_request import input_items
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import read_arguments
 from partstream.runtime.client_failures import FailureKind
+from partstream_agents.adapter import (
+    AgentFile,
+    Approval,
+    ApprovalAsked,
+    ExternalCalls,
+    Handover,
+    KeptState,
+    Paragraphs,
+    ResultObject,
+    StepUsage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from agents.result import RunResultStreaming
     from agents.tool_context import ToolContext
 
-    from partstream_agents.adapter import AgentOutput, AgentRequest
     from partstream.conversation.turns import Result, ResultContent
     from partstream.lm.messages import Tool
     from partstream.lm.outputs import ResponseStream, StreamOutput
+    from partstream_agents.adapter import AgentOutput, AgentRequest
 
 
 # ---- The conversation as the input of a run ----

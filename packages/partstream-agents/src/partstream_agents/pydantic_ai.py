@@ -25,17 +25,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream_agents.adapter import (
-    AgentFile,
-    Approval,
-    ApprovalAsked,
-    ExternalCalls,
-    KeptState,
-    Question,
-    ResultObject,
-    StepBegun,
-    StepUsage,
-)
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
@@ -52,6 +41,17 @@ from partstream.lm.parts import (
     tool_call_part,
 )
 from partstream.runtime.client_failures import FailureKind
+from partstream_agents.adapter import (
+    AgentFile,
+    Approval,
+    ApprovalAsked,
+    ExternalCalls,
+    KeptState,
+    Question,
+    ResultObject,
+    StepBegun,
+    StepUsage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Sequence
@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from pydantic_ai import UsageLimits
     from pydantic_ai.messages import ModelMessage, ModelResponsePart, UserContent
 
-    from partstream_agents.adapter import AgentOutput, AgentRequest, Decision
     from partstream.conversation.turns import ResultContent, Turn
     from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import ToolCallPart
+    from partstream_agents.adapter import AgentOutput, AgentRequest, Decision
 
 
 # ---- The conversation as the arguments of a run ----

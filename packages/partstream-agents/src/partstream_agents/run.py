@@ -31,16 +31,6 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import uuid4
 
-from partstream_agents.adapter import (
-    AgentPairing,
-    AgentRequest,
-    Approval,
-    Decision,
-    InnerToolsAdapter,
-    Question,
-    ToolMakingAdapter,
-)
-from partstream_agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
 from partstream.codec.checks import as_kind
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
@@ -66,16 +56,26 @@ from partstream.lm.provider import DrainingProgress, FinishingProgress
 from partstream.runtime.answer_files import FileLimits, KeptFolder
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.runtime.simple import text_of, user_request
+from partstream_agents.adapter import (
+    AgentPairing,
+    AgentRequest,
+    Approval,
+    Decision,
+    InnerToolsAdapter,
+    Question,
+    ToolMakingAdapter,
+)
+from partstream_agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from partstream_agents.adapter import AgentAdapter
-    from partstream_agents.answer import AgentOptions, HostTools
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import RequestOptions
     from partstream.lm.parts import MessagePart, ResponsePart, Usage
     from partstream.lm.provider import Progress
+    from partstream_agents.adapter import AgentAdapter
+    from partstream_agents.answer import AgentOptions, HostTools
 
 
 # ---- The host's request as one to an agent ----

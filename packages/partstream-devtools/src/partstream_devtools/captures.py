@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from partstream.cli.program import program
+from partstream.upstream.context import is_off_here
 from partstream_devtools.capturing.door import CaptureSocket
 from partstream_devtools.capturing.last_answers import LastAnswers
-from partstream.upstream.context import is_off_here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from partstream.cli.captures import Say
+    from partstream.server.application import ServingApp
     from partstream_devtools.bundles.exchange import Bundle
     from partstream_devtools.capturing.capture import AnswerCapture
-    from partstream.server.application import ServingApp
 
 _SOURCE: Final = "chat"
 _STYLE: Final = "dim"

@@ -20,6 +20,8 @@ from rich.text import Text
 from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.text import visible
+from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
+from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
 from partstream_devtools.recorded_stream import RecordingError
 from partstream_devtools.recordings import (
     UnreadableRecordingError,
@@ -28,8 +30,6 @@ from partstream_devtools.recordings import (
     open_recordings,
     protocol_option,
 )
-from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
-from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

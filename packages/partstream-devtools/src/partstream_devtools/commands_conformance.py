@@ -38,6 +38,8 @@ from partstream.cli.terminal import ExitCode
 from partstream.codec.redaction import Redactor
 from partstream.codec.system import CACHE
 from partstream.codec.text import visible
+from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
+from partstream.runtime.progress import fault_of
 from partstream_devtools.conformance.checks import HINTS, LATEST, PROMISES
 from partstream_devtools.conformance.driving import Capabilities, Provocation, TimeLimits
 from partstream_devtools.conformance.exercises import GENERATED
@@ -78,8 +80,6 @@ from partstream_devtools.conformance.transcript import TranscriptEventKind, show
 from partstream_devtools.recorded_stream import RecordingError
 from partstream_devtools.recordings import PACE, open_recordings
 from partstream_devtools.testing.admission import BASE_PATHS
-from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.runtime.progress import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence

@@ -29,6 +29,8 @@ from partstream.cli.console import busy_with, can_open_browser, make_console
 from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
+from partstream.lm.outputs import Outcome
+from partstream.server.pages.document import Hashes, Nonces
 from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.exchange import RedactionLevel
 from partstream_devtools.bundles.forms import form_of, read_any
@@ -47,8 +49,6 @@ from partstream_devtools.recordings import (
     spare_recordings,
 )
 from partstream_devtools.redaction.redacting import redact, what_is_in_it
-from partstream.lm.outputs import Outcome
-from partstream.server.pages.document import Hashes, Nonces
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence

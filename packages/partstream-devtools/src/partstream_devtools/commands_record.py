@@ -22,15 +22,15 @@ from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.program import program
 from partstream.cli.terminal import echo_while_read
 from partstream.codec.system import DATA
+from partstream.errors import CallerError
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.forms import FORMS
-from partstream.errors import CallerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from partstream_devtools.recorder.session import AnswerFacts
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream_devtools.recorder.session import AnswerFacts
 
 
 # ---- Screens ----
@@ -283,8 +283,8 @@ async def _record(
     shows_page: bool,
     opens_browser: bool,
 ) -> None:
-    from partstream_devtools.recorder.session import RecordingSession  # noqa: PLC0415 - the checks of the options come first
     from partstream.server.listening import stopped_by_signals  # noqa: PLC0415
+    from partstream_devtools.recorder.session import RecordingSession  # noqa: PLC0415 - the checks of the options come first
 
     stopped = asyncio.Event()
     with ExitStack() as beside, stopped_by_signals(stopped.set):

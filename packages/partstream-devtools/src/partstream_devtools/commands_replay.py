@@ -13,15 +13,6 @@ import click
 from partstream.cli.console import StreamRenderer
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
-from partstream_devtools.recorded_stream import RecordingError
-from partstream_devtools.recordings import (
-    PACE,
-    UnreadableRecordingError,
-    exit_code_of,
-    notice,
-    open_recordings,
-    protocol_option,
-)
 from partstream.errors import (
     EventTooLargeError,
     LanguageModelError,
@@ -35,6 +26,15 @@ from partstream.errors import (
 )
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, part_json
+from partstream_devtools.recorded_stream import RecordingError
+from partstream_devtools.recordings import (
+    PACE,
+    UnreadableRecordingError,
+    exit_code_of,
+    notice,
+    open_recordings,
+    protocol_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

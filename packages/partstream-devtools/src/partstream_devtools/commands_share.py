@@ -19,6 +19,8 @@ from partstream.cli.console import busy_with, make_console
 from partstream.codec.redaction import names_a_secret
 from partstream.codec.text import visible
 from partstream.config.table import configuration_file, read_document, secrets_of_settings
+from partstream.settings.kinds import ConfigurationError
+from partstream.settings.row import SHORTEST_KEY
 from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.exchange import RedactionLevel
 from partstream_devtools.bundles.forms import FORMS
@@ -26,8 +28,6 @@ from partstream_devtools.commands_inspect import bundle_named, last_answer
 from partstream_devtools.inspector.sharing import SHARED_FORMS, shared_bytes
 from partstream_devtools.recordings import spare_recordings
 from partstream_devtools.redaction.redacting import redact
-from partstream.settings.kinds import ConfigurationError
-from partstream.settings.row import SHORTEST_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

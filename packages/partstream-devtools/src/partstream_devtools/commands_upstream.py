@@ -18,6 +18,10 @@ from rich.markup import escape
 from partstream.cli.console import make_console
 from partstream.cli.options import check_variable
 from partstream.codec.text import visible
+from partstream.errors import CallerError
+from partstream.lm.outputs import StreamOptions
+from partstream.protocols.protocol import DEFAULT_PROTOCOL
+from partstream.server.listening import stopped_by_signals
 from partstream_devtools.recorded_stream import RecordingError
 from partstream_devtools.recordings import PACE, UnreadableRecordingError, notice, open_recordings
 from partstream_devtools.testing.admission import BASE_PATHS
@@ -25,10 +29,6 @@ from partstream_devtools.testing.faults import FAULTS
 from partstream_devtools.testing.replaying import Outcome
 from partstream_devtools.testing.scripted_model import SCENARIOS
 from partstream_devtools.testing.upstream import ReplayUpstream
-from partstream.errors import CallerError
-from partstream.lm.outputs import StreamOptions
-from partstream.protocols.protocol import DEFAULT_PROTOCOL
-from partstream.server.listening import stopped_by_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable

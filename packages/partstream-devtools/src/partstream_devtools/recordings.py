@@ -18,20 +18,20 @@ import click
 
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
+from partstream.lm.outputs import Outcome
+from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.bundles.content import answers_in, content_of, tools_asked
 from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.forms import form_of, read_any
 from partstream_devtools.bundles.recorded import recorded_outputs, reported_outputs, timed_outputs
 from partstream_devtools.recorded_stream import RecordingError, read_recording
-from partstream.lm.outputs import Outcome
-from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
     from partstream.lm.outputs import Finish, StreamOptions, StreamOutput
+    from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
 
 
 _PIECE: Final = 65536  # bytes

@@ -15,21 +15,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from partstream_devtools.capturing.last_answers import LastAnswers, NextAnswers
 from partstream.errors import UnexpectedValueError
 from partstream.upstream.context import is_off_here
 from partstream.vscode.failures import run_in_thread
 from partstream.vscode.methods import InvalidParamsError
+from partstream_devtools.capturing.last_answers import LastAnswers, NextAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
 
+    from partstream.server.pages.document import ContentPolicy
+    from partstream.vscode import rpc_types as wire
     from partstream_devtools.bundles.exchange import Bundle
     from partstream_devtools.capturing.capture import AnswerCapture
     from partstream_devtools.capturing.door import CaptureSocket
     from partstream_devtools.redaction.redacting import RedactionReport
-    from partstream.server.pages.document import ContentPolicy
-    from partstream.vscode import rpc_types as wire
 
 
 _logger = logging.getLogger("partstream.hosts.vscode")

@@ -28,10 +28,10 @@ from partstream_hub.store.values import JoinCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from partstream.upstream.endpoint import Secret
     from partstream_hub.configuration import ConfigurationPlan, Entry, EntryId
     from partstream_hub.directory import DirectoryChange
     from partstream_hub.store.store import HubStore
-    from partstream.upstream.endpoint import Secret
 
 
 # ---- Changes ----

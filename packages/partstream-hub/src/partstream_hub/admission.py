@@ -22,6 +22,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from partstream.codec.json_codec import dumps
+from partstream.lm.parts import part_json
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.requests import RequestFailedError
+from partstream.server.settings import Admitted
+from partstream.tokens import Counters, MessageCounter
 from partstream_hub.amounts import BudgetError, BudgetsUnreachableError, JournalError, amount_text
 from partstream_hub.directory import AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
 from partstream_hub.pricing import (
@@ -39,15 +44,15 @@ from partstream_hub.pricing import (
 )
 from partstream_hub.routing import ROUTES, is_behind_a_route
 from partstream_hub.store.values import AnswerContent, LedgerRow
-from partstream.lm.parts import part_json
-from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.server.requests import RequestFailedError
-from partstream.server.settings import Admitted
-from partstream.tokens import Counters, MessageCounter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from partstream.lm.messages import ChatMessage
+    from partstream.lm.outputs import InboundRequest
+    from partstream.server.clients import Caller
+    from partstream.server.models import CataloguedModel
+    from partstream.server.settings import AnswerRequest, EndedAnswer, Reported
     from partstream_hub.amounts import BudgetSpentError
     from partstream_hub.directory import BudgetRule, Directory, RateLimits
     from partstream_hub.hub import DirectoryCaller, Hub
@@ -55,11 +60,6 @@ if TYPE_CHECKING:
     from partstream_hub.pricing import ChargedPrice, Taken
     from partstream_hub.reservations import Reservation
     from partstream_hub.store.values import Window
-    from partstream.lm.messages import ChatMessage
-    from partstream.lm.outputs import InboundRequest
-    from partstream.server.clients import Caller
-    from partstream.server.models import CataloguedModel
-    from partstream.server.settings import AnswerRequest, EndedAnswer, Reported
 
 
 # ---- Admission ----

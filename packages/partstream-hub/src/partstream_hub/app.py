@@ -13,6 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import refuse
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.protocols.protocol import loadable_protocols
+from partstream.server.application import ServingApp, named_providers
+from partstream.server.clients import key_places
+from partstream.server.requests import RequestFailedError, endpoints_of
+from partstream.server.state import OwnerReply
 from partstream_hub.admission import HubAdmission, RateGate, TooFast, budget_document, too_fast
 from partstream_hub.authentication import HubAuthenticator, code_digest, new_key
 from partstream_hub.directory import Owner, OwnerKind, Policy, RateLimits
@@ -23,21 +29,15 @@ from partstream_hub.routing import ROUTES, RoutedProvider
 from partstream_hub.shared_counts import SharedCounts
 from partstream_hub.store.values import StoreError, StoreUnreachableError
 from partstream_hub.worker import HubWorker
-from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.protocols.protocol import loadable_protocols
-from partstream.server.application import ServingApp, named_providers
-from partstream.server.clients import key_places
-from partstream.server.requests import RequestFailedError, endpoints_of
-from partstream.server.state import OwnerReply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from partstream_hub.store.store import HubStore
     from partstream.server.application import Providers
     from partstream.server.clients import Caller, KeyPlace
     from partstream.server.models import CataloguedModel
     from partstream.server.state import OwnerRequest
+    from partstream_hub.store.store import HubStore
 
 
 # ---- The application ----

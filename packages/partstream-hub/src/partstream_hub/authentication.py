@@ -22,8 +22,8 @@ from partstream.upstream.endpoint import Secret
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from partstream_hub.directory import Directory, Key
     from partstream.server.clients import KeyPlace
+    from partstream_hub.directory import Directory, Key
 
 
 # ---- Keys and codes ----

@@ -18,11 +18,11 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode
+from partstream.settings.kinds import ConfigurationError
 from partstream_hub.administration import Administration
 from partstream_hub.store.opening import database_address, opened_store, shown_address, tables_version
 from partstream_hub.store.store import VERSIONS
 from partstream_hub.store.values import StoreError, StoreUnreachableError
-from partstream.settings.kinds import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -19,6 +19,7 @@ from rich.text import Text
 from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
+from partstream.settings.kinds import closest_name
 from partstream_hub.administration import findings_of
 from partstream_hub.commands_database import UnusableHubError, hub_database, opened_database, shown_argument
 from partstream_hub.configuration import (
@@ -37,7 +38,6 @@ from partstream_hub.configuration import (
 )
 from partstream_hub.directory import RATE_NAMES, Owner, OwnerKind, RateLimits
 from partstream_hub.store.store import VERSIONS
-from partstream.settings.kinds import closest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

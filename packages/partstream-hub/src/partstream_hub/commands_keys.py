@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 import click
 
 from partstream.codec.json_codec import dumps
+from partstream.settings.kinds import closest_name
+from partstream.upstream.endpoint import is_loopback
+from partstream.upstream.hub import editor_link, page_link
 from partstream_hub.commands_database import (
     END,
     hub_database,
@@ -26,9 +29,6 @@ from partstream_hub.commands_database import (
 from partstream_hub.commands_directory import KEY_FIELDS, field_options, given_fields, read_fields
 from partstream_hub.configuration import EntryId, Section
 from partstream_hub.directory import RATE_NAMES, RateLimits
-from partstream.settings.kinds import closest_name
-from partstream.upstream.endpoint import is_loopback
-from partstream.upstream.hub import editor_link, page_link
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

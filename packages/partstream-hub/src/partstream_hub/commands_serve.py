@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
 
     from partstream.cli.serve_plan import Screen, ServePlan
-    from partstream_hub.store.store import HubStore
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
     from partstream.server.settings import ServingSettings
     from partstream.tokens.ledger import Ledger
+    from partstream_hub.store.store import HubStore
 
 
 _HUB: Final = "hub"

@@ -20,6 +20,7 @@ import click
 from partstream.cli.console import can_open_browser, put_page, write_page
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
+from partstream.server.pages.document import Hashes
 from partstream_hub.amounts import BudgetAmount, amount_text, budget_text
 from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
 from partstream_hub.configuration import Section, document_of, written_value
@@ -27,7 +28,6 @@ from partstream_hub.directory import BudgetUnit, Owner, OwnerKind
 from partstream_hub.page.document import file_html, percent
 from partstream_hub.page.routes import LINK_SECONDS, one_time_link
 from partstream_hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
-from partstream.server.pages.document import Hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -25,6 +25,7 @@ from zoneinfo import ZoneInfo
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError, UnexpectedValueError
+from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name
 from partstream_hub.amounts import BudgetAmount, budget_text, nanodollars, parsed_budget
 from partstream_hub.directory import (
     MOST_AMOUNT,
@@ -46,7 +47,6 @@ from partstream_hub.directory import (
     check_model_name,
     check_name,
 )
-from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

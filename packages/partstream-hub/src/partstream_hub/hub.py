@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.codec.checks import FILLED_TEXT, NUMBER, TEXT, Expectation, check_fields, instance_of, optional
 from partstream.codec.system import DATA
-from partstream_hub.authentication import is_valid
-from partstream_hub.directory import may_use
-from partstream_hub.leases import WorkerSettings
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import ServingSettings
 from partstream.tokens.ledger import Ledger
+from partstream_hub.authentication import is_valid
+from partstream_hub.directory import may_use
+from partstream_hub.leases import WorkerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from partstream.server.clients import Caller
     from partstream_hub.authentication import HubCaller
     from partstream_hub.directory import Directory, Key, Person
     from partstream_hub.worker import HubWorker
-    from partstream.server.clients import Caller
 
 
 # ---- The hub ----

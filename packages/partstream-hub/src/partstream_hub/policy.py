@@ -35,20 +35,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.errors import CallerError, PartstreamError, UnexpectedValueError
-from partstream_hub.pricing import asked_output, with_output_limit
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import part_json, part_of_json
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
+from partstream_hub.pricing import asked_output, with_output_limit
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
-    from partstream_hub.hub import DirectoryCaller
-    from partstream_hub.store.values import LedgerRow
     from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.settings import AnswerRequest
+    from partstream_hub.hub import DirectoryCaller
+    from partstream_hub.store.values import LedgerRow
 
 
 # ---- Values ----

@@ -20,26 +20,26 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
-from partstream_hub.amounts import Need, nanodollars
-from partstream_hub.directory import MOST_AMOUNT, BudgetUnit, ModelPrice
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage, row_of_class
 from partstream.runtime.progress import thinking_text
 from partstream.server.settings import StopAnswer
 from partstream.tokens import MessageCounter
 from partstream.tokens.families import CountSource
+from partstream_hub.amounts import Need, nanodollars
+from partstream_hub.directory import MOST_AMOUNT, BudgetUnit, ModelPrice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from partstream_hub.directory import BudgetRule, Directory
-    from partstream_hub.reservations import Reservation
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.server.models import CataloguedModel
     from partstream.server.settings import EndedAnswer
     from partstream.tokens.counting import Counters
     from partstream.tokens.records import UsageRow
+    from partstream_hub.directory import BudgetRule, Directory
+    from partstream_hub.reservations import Reservation
 
 
 # ---- Prices ----

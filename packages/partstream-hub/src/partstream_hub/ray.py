@@ -23,8 +23,8 @@ from ray import serve
 from ray.exceptions import RayError
 from ray.serve.exceptions import RayServeException
 
-from partstream_hub import remote_providers as remote
 from partstream.runtime.provider_files import default_name
+from partstream_hub import remote_providers as remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

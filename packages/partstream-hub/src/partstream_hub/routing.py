@@ -44,7 +44,6 @@ from partstream.errors import (
     UpstreamTimeoutError,
     with_facts,
 )
-from partstream_hub.directory import Route
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.outputs import InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
@@ -54,11 +53,11 @@ from partstream.server.models import ModelCatalogue, counted_request
 from partstream.upstream.context import one_attempt
 from partstream.upstream.endpoint import CredentialError
 from partstream.upstream.provider import has_more_room, helps_another_model
+from partstream_hub.directory import Route
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream_hub.directory import ModelRoute
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
     from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
+    from partstream_hub.directory import ModelRoute
 
 
 # ---- Affinity ----

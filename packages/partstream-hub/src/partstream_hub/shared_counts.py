@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import LAST_TIME, MOST_TOKENS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream_hub.store.rows import SERIES
-from partstream_hub.store.values import LearnedRow, StoreError, StoreUnreachableError
 from partstream.tokens.families import CountSource
 from partstream.tokens.records import (
     HIGHEST_FACTOR,
@@ -33,14 +31,16 @@ from partstream.tokens.records import (
     TotalFact,
     TotalRow,
 )
+from partstream_hub.store.rows import SERIES
+from partstream_hub.store.values import LearnedRow, StoreError, StoreUnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream_hub.store.store import HubStore
-    from partstream_hub.store.values import LearnedBatch
     from partstream.tokens.ledger import Ledger
     from partstream.tokens.records import Fact
+    from partstream_hub.store.store import HubStore
+    from partstream_hub.store.values import LearnedBatch
 
 
 # ---- Facts as rows ----

@@ -32,6 +32,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.lm.cancellation import EventEmitter
 from partstream_hub.amounts import BudgetsUnreachableError, JournalError
 from partstream_hub.journal import (
     Adopt,
@@ -51,12 +52,12 @@ from partstream_hub.journal import (
 from partstream_hub.leases import BudgetGrant, BudgetRequest, DatabaseClock, WindowLeases, WorkerSettings, lease_asks
 from partstream_hub.reservations import Reservation, WaitingAnswers
 from partstream_hub.store.values import HubStoreUnusableError, StoreError, StoreUnreachableError
-from partstream.lm.cancellation import EventEmitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from partstream.lm.cancellation import Disposable
     from partstream_hub.amounts import Need
     from partstream_hub.directory import BudgetRule, Directory
     from partstream_hub.journal import Journal, Operation, OwnedJournal, Uploaded
@@ -71,7 +72,6 @@ if TYPE_CHECKING:
         Window,
         WorkerState,
     )
-    from partstream.lm.cancellation import Disposable
 
 
 # ---- The worker ----

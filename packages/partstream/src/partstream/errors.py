@@ -48,8 +48,6 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream._version import __version__
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -696,11 +694,8 @@ def _first(
 # ---- Extras ----
 
 PACKAGES: Final = {
-    "agents": (f"partstream-agents=={__version__}",),
     "conformance": ("hypothesis>=6.135", "pytest>=8.3"),
-    "devtools": (f"partstream-devtools=={__version__}",),
     "fast": ("msgspec>=0.19",),
-    "hub": (f"partstream-hub=={__version__}",),
     "serve": ("httptools>=0.6.3", "msgspec>=0.19", "prometheus-client>=0.21", "uvicorn>=0.52.1", "websockets>=14"),
     "keyring": ("keyring>=25.6",),
     "postgres": ("psycopg[binary]>=3.2.13",),
@@ -709,7 +704,7 @@ PACKAGES: Final = {
     "telemetry": ("opentelemetry-api>=1.30", "opentelemetry-exporter-otlp-proto-http>=1.30", "opentelemetry-sdk>=1.30"),
     "tokens": ("bpe-openai>=0.1.4",),
 }
-"""The packages of each extra, as `pyproject.toml` has them, without those that only some systems can use."""
+"""The packages of each extra, as the `pyproject.toml` of one of our packages has them, for all systems."""
 
 
 def to_install(*extras: str) -> str:

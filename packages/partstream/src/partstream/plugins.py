@@ -20,7 +20,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import CallerError, to_install
+from partstream._version import __version__
+from partstream.errors import CallerError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,11 @@ class MissingPackageError(CallerError):
     """
 
     def __init__(self, what: str, package: str) -> None:
-        super().__init__(f"{what} needs {package}, which is not installed: {to_install(package.rpartition('-')[2])}")
+        wheel = f"{package.replace('-', '_')}-{__version__}-py3-none-any.whl"
+        super().__init__(
+            f"{what} needs the package {package}, which is not installed: "
+            f"`pip install ./packages/{package}` in a clone of the repository, or `pip install {wheel}`"
+        )
         self.package = package
 
 

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.messages.ai import AIMessageChunk, add_ai_message_chunks
 
+from partstream.errors import ToolArgumentsError
+from partstream.lm.messages import ToolMode
+from partstream.lm.outputs import Unmapped
+from partstream.lm.parts import tool_call_part
 from partstream_agents.adapter import ExternalCalls, KeptState
 from partstream_agents.langchain.conversation import (
     CHAT_MODEL_ERRORS,
@@ -20,10 +24,6 @@ from partstream_agents.langchain.conversation import (
 )
 from partstream_agents.langchain.events import function_schema
 from partstream_agents.langchain.messages import SpokenMessages
-from partstream.errors import ToolArgumentsError
-from partstream.lm.messages import ToolMode
-from partstream.lm.outputs import Unmapped
-from partstream.lm.parts import tool_call_part
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -22,17 +22,17 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
-from partstream_agents.langchain.events import HostCallsPending, has_placeholder
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 from partstream.runtime.client_failures import FailureKind
+from partstream_agents.langchain.events import HostCallsPending, has_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream_agents.adapter import AgentRequest
     from partstream.conversation.turns import Turn
+    from partstream_agents.adapter import AgentRequest
 
 
 INSTRUCTIONS_ID: Final = "partstream-instructions"

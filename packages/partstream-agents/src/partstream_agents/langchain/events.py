@@ -18,18 +18,18 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream_agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, Question, ResultObject
-from partstream_agents.langchain.messages import SpokenMessages
 from partstream.codec.text import code_block
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, tool_call_part
+from partstream_agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, Question, ResultObject
+from partstream_agents.langchain.messages import SpokenMessages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from partstream_agents.adapter import AgentOutput, Decision
     from partstream.lm.messages import Tool
+    from partstream_agents.adapter import AgentOutput, Decision
 
 
 # ---- Placeholders and calls ----

@@ -21,6 +21,8 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command
 
+from partstream.lm.messages import ToolMode
+from partstream.lm.outputs import Unmapped
 from partstream_agents.adapter import ApprovalAsked, KeptState, Question
 from partstream_agents.langchain import AnsweringGraph
 from partstream_agents.langchain.conversation import (
@@ -44,14 +46,12 @@ from partstream_agents.langchain.events import (
     is_placeholder,
     resume_values,
 )
-from partstream.lm.messages import ToolMode
-from partstream.lm.outputs import Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 
-    from partstream_agents.adapter import AgentOutput, AgentRequest
     from partstream.lm.messages import Tool
+    from partstream_agents.adapter import AgentOutput, AgentRequest
 
 
 # ---- Parts of a graph ----

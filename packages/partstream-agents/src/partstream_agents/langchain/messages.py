@@ -13,7 +13,6 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream_agents.adapter import AgentFile, StepUsage, SubAgentText
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
@@ -21,12 +20,13 @@ from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage, text_part
 from partstream.protocols.citations import Citation, Citations, RecentText, markdown_link
+from partstream_agents.adapter import AgentFile, StepUsage, SubAgentText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from partstream_agents.adapter import AgentOutput
     from partstream.lm.parts import ToolCallPart
+    from partstream_agents.adapter import AgentOutput
 
 
 # ---- Content ----

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.codec.text import bare_media_type
-from partstream_devtools.recorded_stream import CaptureError, RecordingError, as_stream, read_recording, wire_of
 from partstream.errors import PartstreamError
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import MODEL, WireRequest, fits_path, literal_size
+from partstream_devtools.recorded_stream import CaptureError, RecordingError, as_stream, read_recording, wire_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream_devtools.bundles.exchange import Bundle, RecordedExchange, RecordedRequest
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.protocol import Framing, Protocol
+    from partstream_devtools.bundles.exchange import Bundle, RecordedExchange, RecordedRequest
 
 # ---- The content of a body ----
 

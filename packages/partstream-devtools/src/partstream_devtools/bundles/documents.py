@@ -14,6 +14,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, find_non_json, loads, nests_too_deeply, shorten
+from partstream.errors import UnexpectedValueError
+from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, StreamOptions, ThinkingMode, ThinkTags
+from partstream.lm.parts import part_json, part_of_json
 from partstream_devtools.bundles.exchange import (
     Chunk,
     ExchangeEnd,
@@ -28,9 +31,6 @@ from partstream_devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
-from partstream.errors import UnexpectedValueError
-from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, StreamOptions, ThinkingMode, ThinkTags
-from partstream.lm.parts import part_json, part_of_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -5,7 +5,7 @@ netstrings (tnetstrings.info): `3:abc,` is bytes, `2:10#` a number. The sign aft
 `;` for text. Files come from strangers: lengths, levels and numbers have limits.
 
 Source: mitmproxy 11.0.2, `mitmproxy/io` and `mitmproxy/http.py`, version 21 of the form, and flows that it wrote of the
-replay upstream (tests/bundles/fixtures/).
+replay upstream (packages/partstream-devtools/tests/bundles/fixtures/).
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from partstream_devtools.bundles.content import ContentForm, content_of, media_type_of
-from partstream_devtools.bundles.exchange import HowEnded
 from partstream.errors import (
     TimeoutPhase,
     TruncatedStreamError,
@@ -23,15 +21,17 @@ from partstream.lm.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.reader import StreamReader
 from partstream.upstream.http_errors import content_type_error, http_error
+from partstream_devtools.bundles.content import ContentForm, content_of, media_type_of
+from partstream_devtools.bundles.exchange import HowEnded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from partstream_devtools.bundles.content import Content
-    from partstream_devtools.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
     from partstream.errors import LanguageModelError
     from partstream.lm.outputs import StreamOutput
     from partstream.protocols.protocol import Protocol
+    from partstream_devtools.bundles.content import Content
+    from partstream_devtools.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
 
 
 _SUCCESS: Final = range(200, 300)

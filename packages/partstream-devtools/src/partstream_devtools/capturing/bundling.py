@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 from partstream._version import __version__
 from partstream.codec.system import DATA
+from partstream.lm.outputs import StreamOptions
+from partstream.runtime.answer_files import FileLimits, KeptFolder
 from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
@@ -33,8 +35,6 @@ from partstream_devtools.bundles.exchange import (
     cut_like,
 )
 from partstream_devtools.capturing.capture import PART
-from partstream.lm.outputs import StreamOptions
-from partstream.runtime.answer_files import FileLimits, KeptFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.codec.redaction import Redactor, without_secrets_by_name
-from partstream_devtools.bundles.exchange import HowEnded, RecordedError
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.runtime.progress import said_by
+from partstream_devtools.bundles.exchange import HowEnded, RecordedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from partstream_devtools.capturing.capture import AnswerCapture
 from partstream.upstream.context import capturing
+from partstream_devtools.capturing.capture import AnswerCapture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

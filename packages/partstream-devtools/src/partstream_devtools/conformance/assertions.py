@@ -17,10 +17,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.text import visible
-from partstream_devtools.conformance.checks import HINTS, BrokenPromise, judge_answer
-from partstream_devtools.conformance.driving import Request, TimeLimits, drive
-from partstream_devtools.conformance.scripts import read_moves
-from partstream_devtools.conformance.transcript import Answer, TranscriptEventKind, shown_part
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.contract import CheckMode, ContractChecker, Level
@@ -34,14 +30,18 @@ from partstream.lm.provider import (
 )
 from partstream.tokens import estimate_tokens
 from partstream.upstream.context import run_until_cancelled
+from partstream_devtools.conformance.checks import HINTS, BrokenPromise, judge_answer
+from partstream_devtools.conformance.driving import Request, TimeLimits, drive
+from partstream_devtools.conformance.scripts import read_moves
+from partstream_devtools.conformance.transcript import Answer, TranscriptEventKind, shown_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from partstream_devtools.conformance.scripts import Script
     from partstream.lm.contract import Rule
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import Progress
+    from partstream_devtools.conformance.scripts import Script
 
 
 # ---- Assertions ----

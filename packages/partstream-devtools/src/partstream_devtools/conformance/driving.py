@@ -22,23 +22,23 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from partstream_devtools.conformance.scripts import result_of
-from partstream_devtools.conformance.transcript import Answer, Recorded, TranscriptEventKind, UpstreamReply
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream_devtools.conformance.scripts import result_of
+from partstream_devtools.conformance.transcript import Answer, Recorded, TranscriptEventKind, UpstreamReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from partstream_devtools.conformance.scripts import Move, Script
-    from partstream_devtools.testing.upstream import ReplayUpstream
     from partstream.lm.messages import Tool
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream_devtools.conformance.scripts import Move, Script
+    from partstream_devtools.testing.upstream import ReplayUpstream
 
 
 # ---- Conversations ----

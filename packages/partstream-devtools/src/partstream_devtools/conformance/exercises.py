@@ -20,6 +20,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.errors import CallerError
+from partstream.lm.contract import RULES, Hint, Level
+from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 from partstream_devtools.conformance.checks import (
     HINTS,
     PROMISES,
@@ -35,9 +38,6 @@ from partstream_devtools.conformance.scenarios import TOOLS
 from partstream_devtools.conformance.scripts import Call, Echo, Ending, Move, Say, Script, Think
 from partstream_devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream_devtools.testing.scripted_model import pieces
-from partstream.errors import CallerError
-from partstream.lm.contract import RULES, Hint, Level
-from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping

@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
 from partstream.codec.redaction import Redactor
+from partstream.errors import CallerError, to_install
+from partstream.lm.contract import Level
 from partstream_devtools.conformance.checks import CONTRACT_VERSION, LATEST
 from partstream_devtools.conformance.driving import Provocation
 from partstream_devtools.conformance.exercises import (
@@ -45,8 +47,6 @@ from partstream_devtools.conformance.exercises import (
 from partstream_devtools.conformance.report import CheckResult, KitFileError, Report, Verdict, facts_of
 from partstream_devtools.conformance.scenarios import all_rows, check_ids
 from partstream_devtools.conformance.targets import open_target, target_of
-from partstream.errors import CallerError, to_install
-from partstream.lm.contract import Level
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping

@@ -21,17 +21,6 @@ from enum import StrEnum
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from partstream_devtools.testing.directives import parse_choices
-from partstream_devtools.testing.faults import (
-    END_OF_STREAM,
-    UNNAMED,
-    End,
-    EndKind,
-    Head,
-    ReplyContext,
-    Send,
-    apply_faults,
-)
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, Unmapped
@@ -43,19 +32,30 @@ from partstream.lm.provider import (
     LanguageModelChatProvider,
 )
 from partstream.runtime.progress import fault_of
+from partstream_devtools.testing.directives import parse_choices
+from partstream_devtools.testing.faults import (
+    END_OF_STREAM,
+    UNNAMED,
+    End,
+    EndKind,
+    Head,
+    ReplyContext,
+    Send,
+    apply_faults,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from partstream_devtools.conformance.scripts import Script, ScriptedAnswer
-    from partstream_devtools.conformance.stream_shapes import ShapeOutcome
-    from partstream_devtools.testing.faults import Step
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import Progress
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import StreamForm, WireEvent
+    from partstream_devtools.conformance.scripts import Script, ScriptedAnswer
+    from partstream_devtools.conformance.stream_shapes import ShapeOutcome
+    from partstream_devtools.testing.faults import Step
 
 
 # ---- Parsers ----

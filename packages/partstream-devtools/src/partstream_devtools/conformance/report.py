@@ -30,19 +30,19 @@ from urllib.parse import unquote, urlsplit
 
 from partstream._version import __version__
 from partstream.codec.redaction import Redactor, secrets_in_header
-from partstream_devtools.conformance.transcript import TRANSCRIPT_VERSION
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level
 from partstream.settings.row import SHORTEST_KEY
+from partstream_devtools.conformance.transcript import TRANSCRIPT_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from partstream.lm.contract import Rule
     from partstream_devtools.conformance.checks import BrokenPromise, Promise
     from partstream_devtools.conformance.driving import Capabilities, TargetDescription
     from partstream_devtools.conformance.transcript import Transcript
-    from partstream.lm.contract import Rule
 
 
 # ---- Results ----

@@ -24,6 +24,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
+from partstream.errors import CallerError
+from partstream.lm.contract import RULES, Level
+from partstream.lm.outputs import Finish
 from partstream_devtools.bundles.content import asked_of, content_of
 from partstream_devtools.bundles.recorded import recorded_outputs
 from partstream_devtools.conformance.checks import (
@@ -57,20 +60,17 @@ from partstream_devtools.conformance.scripts import Move
 from partstream_devtools.conformance.targets import ProviderTarget, open_target, target_of
 from partstream_devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream_devtools.recorded_stream import RecordingError
-from partstream.errors import CallerError
-from partstream.lm.contract import RULES, Level
-from partstream.lm.outputs import Finish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from partstream.lm.contract import Rule
+    from partstream.lm.messages import Tool
     from partstream_devtools.bundles.exchange import RecordedExchange
     from partstream_devtools.conformance.checks import Promise
     from partstream_devtools.conformance.driving import Capabilities, TimeLimits
     from partstream_devtools.conformance.fuzzing import Opening
     from partstream_devtools.conformance.targets import Tested
-    from partstream.lm.contract import Rule
-    from partstream.lm.messages import Tool
 
 
 # ---- Results of a scenario ----

@@ -19,6 +19,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.errors import CallerError
+from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
+from partstream.lm.messages import ChatMessage, Tool
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.conformance.checks import (
     PLAYED,
     PROMISES,
@@ -54,20 +59,15 @@ from partstream_devtools.conformance.scripts import (
     read_moves,
 )
 from partstream_devtools.conformance.stream_shapes import STREAM_SHAPES, ShapeOutcome
-from partstream.errors import CallerError
-from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
-from partstream.lm.messages import ChatMessage, Tool
-from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.protocol import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
+    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.protocols.protocol import Protocol
     from partstream_devtools.conformance.parsing import Parser
     from partstream_devtools.conformance.stream_shapes import StreamShape
     from partstream_devtools.conformance.transcript import Answer
-    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream.protocols.protocol import Protocol
 
 
 # ---- What is judged, and what shows that a scenario was provoked ----

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream_devtools.testing.admission import ScriptedReply
-from partstream_devtools.testing.directives import parse_choices, user_text
-from partstream_devtools.testing.scripted_model import pieces
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.messages import Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
@@ -29,6 +26,9 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     Usage,
 )
+from partstream_devtools.testing.admission import ScriptedReply
+from partstream_devtools.testing.directives import parse_choices, user_text
+from partstream_devtools.testing.scripted_model import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

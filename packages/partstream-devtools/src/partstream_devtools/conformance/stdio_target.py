@@ -20,8 +20,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream_devtools.conformance.driving import Capabilities, Provocation, TargetDescription, UnusableTargetError
-from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream.errors import LanguageModelError
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
 from partstream.lm.provider import (
@@ -31,14 +29,16 @@ from partstream.lm.provider import (
 )
 from partstream.vscode.methods import PROTOCOL_VERSION, ErrorCode, encode_part
 from partstream.vscode.rpc import Connection, Notification, Response, encode_frame
+from partstream_devtools.conformance.driving import Capabilities, Provocation, TargetDescription, UnusableTargetError
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-    from partstream_devtools.conformance.scripts import Script
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import Progress
+    from partstream_devtools.conformance.scripts import Script
 
 
 # ---- The provider ----

@@ -15,6 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from partstream.errors import CallerError
+from partstream.lm.cancellation import CancellationToken
+from partstream.lm.provider import (
+    LanguageModelChatCapabilities,
+    LanguageModelChatInformation,
+    LanguageModelChatProvider,
+)
+from partstream.protocols.protocol import AUTO, PROTOCOLS
+from partstream.runtime.progress import fault_of, placed
+from partstream.runtime.provider_files import SourceLoader
+from partstream.settings.kinds import ConfigurationError
+from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
+from partstream.upstream.endpoint import Secret, is_loopback, without_query
+from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.conformance.checks import LATEST, load
 from partstream_devtools.conformance.driving import (
     Capabilities,
@@ -37,30 +51,16 @@ from partstream_devtools.conformance.parsing import (
 )
 from partstream_devtools.conformance.scenarios import any_script, parser_scenarios
 from partstream_devtools.testing.upstream import ReplayUpstream
-from partstream.errors import CallerError
-from partstream.lm.cancellation import CancellationToken
-from partstream.lm.provider import (
-    LanguageModelChatCapabilities,
-    LanguageModelChatInformation,
-    LanguageModelChatProvider,
-)
-from partstream.protocols.protocol import AUTO, PROTOCOLS
-from partstream.runtime.progress import fault_of, placed
-from partstream.runtime.provider_files import SourceLoader
-from partstream.settings.kinds import ConfigurationError
-from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
-from partstream.upstream.endpoint import Secret, is_loopback, without_query
-from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 
-    from partstream_devtools.conformance.checks import Probe
-    from partstream_devtools.conformance.driving import Session, Target
-    from partstream_devtools.conformance.scripts import Script
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import Progress
     from partstream.protocols.protocol import Protocol
+    from partstream_devtools.conformance.checks import Probe
+    from partstream_devtools.conformance.driving import Session, Target
+    from partstream_devtools.conformance.scripts import Script
 
 
 # ---- Parsers ----

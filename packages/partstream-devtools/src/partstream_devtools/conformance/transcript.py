@@ -21,9 +21,9 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from partstream_devtools.conformance.scripts import Move, Script
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
+    from partstream_devtools.conformance.scripts import Move, Script
 
 
 # ---- Parts as JSON ----

@@ -23,6 +23,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
+from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
+from partstream.lm.parts import SOURCE_KEY, USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.reader import END_OF_BYTES
 from partstream_devtools.bundles.content import tools_asked
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.recorded import recorded_error
@@ -54,11 +59,6 @@ from partstream_devtools.inspector.reading import (
     said_by,
 )
 from partstream_devtools.recorded_stream import RecordingError
-from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
-from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
-from partstream.lm.parts import SOURCE_KEY, USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.reader import END_OF_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -16,8 +16,8 @@ from itertools import groupby, pairwise
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Final
 
-from partstream_devtools.inspector.reading import kind_of_part, shortened, text_of_part
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream_devtools.inspector.reading import kind_of_part, shortened, text_of_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

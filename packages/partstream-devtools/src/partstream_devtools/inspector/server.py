@@ -41,20 +41,20 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from partstream.codec.json_codec import dumps
-from partstream_devtools.inspector.view import ViewedFile, comparisons, view_of
 from partstream.errors import CallerError
 from partstream.lm.contract import Level
 from partstream.protocols.reader import END_OF_BYTES
 from partstream.server.loopback import Host, LoopbackLimits
 from partstream.server.requests import headers_of
+from partstream_devtools.inspector.view import ViewedFile, comparisons, view_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
     from types import TracebackType
 
+    from partstream.server.requests import Receive, Scope, Send
     from partstream_devtools.capturing.door import FollowedAnswer
     from partstream_devtools.inspector.shapes import AnswerView, View
-    from partstream.server.requests import Receive, Scope, Send
 
 
 # ---- The gate ----

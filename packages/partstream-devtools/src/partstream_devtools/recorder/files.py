@@ -24,6 +24,9 @@ from typing import TYPE_CHECKING, Final
 from partstream._version import __version__
 from partstream.codec.redaction import names_a_secret, query_without_secrets, without_secrets_by_name
 from partstream.codec.text import bare_media_type
+from partstream.protocols.protocol import loadable_protocols
+from partstream.protocols.serve import fits_path
+from partstream.upstream.endpoint import redactor_of, secrets_in_url
 from partstream_devtools.bundles.exchange import (
     Chunk,
     ExchangeEnd,
@@ -39,9 +42,6 @@ from partstream_devtools.capturing.bundling import masked_chunks, versions_here
 from partstream_devtools.capturing.capture import recorded_error
 from partstream_devtools.recorder.finishing import finish
 from partstream_devtools.recorder.proxy import text_fields
-from partstream.protocols.protocol import loadable_protocols
-from partstream.protocols.serve import fits_path
-from partstream.upstream.endpoint import redactor_of, secrets_in_url
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

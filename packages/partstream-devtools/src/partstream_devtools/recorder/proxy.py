@@ -24,12 +24,12 @@ from urllib.parse import urlsplit
 import httpx2
 
 from partstream.codec.json_codec import dumps
-from partstream_devtools.bundles.exchange import HowEnded
 from partstream.errors import PartstreamError
 from partstream.server.loopback import BREAK_OFF, Host, LoopbackLimits
 from partstream.upstream.endpoint import is_loopback, url_on_host, without_query
 from partstream.upstream.http import connection_error, find_proxy, make_transport
 from partstream.upstream.http_connection import AnswerBody, DirectTransport
+from partstream_devtools.bundles.exchange import HowEnded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

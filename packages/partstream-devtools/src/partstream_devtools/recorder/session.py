@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
+from partstream.upstream.context import KeptRequest
 from partstream_devtools.bundles.exchange import (
     Chunk,
     ExchangeEnd,
@@ -26,15 +27,14 @@ from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.recorder.files import Recordings, is_document, model_asked, protocol_at, redactor_of_request
 from partstream_devtools.recorder.judging import JudgingProcess
 from partstream_devtools.recorder.proxy import RecordingProxy, text_fields
-from partstream.upstream.context import KeptRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
-    from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields
 
 
 # ---- Seen answers ----

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 from partstream.codec.redaction import names_a_secret, secrets_in_header
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
 from partstream_devtools.bundles.exchange import (
     Bundle,
     RecordedAnswer,
@@ -45,16 +46,15 @@ from partstream_devtools.redaction.rules import (
     without_personal,
 )
 from partstream_devtools.redaction.texts import BodyTexts, BundleTexts, ValuePiece, collect_value, tables_of
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from partstream.lm.parts import ResponsePart
     from partstream_devtools.bundles.exchange import Headers
     from partstream_devtools.redaction.json_places import Body
     from partstream_devtools.redaction.rules import Found
     from partstream_devtools.redaction.texts import SplitText
-    from partstream.lm.parts import ResponsePart
 
 
 # ---- Paths, queries and header fields ----

@@ -20,8 +20,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.codec.redaction import Redactor, decoded_views
-from partstream_devtools.redaction.fragments import Meaning
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
+from partstream_devtools.redaction.fragments import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -175,7 +175,7 @@ RULES: Final[tuple[SecretRule, ...]] = (
         rf"""(?: pass(?:word|wd|phrase|code) ) \s+ (?: is | was ) \s+ :? \s* (?: {_QUOTED} | {_VALUE} )""",
     ),
 )
-"""The rules for keys, each with a row in tests/bundles/test_redaction_rules.py."""
+"""The rules for keys, each with a row in packages/partstream-devtools/tests/bundles/test_redaction_rules.py."""
 
 PERSON_RULES: Final[tuple[SecretRule, ...]] = (
     _token("openai-organization", _START + r"org-", _ALNUM, 16, words="org-"),

@@ -22,6 +22,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.errors import CallerError, InvalidRequestError
+from partstream.lm.outputs import Reply
+from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, JSON_LINES, SSE, loadable_protocols
+from partstream.protocols.reader import StreamReader
+from partstream.protocols.serve import fits_path, literal_size
+from partstream.server.requests import Endpoint, endpoints_of
 from partstream_devtools.bundles.content import answers_in, content_of, media_type_of
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.forms import form_of, read_any
@@ -54,25 +61,18 @@ from partstream_devtools.testing.replaying import CURRENT, Plan, noting_bugs
 from partstream_devtools.testing.scripted_model import PromptTokens, choose_scenario, dressed, find_choice, play
 from partstream_devtools.testing.vendors import VENDORS
 from partstream_devtools.testing.vendors.vendor import Vendor, check_request, check_signed_state
-from partstream.errors import CallerError, InvalidRequestError
-from partstream.lm.outputs import Reply
-from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.protocol import DEFAULT_PROTOCOL, JSON_LINES, SSE, loadable_protocols
-from partstream.protocols.reader import StreamReader
-from partstream.protocols.serve import fits_path, literal_size
-from partstream.server.requests import Endpoint, endpoints_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from partstream.lm.outputs import InboundRequest
+    from partstream.protocols.protocol import Protocol
+    from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
     from partstream_devtools.bundles.content import Content
     from partstream_devtools.bundles.exchange import RecordedExchange
     from partstream_devtools.testing.faults import Step
     from partstream_devtools.testing.scripted_model import Outputs
     from partstream_devtools.testing.vendors.vendor import PromptCache
-    from partstream.lm.outputs import InboundRequest
-    from partstream.protocols.protocol import Protocol
-    from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
 
 
 # ---- Recorded exchanges ----

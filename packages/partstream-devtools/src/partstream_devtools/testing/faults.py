@@ -27,9 +27,9 @@ from partstream.protocols.reader import StreamReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from partstream_devtools.testing.directives import NamedValue
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import StreamForm
+    from partstream_devtools.testing.directives import NamedValue
 
 
 # ---- Steps ----

@@ -19,6 +19,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.errors import PartstreamError
+from partstream.lm.cancellation import Event, EventEmitter
+from partstream.server.loopback import BREAK_OFF, receiving
 from partstream_devtools.testing.faults import (
     End,
     EndKind,
@@ -32,20 +35,17 @@ from partstream_devtools.testing.faults import (
     apply_faults,
     event_stream,
 )
-from partstream.errors import PartstreamError
-from partstream.lm.cancellation import Event, EventEmitter
-from partstream.server.loopback import BREAK_OFF, receiving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from partstream_devtools.testing.directives import NamedValue
-    from partstream_devtools.testing.faults import Step
-    from partstream_devtools.testing.scripted_model import Outputs
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import StreamForm
     from partstream.server.requests import Application, Message, Receive, Scope
     from partstream.server.requests import Send as SendMessage
+    from partstream_devtools.testing.directives import NamedValue
+    from partstream_devtools.testing.faults import Step
+    from partstream_devtools.testing.scripted_model import Outputs
 
 
 # ---- Exchanges ----

@@ -26,20 +26,6 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from partstream.conversation.provider_state import ITEMS
-from partstream_devtools.testing.directives import (
-    AskedCall,
-    NamedValue,
-    images_in,
-    new_images,
-    parse_choices,
-    read_calls,
-    read_pace,
-    read_scenario,
-    rounds_of_calls,
-    tool_outputs,
-    user_text,
-    whole_number,
-)
 from partstream.errors import CallerError, UpstreamFailureError
 from partstream.lm.messages import Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
@@ -62,15 +48,29 @@ from partstream.lm.provider import (
     LanguageModelChatProvider,
 )
 from partstream.upstream.context import run_until_cancelled
+from partstream_devtools.testing.directives import (
+    AskedCall,
+    NamedValue,
+    images_in,
+    new_images,
+    parse_choices,
+    read_calls,
+    read_pace,
+    read_scenario,
+    rounds_of_calls,
+    tool_outputs,
+    user_text,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from partstream_devtools.testing.directives import ToolOutput
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions, Tool
     from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.lm.provider import Progress
+    from partstream_devtools.testing.directives import ToolOutput
 
 
 # ---- Scenarios ----

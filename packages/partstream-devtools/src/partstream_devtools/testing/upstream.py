@@ -12,6 +12,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
+from partstream.errors import CallerError, EmptyAnswerError, LanguageModelError, UpstreamFailureError
+from partstream.lm.outputs import Finish, InboundRequest, Outcome
+from partstream.lm.parts import ThinkingPart
+from partstream.lm.provider import DrainingProgress, FinishingProgress
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
+from partstream.server.application import ServingApp
+from partstream.server.loopback import Host
+from partstream.server.models import CataloguedModel, served_model
+from partstream.server.settings import ServerOverrides, ServingSettings
+from partstream.upstream.endpoint import Secret
 from partstream_devtools.testing.admission import (
     BASE_PATHS,
     DEFAULT_PATH,
@@ -30,29 +40,19 @@ from partstream_devtools.testing.replaying import (
 )
 from partstream_devtools.testing.scripted_model import INPUT_PRICE, MODELS, OUTPUT_PRICE, ScriptedProvider, count_prompt
 from partstream_devtools.testing.vendors.vendor import PromptCache
-from partstream.errors import CallerError, EmptyAnswerError, LanguageModelError, UpstreamFailureError
-from partstream.lm.outputs import Finish, InboundRequest, Outcome
-from partstream.lm.parts import ThinkingPart
-from partstream.lm.provider import DrainingProgress, FinishingProgress
-from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
-from partstream.server.application import ServingApp
-from partstream.server.loopback import Host
-from partstream.server.models import CataloguedModel, served_model
-from partstream.server.settings import ServerOverrides, ServingSettings
-from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
-    from partstream_devtools.bundles.exchange import RecordedExchange
-    from partstream_devtools.testing.scripted_model import Outputs
     from partstream.lm.cancellation import CancellationToken, Event
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.server.loopback import LoopbackLimits
     from partstream.server.requests import Application
+    from partstream_devtools.bundles.exchange import RecordedExchange
+    from partstream_devtools.testing.scripted_model import Outputs
 
 
 # ---- The provider ----

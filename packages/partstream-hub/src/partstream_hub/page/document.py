@@ -13,15 +13,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from partstream_hub.directory import BudgetUnit, OwnerKind, Period
-from partstream_hub.usage import GroupBy, added
 from partstream.server.pages.document import PATTERNS, Column, Piece, bars, document, figure, resource, table, text
 from partstream.server.pages.usage import exact, share, tokens
+from partstream_hub.directory import BudgetUnit, OwnerKind, Period
+from partstream_hub.usage import GroupBy, added
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import tzinfo
 
+    from partstream.server.pages.document import ContentPolicy
     from partstream_hub.usage import (
         BudgetState,
         DatabaseState,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         UsageReport,
         WorkerState,
     )
-    from partstream.server.pages.document import ContentPolicy
 
 
 # ---- The whole page ----

@@ -26,25 +26,25 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
 
-from partstream_hub.page.document import PERIODS, content_html, frame_html
-from partstream_hub.store.values import StoreError, StoreUnreachableError
-from partstream_hub.usage import overview, reader_of
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.pages.document import Nonces, document, resource
 from partstream.server.requests import RequestFailedError
 from partstream.server.state import OwnerReply
+from partstream_hub.page.document import PERIODS, content_html, frame_html
+from partstream_hub.store.values import StoreError, StoreUnreachableError
+from partstream_hub.usage import overview, reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream_hub.administration import Administration
-    from partstream_hub.directory import Directory
-    from partstream_hub.store.store import HubStore
-    from partstream_hub.usage import Reader
     from partstream.server.application import ServingApp
     from partstream.server.clients import Caller
     from partstream.server.pages.document import ContentPolicy
     from partstream.server.state import OwnerHandler, OwnerRequest
+    from partstream_hub.administration import Administration
+    from partstream_hub.directory import Directory
+    from partstream_hub.store.store import HubStore
+    from partstream_hub.usage import Reader
 
 
 # ---- The page to join ----

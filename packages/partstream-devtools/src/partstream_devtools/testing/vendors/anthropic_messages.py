@@ -25,6 +25,9 @@ from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.conversation.preparation import ThinkingForm
+from partstream.protocols.anthropic_messages.models import row_of
+from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.provider_state import open_state
 from partstream_devtools.testing.vendors.vendor import (
     CachedPrompt,
     CacheRule,
@@ -34,9 +37,6 @@ from partstream_devtools.testing.vendors.vendor import (
     Vendor,
     block_of,
 )
-from partstream.protocols.anthropic_messages.models import row_of
-from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.provider_state import open_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,11 +19,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from partstream_devtools.testing.vendors.vendor import CachedPrompt, CacheRule, PromptBlock, Vendor, block_of
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.models import Levels, known_model
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
 from partstream.protocols.gemini.serve import camel_case, list_of, object_of
+from partstream_devtools.testing.vendors.vendor import CachedPrompt, CacheRule, PromptBlock, Vendor, block_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream_devtools.testing.vendors.vendor import CachedPrompt, CacheRule, Vendor, listed_blocks
 from partstream.protocols.failures import RefusedRequestError
+from partstream_devtools.testing.vendors.vendor import CachedPrompt, CacheRule, Vendor, listed_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

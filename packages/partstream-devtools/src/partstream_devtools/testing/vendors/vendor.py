@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.provider_state import ITEMS
-from partstream_devtools.testing.scripted_model import is_signature, needs_other_thinking, signature
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.parts import ThinkingPart, ToolCallPart, ToolResultPart
+from partstream_devtools.testing.scripted_model import is_signature, needs_other_thinking, signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

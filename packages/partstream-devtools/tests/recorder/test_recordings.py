@@ -1,0 +1,129 @@
+"""The files of a run: what a disk cannot take waits, and a file that is full is followed by the next."""
+
+import asyncio
+import json
+import threading
+
+from partstream.upstream.configuration import GatewayConfiguration
+from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.recorder.files import BackgroundFile, RecordingFile, Recordings, model_asked
+from partstream_devtools.recorder.proxy import ForwardedRequest, RecordingProxy
+from partstream_devtools.recorder.session import SeenAnswers
+from partstream_devtools.testing.upstream import ReplayUpstream
+from recorder.proxied import receive
+from testing.clients import body
+
+
+def test_a_disk_that_does_not_answer_holds_no_answer_up(tmp_path):
+    async def check():
+        disk = threading.Event()
+        async with asyncio.timeout(30), ReplayUpstream() as upstream:
+            recording = RecordingFile(tmp_path / "x.partstream.part")
+            recording._file.do(disk.wait, 0)
+            async with RecordingProxy(GatewayConfiguration(base_url=upstream.base_url), recording.watch) as proxy:
+                received = await receive(f"{proxy.base_url}/responses", json=body("Hi"))
+                assert received.body.endswith(b"data: [DONE]\n\n")
+                kept = read_any(recording.path.read_bytes(), "x.partstream.part")
+                assert not kept.exchanges
+            disk.set()
+            await recording.close()
+        (exchange,) = read_any(recording.path.read_bytes(), "x.partstream.part").exchanges
+        assert exchange.body == received.body
+
+    asyncio.run(check())
+
+
+def test_what_waits_for_the_disk_is_bounded(tmp_path):
+    async def check():
+        disk = threading.Event()
+        file = BackgroundFile(tmp_path / "x")
+        file.do(disk.wait, 100 * 1024 * 1024)
+        assert file.is_behind
+        waiting = asyncio.create_task(file.caught_up())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        disk.set()
+        async with asyncio.timeout(10):
+            await waiting
+            await file.close()
+
+    asyncio.run(check())
+
+
+def test_a_recording_that_is_full_is_followed_by_the_next_and_finished_beside(tmp_path):
+    async def check():
+        failures = []
+        recordings = Recordings(tmp_path / "x.partstream.zip", failures.append, most_exchanges=2)
+        async with asyncio.timeout(40), ReplayUpstream() as upstream:
+            configuration = GatewayConfiguration(base_url=upstream.base_url)
+            async with RecordingProxy(configuration, recordings.watch) as proxy:
+                for number in range(5):
+                    await receive(f"{proxy.base_url}/responses", json=body(f"question {number}"))
+                    while recordings._growing.open_exchanges:
+                        await asyncio.sleep(0)
+            await recordings.close()
+        assert failures == []
+        names = ["x-2.partstream.zip", "x-3.partstream.zip", "x.partstream.zip"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == names
+        assert sorted(path.name for path in recordings.files) == names
+        kept = [read_any((tmp_path / name).read_bytes(), name) for name in (names[2], *names[:2])]
+        asked = [exchange.request.body for bundle in kept for exchange in bundle.exchanges]
+        assert [f"question {number}".encode() in one for number, one in enumerate(asked)] == [True] * 5
+        assert all(exchange.end.how is HowEnded.WHOLE for bundle in kept for exchange in bundle.exchanges)
+
+    asyncio.run(check())
+
+
+def test_a_har_is_written_where_the_name_says_so(tmp_path):
+    async def check():
+        recordings = Recordings(tmp_path / "x.har", print)
+        async with asyncio.timeout(40), ReplayUpstream() as upstream:
+            async with RecordingProxy(GatewayConfiguration(base_url=upstream.base_url), recordings.watch) as proxy:
+                await receive(f"{proxy.base_url}/responses", json=body("Hi"))
+            await recordings.close()
+        log = json.loads((tmp_path / "x.har").read_bytes())["log"]
+        assert len(log["entries"][0]["_eventSourceMessages"]) > 5
+        assert [path.name for path in tmp_path.iterdir()] == ["x.har"]
+
+    asyncio.run(check())
+
+
+def test_what_went_by_is_judged_in_a_process_of_its_own_and_told_without_the_key(tmp_path):
+    async def check():
+        told = []
+        seen = SeenAnswers(told.append)
+        await seen.open()
+        async with (
+            asyncio.timeout(40),
+            ReplayUpstream() as upstream,
+            RecordingProxy(GatewayConfiguration(base_url=upstream.base_url), seen.watch) as proxy,
+        ):
+            url, key = f"{proxy.base_url}/responses", "sk-0123456789abcdef"
+            await receive(url, json=body("Hi"))
+            await receive(url, json=body("Hi fault:cut"))
+            await receive(f"{proxy.base_url}/nothing", "GET")
+            await receive(url, json=body("Hi scenario:failed"), headers={"authorization": f"Bearer {key}"})
+            while len(told) < 4:
+                await asyncio.sleep(0)
+        await seen.close()
+        by_number = {facts.number: facts for facts in told}
+        assert (by_number[1].outcome, by_number[1].broken) == ("completed", 0)
+        assert by_number[1].events > 5
+        assert by_number[2].outcome == "failed"
+        assert by_number[3].outcome is None
+        assert by_number[4].error
+        assert key not in repr(told)
+        # Only what asks a model is an answer that a page shows: the request of `GET` is none.
+        assert [answer.outcome for answer in seen.answers.answers] == ["completed", "failed", "failed"]
+
+    asyncio.run(check())
+
+
+def test_the_model_is_found_where_wires_name_it():
+    def asked(path, content):
+        return model_asked(ForwardedRequest(1, "POST", path, "", [], content))
+
+    assert asked("/v1/responses", b'{"input": [], "model" : "gpt-x/1"}') == "gpt-x/1"
+    assert asked("/v1beta/models/gemini-x:streamGenerateContent", b"{}") == "gemini-x"
+    assert asked("/v1/models", b"") is None

@@ -1,0 +1,66 @@
+"""What is said of a routed model: what all its upstreams can do, and the highest price that an answer may come to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+from partstream_hub.directory import ModelRoute
+from partstream_hub.routing import is_routed, routed_information
+
+ROUTE = ModelRoute("big")
+
+
+def model(
+    tools: bool | int = True, images: bool = True, most: int = 1000, **extra: Any
+) -> LanguageModelChatInformation:
+    capabilities = LanguageModelChatCapabilities(image_input=images, tool_calling=tools)
+    return LanguageModelChatInformation(
+        "m", "Big", "big", "1", most, most // 10, capabilities=capabilities, extra=extra
+    )
+
+
+def test_it_has_the_limits_that_every_upstream_keeps():
+    listed = routed_information(ROUTE, [model(most=2000), model(most=500)])
+    assert (listed.id, listed.name, listed.max_input_tokens, listed.max_output_tokens) == ("big", "Big", 500, 50)
+
+
+@pytest.mark.parametrize(
+    ("tools", "together"), [((True, True), True), ((True, 64), 64), ((128, 64), 64), ((True, False), False)]
+)
+def test_it_calls_the_tools_that_every_upstream_calls(tools, together):
+    assert routed_information(ROUTE, [model(tools=one) for one in tools]).capabilities.tool_calling == together
+
+
+def test_it_sees_images_if_all_do():
+    assert not routed_information(ROUTE, [model(), model(images=False)]).capabilities.image_input
+
+
+@pytest.mark.parametrize(
+    ("own", "fallbacks", "price"),
+    [
+        ((300, 500), (), 500),
+        ((300, 500), (900,), 900),
+        ((300, None), (), None),
+        ((300,), (None,), 300),
+    ],
+)
+def test_its_price_is_the_highest_that_an_answer_may_come_to(own, fallbacks, price):
+    def of(cost):
+        return model() if cost is None else model(inputCost=cost)
+
+    listed = routed_information(ROUTE, [of(cost) for cost in own], [of(cost) for cost in fallbacks])
+    assert listed.extra.get("inputCost") == price
+
+
+def test_it_offers_the_choices_that_all_upstreams_offer():
+    choices = {"properties": {"reasoningEffort": {}}}
+    assert routed_information(ROUTE, [model(configurationSchema=choices)] * 2).extra == {"configurationSchema": choices}
+    assert routed_information(ROUTE, [model(configurationSchema=choices), model()]).extra == {}
+
+
+def test_a_model_of_which_only_the_price_is_known_is_not_routed():
+    assert not is_routed(ROUTE)
+    assert is_routed(ModelRoute("big", fallbacks=("small",)))

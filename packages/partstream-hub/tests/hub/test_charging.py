@@ -1,0 +1,114 @@
+"""What an answer is charged: what was reported, or what was seen of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from partstream import ChatMessage
+from partstream.lm.messages import RequestOptions
+from partstream.lm.outputs import InboundRequest, Outcome
+from partstream.lm.parts import Usage
+from partstream.server.settings import AnswerObservation, EndedAnswer
+from partstream.tokens.records import UsageRow
+from partstream_hub.directory import DOLLAR, ModelPrice
+from partstream_hub.pricing import ChargedPrice, cost_of_usage, taken_by
+
+PRICE = ModelPrice(1 * DOLLAR, 10 * DOLLAR)
+LISTED = ChargedPrice(PRICE, PRICE, is_of_route=False)
+OF_ROUTE = ChargedPrice(PRICE, PRICE, is_of_route=True)
+OBSERVED = AnswerObservation(1.0, "openresponses", "m", "p", 200, 2.0, "req_1", first_part_after=0.1)
+ASKED = InboundRequest("m", (ChatMessage.user("word " * 100),), RequestOptions())
+
+
+def ended(text: str = "", *, usage: Usage | None = None, kept: tuple[UsageRow, ...] = (), length=1.0, **observed):
+    observation = replace(OBSERVED, **{"outcome": Outcome.COMPLETED, **observed})
+    return EndedAnswer(observation, ASKED, True, usage, kept, lambda: ChatMessage.assistant(text), length)
+
+
+def row(given: int | None, written: int | None, cost: float | None = None) -> UsageRow:
+    return UsageRow(1.0, "m", "u", None, given, written, 0, 0, cost)
+
+
+def test_reported_tokens_are_charged_by_the_price():
+    taken = taken_by(ended(usage=Usage(1000, 100)), "f", LISTED)
+    assert (taken.tokens, taken.nanodollars, taken.is_estimated) == (1100, 2_000_000, False)
+    finish = ended()
+    finish = replace(finish, observation=replace(finish.observation, usage=Usage(1000, 100)))
+    assert taken_by(finish, "f", LISTED) == taken
+
+
+def test_the_bill_of_the_upstream_counts_unless_the_hub_says_its_own_price():
+    answer = ended(usage=Usage(1000, 100), cost=0.5)
+    assert taken_by(answer, "f", LISTED).nanodollars == DOLLAR // 2
+    assert taken_by(answer, "f", None).nanodollars == DOLLAR // 2
+    assert taken_by(answer, "f", OF_ROUTE).nanodollars == 2_000_000
+
+
+def test_without_a_price_and_a_bill_nobody_knows_the_cost():
+    taken = taken_by(ended(usage=Usage(1000, 100)), "f", None)
+    assert (taken.tokens, taken.nanodollars) == (1100, None)
+
+
+def test_all_upstreams_that_were_asked_for_one_answer_are_charged():
+    answer = ended(usage=Usage(10, 1), kept=(row(1000, 50), row(500, 50)))
+    assert taken_by(answer, "f", LISTED).usage.input_tokens == 1500
+    unknown = ended(usage=Usage(10, 1), kept=(row(1000, 50), row(None, None)))
+    assert taken_by(unknown, "f", LISTED).usage.input_tokens == 10
+
+
+def test_tokens_that_were_counted_here_are_an_estimate():
+    answer = ended("Hello", is_usage_counted=True)
+    answer = replace(answer, observation=replace(answer.observation, usage=Usage(90, 7)))
+    taken = taken_by(answer, "f", LISTED)
+    assert (taken.tokens, taken.is_estimated) == (97, True)
+
+
+@pytest.mark.parametrize("outcome", [None, Outcome.TRUNCATED, Outcome.FAILED, Outcome.INCOMPLETE])
+def test_an_answer_that_was_cut_is_charged_for_the_request_and_what_was_seen(outcome):
+    short = taken_by(ended("seen " * 50, outcome=outcome), "f", LISTED)
+    assert short.is_estimated
+    assert 90 <= (short.usage.input_tokens or 0) <= 200
+    assert 40 <= (short.usage.output_tokens or 0) <= 100
+    long = taken_by(ended("seen " * 50, outcome=outcome, length=10.0), "f", LISTED)
+    assert (long.usage.output_tokens or 0) == pytest.approx(10 * (short.usage.output_tokens or 0), abs=10)
+    assert (long.nanodollars or 0) > (short.nanodollars or 0)
+
+
+def test_an_answer_whose_client_left_before_its_first_part_is_charged_for_the_request():
+    taken = taken_by(ended(outcome=None, first_part_after=None, is_cancelled=True), "f", LISTED)
+    assert taken.usage.output_tokens == 0
+    assert (taken.nanodollars or 0) >= 90_000
+
+
+@pytest.mark.parametrize(("error", "is_free"), [("UpstreamHTTPError", True), ("UpstreamTimeoutError", False)])
+def test_what_an_upstream_refused_costs_nothing_and_what_it_read_in_silence_does(error: str, is_free: bool):
+    taken = taken_by(ended(outcome=Outcome.FAILED, first_part_after=None, error=error), "f", LISTED)
+    assert (taken.nanodollars == 0) is is_free
+
+
+def test_a_bill_for_a_part_of_an_answer_that_was_cut_is_no_bill_for_all_that_was_seen():
+    taken = taken_by(ended("seen " * 500, outcome=None, cost=0.000001), "f", LISTED)
+    assert (taken.nanodollars or 0) > 1_000_000
+
+
+@pytest.mark.parametrize("count", [-5, 10**12, float("nan"), float("inf"), 0.5, "many", True])
+@pytest.mark.parametrize("is_input", [True, False])
+@pytest.mark.parametrize("is_part", [True, False])
+def test_a_report_of_tokens_that_no_answer_has_is_none(count: Any, is_input: bool, is_part: bool):
+    usage = Usage(count, 10) if is_input else Usage(10, count)
+    answer = ended("seen " * 50, usage=usage if is_part else None)
+    if not is_part:
+        answer = replace(answer, observation=replace(answer.observation, usage=usage))
+    taken = taken_by(answer, "f", LISTED)
+    assert taken.is_estimated
+    assert 10 <= taken.tokens <= 300
+    assert taken.nanodollars == cost_of_usage(PRICE, taken.usage) > 0
+
+
+@pytest.mark.parametrize("cost", [-1.0, float("nan"), float("inf"), 1e300, 10**400])
+def test_a_bill_that_no_answer_has_is_none(cost: float):
+    assert taken_by(ended(usage=Usage(1000, 100), cost=cost), "f", LISTED).nanodollars == 2_000_000
+    assert taken_by(ended(usage=Usage(1000, 100), cost=cost), "f", None).nanodollars is None

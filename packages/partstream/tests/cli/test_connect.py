@@ -1,0 +1,218 @@
+"""`partstream connect`: what it prints is what a client needs, and the token is in none of it."""
+
+import asyncio
+import gc
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from commands import call, run
+from partstream.cli.client_settings import CLIENTS
+from partstream_devtools.testing.upstream import ReplayUpstream
+
+TOKEN = "token-of-this-test"  # noqa: S105 - made up
+CLOSED = "http://127.0.0.1:9"
+POSIX = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell")
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_without_a_server_the_settings_of_a_named_model_are_printed_without_the_token(name: str):
+    async def test() -> None:
+        for wire in CLIENTS[name].wires:
+            ended = await call(
+                "connect", name, "--wire", wire, "--model", "my/model", "--url", CLOSED, PARTSTREAM_SERVE_TOKEN=TOKEN
+            )
+            assert ended.code == 0
+            assert CLOSED in ended.output
+            assert "my/model" in ended.output
+            assert "PARTSTREAM_SERVE_TOKEN" in ended.output + ended.errors
+            assert TOKEN not in ended.output + ended.errors
+
+    run(test())
+
+
+def test_a_running_server_is_asked_for_its_models_with_the_token_in_a_file(tmp_path: Path):
+    file = tmp_path / "my token"
+    file.write_text(f"{TOKEN}\n")
+
+    async def test() -> None:
+        async with ReplayUpstream(token=TOKEN) as upstream:
+            url = upstream.base_url.removesuffix("/v1")
+            first = await call("connect", "codex", "--url", url, "--token-file", str(file))
+            assert first.code == 0
+            assert 'model = "text"' in first.output
+            assert f'auth = {{ command = "cat", args = ["{file}"] }}' in first.output
+            assert "the first of" in first.errors
+            catalogue = tomllib.loads(first.output.partition("# then")[0])["model_providers"]["partstream"]
+            async with httpx2.AsyncClient(trust_env=False, headers={"authorization": f"Bearer {TOKEN}"}) as client:
+                listed = (await client.get(f"{catalogue['model_catalog_url']}&client_version=0.169.0")).json()
+            assert (listed["models"], listed["data"][0]["id"]) == ([], "text")
+
+            named = await call("connect", "codex", "--url", f"{url}/v1", "--token-file", str(file), "--model", "tools")
+            assert 'model = "tools"' in named.output
+            assert named.errors.count("Note: the model is") == 0
+
+            missing = await call("connect", "codex", "--url", url, "--token-file", str(file), "--model", "nothing")
+            assert missing.code == 2
+            assert "expected one that the server lists: text" in " ".join(missing.errors.split())
+            file.write_text("another-token")
+            refused = await call("connect", "codex", "--url", url, "--token-file", str(file))
+            assert refused.code == 3
+            assert f"The token is the one in {file}; --token-file names the file of another" in refused.errors
+            unknown = await call("connect", "codex", "--url", url, PARTSTREAM_DATA=str(tmp_path / "new"))
+            assert "No token was found; --token-file names the file" in unknown.errors
+            assert TOKEN not in first.output + first.errors + missing.errors + refused.errors
+
+    run(test())
+
+
+def test_for_a_server_that_asks_for_no_token_none_is_looked_for(tmp_path: Path):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            url = upstream.base_url.removesuffix("/v1")
+            asked = ("--url", url, "--model", "text")
+            new = {"PARTSTREAM_DATA": str(tmp_path)}  # no test before has left a token there
+            codex = await call("connect", "codex", *asked, **new)
+            assert "env_key" not in codex.output
+            assert "auth" not in codex.output
+            assert "model_catalog_url" not in codex.output
+            assert "asks for no token" in codex.errors
+            assert '"apiKey": "none"' in (await call("connect", "opencode", *asked, **new)).output
+            assert "export OPENAI_API_KEY=none" in (await call("connect", "openai", *asked, **new)).output
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("codex", "--url", CLOSED), 3, "partstream serve"),
+        (("codex", "--url", CLOSED.removeprefix("http://")), 3, "partstream serve"),
+        (("codx",), 2, "perhaps codex"),
+        (("codex", "--wire", "chat", "--model", "m"), 2, "that Codex CLI speaks: responses, websocket"),
+        (
+            ("codex", "--url", "my-machine", "--model", "m"),
+            2,
+            "got my-machine without http://, expected an address",
+        ),
+        (("codex", "--url", "http://user:a-word@host", "--model", "m"), 2, "expected an address"),
+        (("openai", "--write", "--model", "m", "--url", CLOSED), 2, "has no file for these settings"),
+        (("codex", "--token-file", "/nowhere", "--model", "m", "--url", CLOSED), 2, "/nowhere"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments: tuple[str, ...], code: int, says: str):
+    async def test() -> None:
+        ended = await call("connect", *arguments)
+        assert (ended.code, ended.output) == (code, "")
+        assert "a-word" not in ended.errors
+        assert says in " ".join(ended.errors.split())
+
+    run(test())
+
+
+@POSIX
+@pytest.mark.parametrize("name", CLIENTS)
+def test_what_a_server_calls_its_model_runs_nothing_where_it_is_pasted(name: str, tmp_path: Path):
+    sign = tmp_path / "sign"
+    hostile = f"m'\"; : >{sign}; $(: >{sign}) `: >{sign}` #"
+
+    async def test() -> None:
+        ended = await call("connect", name, "--model", hostile, "--url", CLOSED, PARTSTREAM_SERVE_TOKEN=TOKEN)
+        assert ended.code == 0
+        lines = ended.output.splitlines()
+        pasted = [line for line in lines if line.startswith(("export ", "#"))]
+        pasted += lines[lines.index("# then") :] if "# then" in lines else []
+        await _printed("\n".join(pasted) + "\ntrue", path="/nowhere")
+        assert not sign.exists()
+        broken = await call("connect", name, "--model", "m\nrm", "--url", CLOSED)
+        assert (broken.code, broken.output) == (2, "")
+
+    run(test())
+
+
+def test_the_clients_are_listed():
+    async def test() -> None:
+        ended = await call("connect", "--list")
+        assert [line.split()[0] for line in ended.output.splitlines()] == [*CLIENTS]
+        assert (await call("connect")).output == ended.output
+
+    run(test())
+
+
+def test_settings_are_written_into_the_file_of_the_client_and_taken_back(tmp_path: Path):
+    home = {"CODEX_HOME": str(tmp_path), "PARTSTREAM_DATA": str(tmp_path / "data")}
+    file = tmp_path / "config.toml"
+    file.write_text("# mine\nmodel = 'gpt-5'\n")
+
+    async def test() -> None:
+        asked = ("connect", "codex", "--model", "m", "--url", CLOSED)
+        written = await call(*asked, "--write", **home)
+        assert (written.code, written.output.splitlines()[0]) == (0, f"{file}: written")
+        assert '# mine\nmodel = "m"\n' in file.read_text()
+        assert "has these settings already" in (await call(*asked, "--write", **home)).output
+        undone = await call("connect", "codex", "--undo", **home)
+        assert (undone.code, undone.output) == (0, f"{file}: as it was before\n")
+        assert file.read_text() == "# mine\nmodel = 'gpt-5'\n"
+        assert (await call("connect", "codex", "--undo", **home)).output == "Nothing was written for Codex CLI.\n"
+
+        file.write_text("model = ")
+        broken = await call(*asked, "--write", **home)
+        assert (broken.code, broken.output) == (1, "")
+        assert "invalid TOML" in broken.errors
+
+    run(test())
+
+
+def test_settings_are_one_object_of_json():
+    async def test() -> None:
+        ended = await call("connect", "claude", "--model", "m", "--url", CLOSED, "--json", PARTSTREAM_SERVE_TOKEN=TOKEN)
+        said = json.loads(ended.output)
+        assert said["environment"]["ANTHROPIC_BASE_URL"] == CLOSED
+        assert said["environment"]["ANTHROPIC_AUTH_TOKEN"] == {"command": ["printenv", "PARTSTREAM_SERVE_TOKEN"]}
+        assert json.loads(said["files"][0]["text"])["apiKeyHelper"] == "printenv PARTSTREAM_SERVE_TOKEN"
+
+    run(test())
+
+
+@POSIX
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    ("name", "wire"),
+    [(name, wire) for name in ("openai", "anthropic", "google-genai") for wire in CLIENTS[name].wires],
+)
+def test_what_is_printed_for_a_library_makes_it_ask_the_server(
+    name: str, wire: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "my token"
+    file.write_text(f"{TOKEN}\n")
+
+    async def test() -> None:
+        async with ReplayUpstream(token=TOKEN) as upstream:
+            url = upstream.base_url.removesuffix("/v1")
+            asked = ("connect", name, "--wire", wire, "--url", url, "--model", "text", "--token-file", str(file))
+            said = json.loads((await call(*asked, "--json")).output)
+            shown = (await call(*asked)).output
+            exports = "\n".join(line for line in shown.splitlines() if line.startswith("export "))
+            for line in await _printed(f"{exports}\nenv"):
+                variable, _, value = line.partition("=")
+                monkeypatch.setenv(variable, value)
+            program = compile(said["program"]["text"], name, "exec")
+            await asyncio.to_thread(exec, program, {})  # as a person runs it, who closes nothing
+            gc.collect()
+            assert [one.delivery.status for one in upstream.exchanges[2:]] == [200]
+
+    run(test())
+
+
+async def _printed(script: str, path: str = os.environ["PATH"]) -> list[str]:
+    """The lines that a shell prints in an environment of nothing but the programs of a path."""
+    process = await asyncio.create_subprocess_exec(
+        "/bin/sh", "-c", script, env={"PATH": path}, stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return output.decode().splitlines()

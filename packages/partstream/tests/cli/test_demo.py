@@ -1,0 +1,119 @@
+"""`partstream demo`: the whole turn, in the order in which it happens, for a person and for a pipe."""
+
+import re
+
+import pytest
+from rich.cells import cell_len
+
+from commands import call, call_process, run, terminal
+
+TOLD_IN_ORDER = [
+    "A model server listens on http://127.0.0.1:",
+    "You: How is the weather in Lisbon, and what time is it in Tokyo?",
+    "Round 1",
+    "POST http://127.0.0.1:",
+    "I do not know this by heart, but get_weather can tell me.",
+    "tool call get_weather",
+    '{"city": "Lisbon"}',
+    "tokens 107 in",
+    "get_weather runs here",
+    "get_weather returned: 24 °C, sunny",
+    "Round 2",
+    "I do not know this by heart, but get_time can tell me.",
+    "tool call get_time",
+    '{"city": "Tokyo"}',
+    "tokens 117 in",
+    "get_time runs here",
+    "get_time returned: 21:30",
+    "Round 3",
+    "I have what I need for an answer.",
+    "The tools say: 24 °C, sunny, a light wind from the sea; 21:30",
+    "tokens 119 in",
+    "3 rounds, 56 parts, tokens 343 in, 53 out",
+    "serve --demo --no-token",
+    "chat --base-url http://127.0.0.1:8642/v1",
+]
+
+
+def _positions(text: str) -> list[int]:
+    positions = [0]
+    for told in TOLD_IN_ORDER:
+        positions.append(text.find(told, positions[-1]))
+        assert positions[-1] >= 0, f"{told!r} is not told, or too early, in:\n{text}"
+    return positions
+
+
+def test_the_turn_is_told_in_order_without_colours_when_piped_and_fits_80_columns():
+    async def test() -> None:
+        demo = await call("demo", "--fast")
+        assert (demo.code, demo.errors) == (0, "")
+        _positions(demo.output)
+        assert "\x1b" not in demo.output
+        assert max(map(cell_len, demo.output.splitlines())) <= 80
+
+    run(test())
+
+
+def test_in_a_terminal_thinking_is_dimmed_and_the_calls_are_boxes():
+    async def test() -> None:
+        async with terminal("demo", "--fast") as shown:
+            assert await shown.ended() == 0
+            await shown.until("see its --help for options.")
+            plain = shown.plain
+            _positions(plain)
+            assert re.search(r"\x1b\[2;3m\s*I do", re.sub(r"\x1b\[0m\x1b\[2;3m", "", shown.shown))
+            assert plain.count("╭─ tool call ") == plain.count("╰─ gw-call_") == 2
+            assert max(map(cell_len, plain.splitlines())) <= 80
+
+    run(test())
+
+
+def test_it_tells_the_same_every_time_but_for_port_seconds_and_the_ids_of_calls():
+    async def test() -> None:
+        told = [(await call("demo", "--fast")).output for _ in range(2)]
+        first, second = (re.sub(r"127\.0\.0\.1:\d+|\d+\.\d s|gw-call_\w+", "", output) for output in told)
+        assert first == second
+
+    run(test())
+
+
+def test_an_output_without_boxes_and_dots_gets_what_it_can_show():
+    async def test() -> None:
+        demo = await call_process("demo", "--fast", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+        assert demo.code == 0
+        assert "get_weather returned: 24 ?C" in demo.output
+
+    run(test())
+
+
+def test_a_proxy_of_the_environment_does_not_come_between():
+    async def test() -> None:
+        demo = await call(
+            "demo", "--fast", HTTP_PROXY="http://127.0.0.1:9", ALL_PROXY="http://127.0.0.1:9", NO_PROXY=""
+        )
+        assert demo.code == 0
+
+    run(test())
+
+
+PATHS = {
+    "ag-ui": "/ag-ui",
+    "ai-gateway": "/v3/ai/language-model",
+    "anthropic-messages": "/v1/messages",
+    "chat-completions": "/v1/chat/completions",
+    "gemini": "/v1beta/models/demo:streamGenerateContent",
+    "ollama": "/api/chat",
+}
+
+
+@pytest.mark.parametrize(("protocol", "path"), PATHS.items(), ids=PATHS)
+def test_the_turn_runs_over_every_other_protocol_that_serve_speaks(protocol: str, path: str):
+    async def test() -> None:
+        demo = await call("demo", "--fast", "--protocol", protocol)
+        assert (demo.code, demo.errors) == (0, "")
+        assert len(re.findall(rf"POST http://127\.0\.0\.1:\d+{path}\n", demo.output)) == 3
+        for told in ("get_weather can tell me", "sunny, a light wind from the sea; 21:30", f"{protocol} --model demo"):
+            assert told in demo.output
+        assert "stateful_marker" not in demo.output  # for hosts, not for people
+
+    run(test())
