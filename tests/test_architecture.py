@@ -16,7 +16,7 @@ from partstream.protocols.protocol import _MODULES, PROTOCOLS, Protocol
 from trips import TRIPS, Walk
 
 PROJECT = Path(__file__).resolve().parents[1]
-# The packages of the workspace, each with those that it may import: the core imports none, the others the core alone.
+# The packages of the workspace: the core imports none of the others, and each of those the core alone.
 PACKAGES = {
     "partstream": PROJECT / "packages/partstream/src/partstream",
     "partstream_agents": PROJECT / "packages/partstream-agents/src/partstream_agents",
@@ -54,7 +54,6 @@ ROOMS = (
     "hub",
 )
 
-# The rooms that become packages of their own: the core imports none of them.
 CORE = {"errors", "codec", "settings", "lm", "conversation", "protocols"}
 
 # The modules of these rooms that touch the system.
@@ -73,11 +72,14 @@ IO = {
 
 
 def _name(path: Path) -> str:
-    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    source = next(folder.parent for folder in PACKAGES.values() if path.is_relative_to(folder))
+    return ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
 
 
 def _room(module: str) -> str:
-    return ([*module.split("."), ""])[1]
+    """The room of a module of ours; the other packages are a room each."""
+    package, _, rest = module.partition(".")
+    return rest.partition(".")[0] if package == "partstream" else package.removeprefix("partstream_")
 
 
 @cache
@@ -98,7 +100,8 @@ def _imports(path: Path) -> Iterator[str]:
 
 
 def _is_module(name: str) -> bool:
-    path = PACKAGE.parent.joinpath(*name.split("."))
+    package, *parts = name.split(".")
+    path = PACKAGES.get(package, PROJECT / "none").joinpath(*parts)
     return path.is_dir() or path.with_suffix(".py").exists()
 
 
@@ -119,13 +122,23 @@ def _imports_upwards(path: Path) -> Iterator[tuple[str, str, str]]:
     room = _room(_name(path))
     for module in _imports(path):
         other = _room(module)
-        if module.split(".")[0] == "partstream" and other not in {"", room} and _floor(other) > _floor(room):
+        if module.split(".")[0] in PACKAGES and other not in {"", room} and _floor(other) > _floor(room):
             yield room, other, f"{_name(path)} imports {module}"
 
 
 def test_imports_point_one_way() -> None:
     upwards = [arrow for path in INNER for arrow in _imports_upwards(path)]
     assert_none(offence for _, _, offence in upwards)
+
+
+def test_the_packages_beside_the_core_do_not_import_each_other() -> None:
+    crossings = [
+        f"{_name(path)} imports {module}"
+        for path in MODULES
+        for module in _imports(path)
+        if module.split(".")[0] in PACKAGES.keys() - {"partstream", _name(path).split(".")[0]}
+    ]
+    assert_none(crossings)
 
 
 def test_no_imports_go_round_in_a_circle() -> None:
@@ -390,7 +403,7 @@ def _spoken_in(folder: str) -> set[str]:
     return {row.name for row in PROTOCOLS.values() if _folders(row) & shared}
 
 
-_OF_ONE_WIRE = re.compile(r"partstream\.(?:protocols|devtools\.testing\.vendors)\.(\w+)")
+_OF_ONE_WIRE = re.compile(r"(?:partstream\.protocols|partstream_devtools\.testing\.vendors)\.(\w+)")
 
 
 def _foreign_protocols(path: Path) -> Iterator[str]:

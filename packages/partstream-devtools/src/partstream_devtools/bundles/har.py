@@ -395,8 +395,8 @@ def _misread(text: str) -> bytes | None:
     """The bytes of a text that came as UTF-8 and was read as Windows-1252; None for a text that was read right.
 
     A stream of events is UTF-8, whatever its head says. Chromium trusts the head when it saves a HAR, and takes
-    Windows-1252 where that names no charset (tests/bundles/fixtures/chromium.har). A text that was read right is next to
-    never UTF-8 once more.
+    Windows-1252 where that names no charset (tests/bundles/fixtures/chromium.har). A text that was read right is next
+    to never UTF-8 once more.
     """
     if text.isascii():
         return None
