@@ -138,7 +138,7 @@ $(NODE_STAMP): $(EXTENSION)/package-lock.json
 	touch $(NODE_STAMP)
 
 extension-libraries: setup ## Put the Python package and what it needs into extension/
-	$(BIN)/python scripts/build_vsix.py --libraries-only
+	$(BIN)/python tools/build_vsix.py --libraries-only
 
 # Afterwards extension/ can be loaded as it is, without packing it.
 extension: $(NODE_STAMP) extension-libraries ## Build the extension without packing it
@@ -160,7 +160,7 @@ test-extension: $(NODE_STAMP) ## Check and test the extension
 	$(call part,tests of the extension,$(MAKE) --no-print-directory --jobs=2 extension-tests extension-types extension-style)
 
 vsix: $(NODE_STAMP) setup ## Pack the extension: dist/partstream-*.vsix
-	$(call part,packing the extension,$(BIN)/python scripts/build_vsix.py)
+	$(call part,packing the extension,$(BIN)/python tools/build_vsix.py)
 
 wheel: setup ## Build the wheel: dist/partstream-*.whl
 	rm -f dist/*.whl
@@ -184,7 +184,7 @@ pythons: setup ## Install the supported Pythons that this machine does not have,
 check-pythons: export PYTHONDONTWRITEBYTECODE :=
 check-pythons: pythons ## Run the tests on every supported Python, with oldest and newest packages
 	$(BIN)/python -m pythons --workers $(WORKERS) $(if $(ONLY),--only "$(ONLY)") $(if $(TESTS),--tests "$(TESTS)")
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # The tables of our wires beside the types of the newest packages of the registries; ends with an error if something is
 # new, gone or changed. ONLY="gemini" compares one wire; `make freshness-accept` keeps the fields of today as looked at.
@@ -212,7 +212,7 @@ bench-docs: setup ## Measure, and put the figures into docs/performance.md
 
 bench-serve: setup ## Measure `partstream serve` beside LiteLLM's proxy, in about ten minutes
 	$(BIN)/python -m benchmarks.serving
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # The inspector's page in Chromium: its first paint with 20,000 events, filter, selection, and memory while it follows
 # live answers for ten minutes of a clock of its own. The figures are kept in benchmarks/pages/results.json, and from there
@@ -221,12 +221,12 @@ bench-serve: setup ## Measure `partstream serve` beside LiteLLM's proxy, in abou
 
 pages: setup ## Measure the inspector's page in a browser, in about a minute
 	$(BIN)/python -m benchmarks.pages
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 pages-pictures: setup ## Make the pictures of docs/inspector.md and docs/hub-page.md, and the icon, anew
-	$(BIN)/python scripts/inspector_pictures.py
-	$(BIN)/python scripts/hub_pictures.py
-	$(BIN)/python scripts/extension_icon.py
+	$(BIN)/python tools/inspector_pictures.py
+	$(BIN)/python tools/hub_pictures.py
+	$(BIN)/python tools/extension_icon.py
 
 setup-browser: ## Install the browser that tests of pages drive
 	./e2e/setup-browser.sh
@@ -237,7 +237,7 @@ setup-browser: ## Install the browser that tests of pages drive
 
 bench-record: setup ## Measure `partstream record` before a server, in about five minutes
 	$(BIN)/python -m benchmarks.recording
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # A hub of 200 workers in virtual time; the figures are kept in benchmarks/hub_simulation/results.json, and from there go
 # into docs/scaling.md.
@@ -245,7 +245,7 @@ bench-record: setup ## Measure `partstream record` before a server, in about fiv
 
 simulate-hub: setup ## Simulate a hub of 10,000 people on 200 workers, in about ten minutes
 	$(BIN)/python -m benchmarks.hub_simulation
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # Each door of the README is gone through in an empty home, by the commands that the pages say; what it took goes into
 # doors/results.json, and from there into docs/install.md. ONLY="stream" goes through one.
@@ -253,7 +253,7 @@ simulate-hub: setup ## Simulate a hub of 10,000 people on 200 workers, in about 
 
 newcomer: setup ## Go through the doors of the README as a newcomer, in about five minutes
 	$(BIN)/python -m doors $(if $(ONLY),--only "$(ONLY)")
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # Every server that can be installed here is started on loopback and ended again; what each showed goes into
 # servers/results.json, and from there into docs/servers.md. ONLY="fakellm" tries one.
@@ -262,7 +262,7 @@ ONLY ?=
 
 servers: setup ## Try Partstream against model servers that nobody here wrote
 	$(BIN)/python -m servers $(if $(ONLY),--only "$(ONLY)")
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # Each client is installed at its pinned version, and asks on loopback; what it showed goes into
 # clients/served/results.json and clients/results.json, and from there into docs/clients.md. ONLY="openai-node" asks with
@@ -273,11 +273,11 @@ clients: served-clients agents-clients replayed-clients ## Ask with all clients:
 
 served-clients: setup ## Ask partstream serve with official clients
 	$(BIN)/python -m clients.served $(if $(ONLY),--only "$(ONLY)")
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 replayed-clients: setup ## Ask the replay upstream with official clients
 	$(BIN)/python -m clients $(if $(ONLY),--only "$(ONLY)")
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # The conformance kit tests packages and servers of others, each at its pinned version and on loopback; what each breaks
 # goes into targets/results.json, and from there into docs/conformance.md. ONLY="aimock" tests one; make targets-lock
@@ -286,7 +286,7 @@ replayed-clients: setup ## Ask the replay upstream with official clients
 
 conformance: setup ## Test software of others with the conformance kit, in about three minutes
 	$(BIN)/python -m targets $(if $(ONLY),--only "$(ONLY)")
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 targets-lock: setup ## Renew the lock files of the packages that the kit tests, with hashes
 	@cd targets/locks && for wanted in *.in; do \
@@ -300,7 +300,7 @@ targets-lock: setup ## Renew the lock files of the packages that the kit tests, 
 
 parsers: setup ## Have parsers of others read the recorded streams, in about four minutes
 	$(BIN)/python -m parsers $(if $(ONLY),--only "$(ONLY)")
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # The tests of the adapters of agent frameworks, at the oldest version of each framework that is supported and at the
 # newest, each in an environment of its own; what they showed goes into frameworks/results.json, and from there into
@@ -310,7 +310,7 @@ parsers: setup ## Have parsers of others read the recorded streams, in about fou
 
 frameworks: setup ## Test agents of all frameworks at their oldest and newest versions
 	$(BIN)/python -m frameworks $(if $(ONLY),--only "$(ONLY)")
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 frameworks-lock: setup ## Renew the lock files of the agent frameworks, with hashes
 	@cd frameworks/locks && for edition in *-oldest.in *-newest.in; do \
@@ -325,7 +325,7 @@ frameworks-lock: setup ## Renew the lock files of the agent frameworks, with has
 
 ray: setup ## Try Ray Serve as a host, beside plain serving, in about six minutes
 	$(BIN)/python -m ray_serve $(if $(ONLY),--only "$(ONLY)")
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 ray-lock: setup ## Renew the lock file of the environment with Ray, with hashes
 	@cd ray_serve/locks && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/uv pip compile --quiet --universal \
@@ -353,7 +353,7 @@ conformance-own: setup ## Run the whole conformance kit on our own providers, in
 
 soak: setup ## Load the server with clients that behave badly, in about two minutes
 	$(BIN)/python -m soak
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # The budgets of the hub on four real workers and a real Postgres: a thousand answers at once while a worker is killed, a
 # budget for a third of them, ten minutes without the database. What it showed goes into hub_proof/results.json, and
@@ -362,7 +362,7 @@ soak: setup ## Load the server with clients that behave badly, in about two minu
 
 hub: setup ## Prove the budgets of the hub on four workers and a real Postgres, in about a quarter of an hour
 	$(BIN)/python -m hub_proof
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # The hub beside LiteLLM's proxy with its database, both installed at pinned versions; the figures are kept in
 # benchmarks/hub/results.json, and from there go into docs/hub-performance.md.
@@ -370,7 +370,7 @@ hub: setup ## Prove the budgets of the hub on four workers and a real Postgres, 
 
 bench-hub: setup ## Measure the hub beside LiteLLM's proxy with its database, in about half an hour
 	$(BIN)/python -m benchmarks.hub
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # Each coding agent is installed at its pinned version and run against partstream serve, on loopback alone where the
 # system lets it; what it showed goes into clients/agents/results.json, and from there into docs/clients. ONLY="codex"
@@ -379,7 +379,7 @@ bench-hub: setup ## Measure the hub beside LiteLLM's proxy with its database, in
 
 agents-clients: setup ## Run coding agents against partstream serve
 	$(BIN)/python -m clients.agents $(if $(ONLY),--only "$(ONLY)")
-	$(BIN)/python scripts/generate.py
+	$(BIN)/python tools/generate.py
 
 # The public compliance suite of OpenResponses, from a checkout that you have fetched: in it, `bun install` first. BUN
 # names the program, if it is not on the path.
@@ -388,7 +388,7 @@ SUITE ?=
 BUN ?= bun
 
 openresponses-suite: setup ## Run the compliance suite in SUITE=DIR against partstream serve
-	$(BIN)/python scripts/run_openresponses_suite.py "$(SUITE)" --bun "$(BUN)"
+	$(BIN)/python tools/run_openresponses_suite.py "$(SUITE)" --bun "$(BUN)"
 
 # How far token estimates are from the truth; the second puts the tables into the page that explains them.
 .PHONY: tokens-accuracy tokens-accuracy-docs tokens-session
@@ -441,11 +441,11 @@ bench-vscode: setup ## Measure the packed extension in a real VS Code
 pictures: E2E_REQUIRED := 1
 pictures: setup ## Take the pictures of VS Code in the README and the docs anew, in some minutes
 	$(call in_vscode,pictures.js,taking pictures in a real VS Code)
-	$(BIN)/python scripts/vscode_pictures.py
+	$(BIN)/python tools/vscode_pictures.py
 
 # The published AI SDK at pinned versions: for its round trip in the tests, and to record tests/fixtures/ai_sdk anew.
 # Its version 7 asks for Node 22; where the packages bring a Node of their own, that one runs.
-AI_SDK := scripts/record_ai_sdk
+AI_SDK := tools/record_ai_sdk
 AI_SDK_STAMP := $(AI_SDK)/node_modules/.installed
 
 .PHONY: ai-sdk record-ai-sdk

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import click
 from rich.console import Console
-from servers.environments import sources_of
 
 from benchmarks.competitors import ROOT, environment_of
 from benchmarks.grids import Grid, draw
+from servers.environments import sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -81,7 +81,7 @@ def _compatible_missing() -> str | None:
 def _sdk_missing() -> str | None:
     if shutil.which("node") is None:
         return "node is not installed"
-    if not (ROOT / "scripts" / "record_ai_sdk" / "node_modules" / "ai-6").is_dir():
+    if not (ROOT / "tools" / "record_ai_sdk" / "node_modules" / "ai-6").is_dir():
         return "the AI SDK is not installed: run `make ai-sdk`"
     return None
 

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.console import Console
-from servers.environments import sources_of
 
 from benchmarks.grids import Grid, draw
 from benchmarks.sidecar_peer import PROVIDER, Peer, Start, peer
 from partstream.lm.parts import TextPart
 from partstream.runtime.progress import CheckedProgress
 from partstream_devtools.testing.upstream import ReplayUpstream
+from servers.environments import sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Sidecar", "grids", "measure", "processor_time_of_parts", "serving", "with_provider_file", "with_upstream"]
 
 _BUNDLED: Final = ("anyio", "h11", "httpcore2", "httpx2", "idna", "truststore", "typing-extensions")
-"""The packages that the packed extension brings beside Partstream; see scripts/build_vsix.py."""
+"""The packages that the packed extension brings beside Partstream; see tools/build_vsix.py."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.console import Console
 from rich.markup import escape
-from servers.environments import NotInstalledError
-from servers.results import Seen, ServerResult, Verdict, judged
-from servers.runs import COLOURS, try_all
 
 from clients.asking import BrokenClientError, ask, running
 from clients.official import CLIENTS, FOLDER
 from partstream_devtools.testing.upstream import ReplayUpstream
+from servers.environments import NotInstalledError
+from servers.results import Seen, ServerResult, Verdict, judged
+from servers.runs import COLOURS, try_all
 
 if TYPE_CHECKING:
     from clients.jobs import Job

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 from rich.console import Console
+
+from frameworks.runs import seen_in, tests_of
+from frameworks.table import EDITIONS, FRAMEWORKS
 from servers.environments import NotInstalledError
 from servers.pytest_runs import BrokenRunError
 from servers.results import Seen, ServerResult, Verdict
 from servers.runs import COLOURS, try_all
-
-from frameworks.runs import seen_in, tests_of
-from frameworks.table import EDITIONS, FRAMEWORKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
-from servers.environments import NotInstalledError
 
 from freshness.comparing import compared
 from freshness.looked_at import FOLDER, accept
 from freshness.packages import UnreadableTypesError
 from freshness.table import WIRES
+from servers.environments import NotInstalledError
 
 if TYPE_CHECKING:
     from freshness.facts import Wire

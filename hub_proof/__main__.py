@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from servers.postgres import PostgresServer
 
 from benchmarks import machine
 from hub_proof.books import faults_of_books
@@ -26,6 +25,7 @@ from hub_proof.scenarios import (
     without_a_database,
 )
 from hub_proof.site import Site
+from servers.postgres import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 import psycopg
+
 from servers.processes import free_port
 
 if TYPE_CHECKING:

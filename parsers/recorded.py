@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
+
 from servers.environments import ROOT
 from servers.processes import free_port
 

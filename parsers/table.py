@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from clients.official import find_node
-from servers.environments import ROOT, NodeEnvironment, PythonEnvironment
-
 from partstream import __version__
+from servers.environments import ROOT, NodeEnvironment, PythonEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

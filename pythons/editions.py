@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
 from release.licences import LEFT_OUT_EXTRAS
 from release.pythons import SUPPORTED, found_pythons
 from servers.environments import ENVIRONMENTS, PACKAGES, ROOT, NotInstalledError, PythonEnvironment, run_step

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+
 from release.pythons import OUR_PYTHONS, found_pythons, missing_pythons
 from servers.environments import NotInstalledError, run_step
 

@@ -18,16 +18,16 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from benchmarks.serving.processes import _family, started
 from rich.console import Console
-from servers.environments import ROOT, PythonEnvironment
 
 from benchmarks import machine
+from benchmarks.serving.processes import _family, started
 from ray_serve.asking import KEY
 from ray_serve.checks import CHECKS, DRAIN, KILLS, NotSeenError, drain
 from ray_serve.figures import figures
 from ray_serve.hub import HubTry
 from ray_serve.near import SCRIPT_VARIABLE
+from servers.environments import ROOT, PythonEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

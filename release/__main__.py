@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from scripts.build_vsix import BUNDLED, BuildError, source_date_epoch, version_of_source
 
 from release.bill import bill_of_materials, packages_of_npm
 from release.building import ROOT, BuildFailedError, build, differences
@@ -34,6 +33,7 @@ from release.pythons import found_pythons, missing_pythons
 from release.trials import command_without_network
 from release.versions import faults_of_versions, version_places
 from release.wheelhouse import WheelhouseError, fill
+from tools.build_vsix import BUNDLED, BuildError, source_date_epoch, version_of_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

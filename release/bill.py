@@ -15,9 +15,9 @@ from cyclonedx.model.license import LicenseExpression
 from cyclonedx.output import make_outputter
 from cyclonedx.schema import OutputFormat, SchemaVersion
 from packageurl import PackageURL
-from scripts.build_vsix import BUNDLED, locked
 
 from release.licences import Package
+from tools.build_vsix import BUNDLED, locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

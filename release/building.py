@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from scripts.build_vsix import source_date_epoch
-
 from release.comparing import first_difference
+from tools.build_vsix import source_date_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +51,7 @@ def build(folder: Path, circumstances: int) -> list[Path]:
     uv = [sys.executable, "-m", "uv", "build", "--quiet", "--sdist", "--wheel", "--require-hashes"]
     constraints = ["--build-constraints", str(ROOT / "requirements.lock")]
     _run([*uv, *constraints, "--out-dir", str(folder), str(ROOT)], environment, mask)
-    _run([sys.executable, str(ROOT / "scripts" / "build_vsix.py"), "--out", str(folder)], environment, mask)
+    _run([sys.executable, str(ROOT / "tools" / "build_vsix.py"), "--out", str(folder)], environment, mask)
     return sorted(path for path in folder.iterdir() if path.suffix in {".whl", ".gz", ".vsix"})
 
 

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from clients.agents.isolation import bring_up_loopback
-from scripts.build_vsix import BUNDLED
-
 from partstream.vscode.methods import ErrorCode
 from release.pythons import found_pythons
 from release.sidecar import METHODS_TO_ASK, Sidecar, SidecarEndedError, initialize_params, smallest
+from tools.build_vsix import BUNDLED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from scripts.build_vsix import VERSION_SOURCE, version_of_source
+from tools.build_vsix import VERSION_SOURCE, version_of_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

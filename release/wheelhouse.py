@@ -7,9 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from scripts.build_vsix import locked
-
 from release.licences import required_packages
+from tools.build_vsix import locked
 
 if TYPE_CHECKING:
     from pathlib import Path

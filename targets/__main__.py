@@ -18,17 +18,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.console import Console
+
 from servers.environments import ROOT, NotInstalledError
 from servers.foreign import environment_of
 from servers.processes import NotStartedError, free_port, running
-
 from targets.table import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from servers.foreign import ForeignServer
-
     from targets.table import ForeignTarget
 
 _HERE: Final = Path(__file__).resolve().parent

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[1] / "scripts" / "record_ai_sdk"
+FOLDER = Path(__file__).resolve().parents[1] / "tools" / "record_ai_sdk"
 FIXTURES = Path(__file__).parent / "fixtures" / "ai_sdk"
 MAJORS = (5, 6, 7)
 SECONDS = 60
@@ -38,7 +38,7 @@ needs_ai_sdk = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 
 async def perform(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the SDK makes of each job; the kinds of jobs stand in `scripts/record_ai_sdk/round_trip.js`."""
+    """What the SDK makes of each job; the kinds of jobs stand in `tools/record_ai_sdk/round_trip.js`."""
     node = find_node()
     assert node is not None
     process = await asyncio.create_subprocess_exec(

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from clients.agents.first_requests import sanitized
 
 KEPT = sorted((Path(__file__).parent / "fixtures" / "agents").glob("*.json"))

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from scripts.carried_pages import CARRIED, CONTENTS, carried, write_carried_pages
 
 from offences import assert_none
+from tools.carried_pages import CARRIED, CONTENTS, carried, write_carried_pages
 
 ROOT = Path(__file__).parent.parent
 

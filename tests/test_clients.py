@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
+
 from clients.__main__ import _result
 from clients.asking import BrokenClientError, ask, running
 from clients.chat_jobs import WIRE
 from clients.jobs import Job, judge
 from clients.official import CLIENTS, FOLDER, Client
-from rich.console import Console
-from servers.results import Seen, Verdict
-
 from partstream_devtools.testing.upstream import ReplayUpstream
+from servers.results import Seen, Verdict
 
 OF_NAME = {job.name: job for job in WIRE.jobs}
 TEXT = {"text": "Hi", "thinking": "", "calls": [], "finish": "stop", "tokens": [3, 1], "sources": []}

@@ -12,7 +12,7 @@ import pytest
 from offences import assert_none
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "tools"))
 
 from demands_page import Demand, documents  # noqa: E402 - a script, found by the line before
 

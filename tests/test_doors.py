@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from docs_site.code_blocks import find_blocks
 from doors.stranger import StepError, Stranger
 from doors.table import DOORS, Door, commands_in, commands_of

@@ -8,15 +8,15 @@ import time
 from pathlib import Path
 
 import pytest
+
+from partstream.protocols.known_servers import KNOWN_SERVERS
+from partstream.protocols.protocol import spoken_at
+from partstream_devtools.testing.upstream import ReplayUpstream
 from servers.environments import ROOT, NotInstalledError, PythonEnvironment
 from servers.foreign import FOREIGN_SERVERS, Fault
 from servers.processes import NotStartedError, free_port, running
 from servers.results import Seen, ServerResult, Verdict, judged, merged
 from servers.trials import TRIALS, Target, UnexpectedError, prove
-
-from partstream.protocols.known_servers import KNOWN_SERVERS
-from partstream.protocols.protocol import spoken_at
-from partstream_devtools.testing.upstream import ReplayUpstream
 
 FAULT = Fault("usage", "no usage", "it never says what an answer took")
 OF_NAME = {trial.name: trial for trial in TRIALS}

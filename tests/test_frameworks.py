@@ -5,6 +5,7 @@ import re
 from importlib import import_module
 
 import pytest
+
 from frameworks.runs import OWN_TESTS, scenarios, seen_in
 from frameworks.table import EDITIONS, FRAMEWORKS, LOCKS, Framework
 from servers.environments import ROOT

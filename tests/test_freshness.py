@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from freshness import comparing
 from freshness.facts import Difference, Fact, Kind, Wire, changes, differences
 from freshness.looked_at import FOLDER, LookedAt, accept, looked_at

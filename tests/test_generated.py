@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 
 def _generate(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, ROOT / "scripts" / "generate.py", *arguments],
+        [sys.executable, ROOT / "tools" / "generate.py", *arguments],
         capture_output=True,
         text=True,
         timeout=120,

@@ -31,7 +31,7 @@ def test_the_extension_says_what_is_missing_where_there_is_no_npm(tmp_path: Path
 
 
 def test_packing_says_what_is_missing_where_there_is_no_npm(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend(PROJECT / "scripts")
+    monkeypatch.syspath_prepend(PROJECT / "tools")
     import build_vsix
 
     monkeypatch.setenv("PATH", "")
@@ -42,7 +42,7 @@ def test_packing_says_what_is_missing_where_there_is_no_npm(monkeypatch: pytest.
 @pytest.mark.skipif(sys.platform == "win32", reason="the script is one of a shell")
 def test_packing_runs_npm_by_the_name_under_which_it_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """On Windows it is `npm.cmd`, which no process is started from by the name `npm`."""
-    monkeypatch.syspath_prepend(PROJECT / "scripts")
+    monkeypatch.syspath_prepend(PROJECT / "tools")
     import build_vsix
 
     script = tmp_path / "npm.cmd"

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from release.contents import faults_of_imports, faults_of_vsix
-from release.pythons import found_pythons
-from release.sidecar import Sidecar, initialize_params
 
 from extension_manifest import MANIFEST
 from partstream import __version__
@@ -19,6 +16,9 @@ from partstream.config.table import SETTINGS
 from partstream.protocols.protocol import AUTO, asked_protocols
 from partstream.settings.row import SettingSource
 from partstream.upstream.model_information import LimitPolicy
+from release.contents import faults_of_imports, faults_of_vsix
+from release.pythons import found_pythons
+from release.sidecar import Sidecar, initialize_params
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -217,7 +217,7 @@ def test_the_key_is_the_one_secret_of_a_group() -> None:
 
 
 def test_everything_bundled_is_pinned_with_hashes() -> None:
-    source = (ROOT / "scripts" / "build_vsix.py").read_text(encoding="utf-8")
+    source = (ROOT / "tools" / "build_vsix.py").read_text(encoding="utf-8")
     bundled = re.search(r"^BUNDLED = \((.+)\)$", source, re.MULTILINE)
     assert bundled
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")

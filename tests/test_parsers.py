@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx2
 import pytest
+
 from parsers.judging import ASPECTS, judged
 from parsers.recorded import WIRES, Recorded, recorded_streams, serving
 from parsers.table import PARSERS

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
 from pythons.editions import CHOICES, Edition, editions, untested_bounds
 from pythons.missing import install
 from pythons.reports import seen_in

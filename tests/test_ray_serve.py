@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+
 from ray_serve.__main__ import ENVIRONMENT, HUB, RESULTS, WAYS
 from ray_serve.checks import CHECKS, DRAIN, KILLS
 

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+
 from release.bill import bill_of_materials, packages_of_npm
 from release.comparing import first_difference
 from release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
@@ -27,7 +28,7 @@ from release.licences import (
 from release.pythons import SUPPORTED, found_pythons, missing_pythons
 from release.trials import TrialError, try_sidecar
 from release.versions import faults_of_versions, version_places
-from scripts.build_vsix import (
+from tools.build_vsix import (
     BUNDLED,
     NOT_PACKED,
     VERSION_SOURCE,

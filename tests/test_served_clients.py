@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
+
 from clients.served.packages import FOLDER, PACKAGES
 from clients.served.trials import TRIALS, Told
-
 from partstream.protocols.protocol import PROTOCOLS
 
 OF_NAME = {trial.name: trial for trial in TRIALS}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from servers.environments import ROOT, PythonEnvironment
 from targets.__main__ import _shortened
 from targets.table import TARGETS, ForeignTarget

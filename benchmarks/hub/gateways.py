@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from servers.processes import free_port
-
 from benchmarks.serving.processes import ROOT, started
+from servers.processes import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

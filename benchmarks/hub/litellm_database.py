@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 import psycopg
-from servers.environments import NodeEnvironment, NotInstalledError, PythonEnvironment
-from servers.processes import free_port
 
 from benchmarks.hub.gateways import LITELLM, Gateway, noted
 from benchmarks.serving.processes import started
+from servers.environments import NodeEnvironment, NotInstalledError, PythonEnvironment
+from servers.processes import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,6 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
-from servers.environments import NotInstalledError
-from servers.postgres import PostgresServer
-from servers.processes import NotStartedError, free_port
 
 from benchmarks.hub.burst import burst
 from benchmarks.hub.gateways import DIRECT, PRICES, nanodollars, request, upstream
@@ -18,6 +15,9 @@ from benchmarks.hub.litellm_database import litellm_gateway
 from benchmarks.hub.own import hub_gateway
 from benchmarks.hub.upstream import INPUT
 from benchmarks.serving.processes import Load
+from servers.environments import NotInstalledError
+from servers.postgres import PostgresServer
+from servers.processes import NotStartedError, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

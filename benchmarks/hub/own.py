@@ -12,10 +12,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 import httpx2
-from servers.processes import free_port
 
 from benchmarks.hub.gateways import HUB, PRICES, Gateway, noted
 from benchmarks.serving.processes import ROOT, started
+from servers.processes import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

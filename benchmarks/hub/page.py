@@ -20,7 +20,7 @@ _MEGABYTE: Final = 1e6
 _TIMES_LESS: Final = 20.0
 
 _INTRODUCTION: Final = """\
-<!-- Made by scripts/generate.py of benchmarks/hub/results.json, which `make bench-hub` writes. -->
+<!-- Made by tools/generate.py of benchmarks/hub/results.json, which `make bench-hub` writes. -->
 # Performance of the hub
 
 `make bench-hub` measures the [hub](hub.md) beside LiteLLM's proxy with its database, which most teams use. It needs

@@ -7,7 +7,7 @@ from typing import Final
 __all__ = ["BETWEEN", "BREAKING", "INTRODUCTION", "PLAN"]
 
 INTRODUCTION: Final = """\
-<!-- Made by scripts/generate.py of benchmarks/hub_simulation/results.json, which `make simulate-hub` writes. -->
+<!-- Made by tools/generate.py of benchmarks/hub_simulation/results.json, which `make simulate-hub` writes. -->
 # Past one machine
 
 A hub grows by workers: the same process on as many machines as it needs, behind any balancer, with one Postgres. What

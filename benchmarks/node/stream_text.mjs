@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { work } from "./worker.mjs";
 
-const require = createRequire(new URL("../../scripts/record_ai_sdk/package.json", import.meta.url));
+const require = createRequire(new URL("../../tools/record_ai_sdk/package.json", import.meta.url));
 const { simulateReadableStream, streamText } = require("ai-6");
 const { MockLanguageModelV3 } = require("ai-6/test");
 

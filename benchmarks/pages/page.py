@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scripts.page_blocks import with_blocks
+from tools.page_blocks import with_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -24,7 +24,7 @@ _MOST_CANCEL: Final = 50.0
 _MOST_GROWTH: Final = 10.0
 
 _INTRODUCTION: Final = """\
-<!-- Made by scripts/generate.py of benchmarks/recording/results.json, which `make bench-record` writes. -->
+<!-- Made by tools/generate.py of benchmarks/recording/results.json, which `make bench-record` writes. -->
 # What recording costs
 
 `make bench-record` measures `partstream record` before a server beside that server alone, in turn, over loopback. It

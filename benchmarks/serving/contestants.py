@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from benchmarks.serving.processes import ROOT, Process, started
 from servers.environments import PythonEnvironment
 from servers.processes import free_port
-
-from benchmarks.serving.processes import ROOT, Process, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

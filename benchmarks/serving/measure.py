@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from servers.environments import NotInstalledError
-from servers.processes import NotStartedError
-
 from benchmarks.serving.contestants import CONTESTANTS, SERVERS
 from benchmarks.serving.processes import Load
+from servers.environments import NotInstalledError
+from servers.processes import NotStartedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

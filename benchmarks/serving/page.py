@@ -31,7 +31,7 @@ _MEGABYTE: Final = 1e6
 _TIMES_LESS: Final = 20.0
 
 _INTRODUCTION: Final = """\
-<!-- Made by scripts/generate.py of benchmarks/serving/results.json, which `make bench-serve` writes. -->
+<!-- Made by tools/generate.py of benchmarks/serving/results.json, which `make bench-serve` writes. -->
 # Performance of serving
 
 `make bench-serve` measures `partstream serve` beside LiteLLM's proxy, which most teams use, and beside a bare server.

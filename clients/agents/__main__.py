@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.console import Console
 from rich.markup import escape
-from servers.environments import NotInstalledError
-from servers.results import Seen, ServerResult, Verdict, judged
-from servers.runs import COLOURS, try_all
 
 from clients.agents.agent import ENVIRONMENT, FOLDER
 from clients.agents.isolation import ISOLATED, bring_up_loopback, isolate
@@ -23,6 +20,9 @@ from clients.agents.printed import ENVIRONMENTS, PRINTED, TRIAL, Printed, run_pr
 from clients.agents.running import AgentNotRunError, one_turn, serving
 from clients.agents.table import AGENTS
 from clients.agents.trials import TRIALS
+from servers.environments import NotInstalledError
+from servers.results import Seen, ServerResult, Verdict, judged
+from servers.runs import COLOURS, try_all
 
 if TYPE_CHECKING:
     from clients.agents.agent import Agent

@@ -7,13 +7,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from servers.environments import NodeEnvironment, PythonEnvironment
-
 from clients.agents.running import environment_of, partstream
 from clients.agents.scripted_model import MODEL
 from clients.official import find_node
 from clients.served.packages import FOLDER as SERVED
 from partstream.cli.client_settings import CLIENTS
+from servers.environments import NodeEnvironment, PythonEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from servers.foreign import Fault
-
 from clients.agents.agent import Agent
+from servers.foreign import Fault
 
 __all__ = ["AGENTS", "LEFT_OUT"]
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.console import Console
 from rich.markup import escape
-from servers.environments import NotInstalledError
-from servers.results import Seen, ServerResult, Verdict, judged
-from servers.runs import COLOURS, try_all
 
 from clients.asking import BrokenClientError, result_of, running
 from clients.served.packages import FOLDER, PACKAGES
 from clients.served.serving import KEY, serving
 from clients.served.trials import TRIALS, Told
+from servers.environments import NotInstalledError
+from servers.results import Seen, ServerResult, Verdict, judged
+from servers.runs import COLOURS, try_all
 
 if TYPE_CHECKING:
     from clients.served.packages import Package

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from clients.official import find_node
 from servers.environments import NodeEnvironment, PythonEnvironment
 from servers.foreign import Fault
-
-from clients.official import find_node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,7 +1,7 @@
 /**
  * What the README and the docs show: each check goes through what a page tells, and takes its pictures on the way.
  *
- * scripts/vscode_pictures.py has the table of the pictures, and of the pages that show them.
+ * tools/vscode_pictures.py has the table of the pictures, and of the pages that show them.
  */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";

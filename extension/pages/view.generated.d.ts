@@ -1,4 +1,4 @@
-// Written by scripts/generate.py from partstream_devtools/inspector/shapes.py: edit that and run it again.
+// Written by tools/generate.py from partstream_devtools/inspector/shapes.py: edit that and run it again.
 
 type FramingName = "sse" | "jsonl" | "document";
 

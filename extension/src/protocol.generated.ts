@@ -1,4 +1,4 @@
-// Written by scripts/generate.py from partstream/vscode/{methods,rpc_types}.py: edit those and run it again.
+// Written by tools/generate.py from partstream/vscode/{methods,rpc_types}.py: edit those and run it again.
 
 /** Increases with every change that an older peer would misunderstand. */
 export const PROTOCOL_VERSION = 1;

@@ -1,4 +1,4 @@
-// Written by scripts/generate.py from partstream/cli/new.py: edit its table or templates and run it again.
+// Written by tools/generate.py from partstream/cli/new.py: edit its table or templates and run it again.
 import * as l10n from "@vscode/l10n";
 
 /** A provider file that a person can begin with. */

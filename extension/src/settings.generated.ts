@@ -1,4 +1,4 @@
-// Written by scripts/generate.py from the rows that partstream/config/table.py gathers: edit those and run
+// Written by tools/generate.py from the rows that partstream/config/table.py gathers: edit those and run
 // it again.
 
 /** What of a value is secret, see partstream/settings/row.py. */

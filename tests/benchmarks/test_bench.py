@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from benchmarks.cancelling import SITUATIONS
 from benchmarks.captures import MODES
 from benchmarks.hostile import CASES, MEMORY_CASES

@@ -11,7 +11,6 @@ from benchmarks.hub_simulation.people import Traffic
 from benchmarks.hub_simulation.routing import RoutingScenario, simulated_routing
 from benchmarks.hub_simulation.scenario import Burst, Crash, Scenario
 from benchmarks.hub_simulation.simulation import simulated
-
 from partstream_hub.directory import DOLLAR
 
 SHORT = Scenario(

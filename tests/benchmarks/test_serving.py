@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from benchmarks.serving.contestants import CONTESTANTS, OURS, RESPONSES, Contestant
 from benchmarks.serving.page import RESULTS, page
 from benchmarks.serving.processes import Load, started

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from docs_site.code_blocks import Block
-
     from newcomer import Said
 
 ANYTHING = "…"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from docs_site.code_blocks import find_blocks
 from markdown_it import MarkdownIt
 
+from docs_site.code_blocks import find_blocks
 from offences import assert_none
 
 from .checking import RUNNERS, faults

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from docs_site import navigation, public_names
 
 import partstream
+from docs_site import navigation, public_names
 from offences import assert_none
 
 if TYPE_CHECKING:

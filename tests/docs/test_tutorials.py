@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from docs_site.code_blocks import find_blocks
 
 from clean_environment import SECONDS, build_wheel, install
+from docs_site.code_blocks import find_blocks
 from newcomer import FOLLOWS_PAGES
 from offences import assert_none
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from scripts.vscode_pictures import FILM, PACKED, PICTURES, PICTURES_FOLDER, THEMES, Picture, file_of, packed_file_of
 
 from offences import assert_none
+from tools.vscode_pictures import FILM, PACKED, PICTURES, PICTURES_FOLDER, THEMES, Picture, file_of, packed_file_of
 
 PROJECT = Path(__file__).resolve().parents[2]
 CHECKS = (PROJECT / "e2e/checks/pictures.js").read_text(encoding="utf-8")

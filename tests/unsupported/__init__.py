@@ -1,7 +1,7 @@
 """What the wires of this package have no place for, by the name of the protocol.
 
 :mod:`unsupported.common` says what a row is; a module for each wire has its rows. They are tested over every recording
-and over made-up answers and requests (test_round_trips.py of the protocols); scripts/translation_page.py
+and over made-up answers and requests (test_round_trips.py of the protocols); tools/translation_page.py
 writes them down for every pair of protocols. A wire that writes and is not in the table fails these tests.
 """
 

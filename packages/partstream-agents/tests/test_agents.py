@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from clients.agents.agent import FOLDER, Agent
 from clients.agents.printed import PRINTED
 from clients.agents.running import one_turn, serving
@@ -15,7 +16,6 @@ from clients.agents.scripted_model import FAILURE
 from clients.agents.table import AGENTS
 from clients.agents.trials import TRIALS, Run
 from clients.served.packages import FOLDER as SERVED
-
 from partstream.cli.client_settings import CLIENTS
 
 OF_NAME = {trial.name: trial for trial in TRIALS}

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from servers.postgres import NoPostgresError, _programs
 
 USER = """

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 import psycopg
 import pytest
 from psycopg import conninfo
-from servers.postgres import PostgresServer
 
 from hub.stores import HubDatabase
 from hub.test_leases import RULE, row
@@ -23,6 +22,7 @@ from partstream_hub.store.values import (
     LeaseAsk,
     StoreUnreachableError,
 )
+from servers.postgres import PostgresServer
 
 SECRET = "correct-horse-battery"  # noqa: S105
 

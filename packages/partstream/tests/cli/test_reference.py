@@ -23,7 +23,7 @@ PAGES = {
 }
 OF_OTHERS = {
     "--before": "python -m benchmarks",
-    "--cross-validate": "scripts/fit_estimator.py",
+    "--cross-validate": "tools/fit_estimator.py",
     "--install-extension": "code",
     "--interface": "granian",
     "--partstream-baseline": "the plugin of pytest",

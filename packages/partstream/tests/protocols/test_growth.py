@@ -7,8 +7,8 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from benchmarks.hostile import CASES, HostileCase, read
 
+from benchmarks.hostile import CASES, HostileCase, read
 from partstream.lm.outputs import CitationMode, StreamOptions, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.protocols.openresponses.tool_calls import ARGUMENTS_DONE, ToolCall

@@ -4,6 +4,7 @@ import asyncio
 import os
 
 import pytest
+
 from soak.__main__ import LIMITS, load
 from soak.process import serving
 from soak.scenarios import SCENARIOS

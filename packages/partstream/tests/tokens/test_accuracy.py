@@ -9,9 +9,8 @@ import pytest
 from partstream.tokens import Vocabulary
 
 sys.path.append(str(Path(__file__).resolve().parents[4]))
-from benchmarks.token_accuracy import COLUMNS, held_out_texts, measure
-
 from benchmarks import fresh_texts
+from benchmarks.token_accuracy import COLUMNS, held_out_texts, measure
 
 measured = cache(measure)
 vocabularies = pytest.mark.parametrize("vocabulary", Vocabulary)

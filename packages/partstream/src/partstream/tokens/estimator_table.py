@@ -1,4 +1,4 @@
-"""The weights of the token estimator. Written by scripts/fit_estimator.py; do not edit.
+"""The weights of the token estimator. Written by tools/fit_estimator.py; do not edit.
 
 Ridge regression on the training half of tests/fixtures/token_corpus, against the counts of bpe-openai.
 docs/tokens.md has its accuracy on the held-out half.

@@ -1,7 +1,7 @@
 """The methods between the extension and the sidecar, and the conversion of their values; knows no transport.
 
 The protocol follows LSP: `initialize` first, `$/progress` and `$/cancelRequest` for any request, `shutdown` and `exit`
-last. `scripts/generate.py` writes `extension/src/protocol.generated.ts` from the table of methods.
+last. `tools/generate.py` writes `extension/src/protocol.generated.ts` from the table of methods.
 
 Params are checked in two steps. :func:`check` compares JSON values with the TypedDicts of
 :mod:`partstream.vscode.rpc_types` and ignores fields that a shape does not have: a newer peer may send more. It leaves

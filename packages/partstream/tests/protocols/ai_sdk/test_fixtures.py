@@ -1,6 +1,6 @@
 """Every stream that the published AI SDK was recorded to make, read and compared with what was meant.
 
-What was meant stands in `scripts/record_ai_sdk/scenarios.js`, from which `expected.json` is written: no reader of ours
+What was meant stands in `tools/record_ai_sdk/scenarios.js`, from which `expected.json` is written: no reader of ours
 has a say in it.
 """
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from benchmarks.hostile import HostileCase
 
+from benchmarks.hostile import HostileCase
 from protocols.chat_completions.wire import DONE, call, calls, chunk, document, finished, said, sse, thought
 from protocols.openresponses.wire import Event
 from protocols.test_growth import MOST_GROWTH, SMALL, _instructions

@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - a line of a log is a line here
 """Writes those texts of the token corpus that people do not write: JSON, logs, base64, hexadecimal; with a fixed seed.
 
-    python scripts/generate_token_corpus.py
+    python tools/generate_token_corpus.py
 
 The other texts of tests/fixtures/token_corpus (prose, code, tool schemas) were written by hand for this project. Texts
 for training and for judging share neither words nor shapes, else the judgement would be of memory.

@@ -62,7 +62,7 @@ _TRIED_AS: Final = {"litellm": "LiteLLM proxy"}
 _HEAD: Final = """\
 # Servers
 
-<!-- Made by scripts/generate.py of the tables of known servers and of servers/results.json (`make servers`). -->
+<!-- Made by tools/generate.py of the tables of known servers and of servers/results.json (`make servers`). -->
 
 An address and a key are enough for any server that speaks one of these protocols; this page is about those that are
 known by name. `partstream add` and the extension's *Add Models* offer them.

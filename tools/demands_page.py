@@ -1,6 +1,6 @@
 """Makes the page of demands: what each sentence of the five documents became, and what shows it.
 
-The rows are in scripts/demands, one file a document. `tests/test_demands.py` checks that what they name exists.
+The rows are in tools/demands, one file a document. `tests/test_demands.py` checks that what they name exists.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ORDER: Final = ("semantics", "state_machine", "streaming_adapter", "feature_mapp
 _HEAD: Final = """\
 # What the documents demand, and what shows it
 
-<!-- Made by scripts/generate.py from scripts/demands. Change it there. -->
+<!-- Made by tools/generate.py from tools/demands. Change it there. -->
 
 Five documents say what Partstream is. Each row below is one of their demands. *Built* means that the tests of the row
 show it. *Decided otherwise* means that the page of the row gives the reason for something else; tests show what was

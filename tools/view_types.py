@@ -6,7 +6,7 @@ from typescript_spelling import Spelling
 
 from partstream_devtools.inspector import shapes as view_shapes
 
-_HEAD = "// Written by scripts/generate.py from partstream_devtools/inspector/shapes.py: edit that and run it again.\n"
+_HEAD = "// Written by tools/generate.py from partstream_devtools/inspector/shapes.py: edit that and run it again.\n"
 
 
 def view_types() -> str:

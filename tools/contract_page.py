@@ -11,7 +11,7 @@ __all__ = ["contract_page"]
 _HEAD: Final = """\
 # The contract of a response stream
 
-<!-- Made by scripts/generate.py from partstream/lm/contract.py. Change it there. -->
+<!-- Made by tools/generate.py from partstream/lm/contract.py. Change it there. -->
 
 A provider makes these promises about the parts of one response. The sections are those of "Language Model Provider
 Stream Semantics", version 1.0 draft of 30 January 2026. `partstream check FILE` judges a recording by these rules;

@@ -23,8 +23,8 @@ __all__ = ["http_page"]
 _HEAD: Final = """\
 # Reference of HTTP
 
-<!-- Made by scripts/generate.py from the routes of the application in partstream/server. Change them, or the
-sentences in scripts/http_page.py. -->
+<!-- Made by tools/generate.py from the routes of the application in partstream/server. Change them, or the
+sentences in tools/http_page.py. -->
 
 Every path of `partstream serve`. [Serving](../serving.md) says how it is started,
 [From VS Code to everywhere](../everywhere.md) what clients get. Bodies are those that each wire has at its own vendor's

@@ -12,7 +12,7 @@ from partstream.cli.provider_source import TEMPLATES
 __all__ = ["provider_template_types"]
 
 _HEAD: Final = """\
-// Written by scripts/generate.py from partstream/cli/new.py: edit its table or templates and run it again.
+// Written by tools/generate.py from partstream/cli/new.py: edit its table or templates and run it again.
 import * as l10n from "@vscode/l10n";
 
 /** A provider file that a person can begin with. */

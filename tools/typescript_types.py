@@ -10,7 +10,7 @@ from partstream.vscode import rpc_types as wire
 from partstream.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode, Method
 
 _HEAD = """\
-// Written by scripts/generate.py from partstream/vscode/{methods,rpc_types}.py: edit those and run it again.
+// Written by tools/generate.py from partstream/vscode/{methods,rpc_types}.py: edit those and run it again.
 
 /** Increases with every change that an older peer would misunderstand. */
 export const PROTOCOL_VERSION = %d;

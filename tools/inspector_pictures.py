@@ -10,9 +10,9 @@ from typing import Final
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from benchmarks.pages.measuring import browser
 from webp import picture_as_webp
 
+from benchmarks.pages.measuring import browser
 from inspector import sample_streams as streams
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.server.pages.document import Hashes

@@ -9,7 +9,7 @@ from targets_table import targets_table
 
 __all__ = ["conformance_page"]
 
-_HEAD: Final = """<!-- Made by scripts/generate.py of the results of `make conformance` and `make parsers`. -->
+_HEAD: Final = """<!-- Made by tools/generate.py of the results of `make conformance` and `make parsers`. -->
 # What others keep of the contract
 
 [The conformance kit](conformance-kit.md) tests any provider and any model server. This page is what it found in the

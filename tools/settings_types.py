@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["settings_types"]
 
 _HEAD: Final = """\
-// Written by scripts/generate.py from the rows that partstream/config/table.py gathers: edit those and run
+// Written by tools/generate.py from the rows that partstream/config/table.py gathers: edit those and run
 // it again.
 
 /** What of a value is secret, see partstream/settings/row.py. */

@@ -92,7 +92,7 @@ def main() -> int:
     stale = [name for name, generate in GENERATORS.items() if not _is_current(root / name, generate())]
     for name in stale:
         if check:
-            print(f"{name} is stale: run scripts/generate.py", file=sys.stderr)
+            print(f"{name} is stale: run tools/generate.py", file=sys.stderr)
         else:
             _write(root / name, GENERATORS[name]())
             print(f"wrote {name}")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from benchmarks.pages.measuring import browser
 from webp import picture_as_webp
 
+from benchmarks.pages.measuring import browser
 from hub.page_views import admin_view
 from partstream.server.pages.document import Hashes, Nonces
 from partstream_hub.page.document import file_html

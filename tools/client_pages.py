@@ -97,7 +97,7 @@ def _page(client: Client) -> str:
     lines = [
         f"# {client.title}",
         "",
-        "<!-- Made by scripts/generate.py of the table in partstream/cli/client_settings.py. -->",
+        "<!-- Made by tools/generate.py of the table in partstream/cli/client_settings.py. -->",
         "",
         f"{client.package}; over {_spoken(client)}.",
         "",

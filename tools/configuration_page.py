@@ -23,7 +23,7 @@ __all__ = ["configuration_page"]
 _HEAD: Final = f"""\
 # Configuration
 
-<!-- Made by scripts/generate.py from the rows that partstream/config/table.py gathers. Change them. -->
+<!-- Made by tools/generate.py from the rows that partstream/config/table.py gathers. Change them. -->
 
 One upstream is configured by the settings below. They have the same names in a VS Code group
 (`chatLanguageModels.json`, through **Partstream: Manage Models**), in `{FILE_NAME}` and in errors. `partstream config

@@ -19,7 +19,7 @@ __all__ = ["command_line_page"]
 _HEAD: Final = """\
 # Reference of the command line
 
-<!-- Made by scripts/generate.py from the commands in partstream/cli. Change their docstrings and options. -->
+<!-- Made by tools/generate.py from the commands in partstream/cli. Change their docstrings and options. -->
 
 Every command with all its options, as `partstream COMMAND --help` says it. [The command line](../command-line.md)
 explains what belongs together, with exit codes and output. An option that somebody gives is stronger than its
@@ -27,7 +27,7 @@ environment variable; what is said of a setting holds as in [its table](../confi
 """
 _KEPT_LINES: Final = "\b"
 """What click puts before lines that stay as they are."""
-_MADE_HERE: Final = "<!-- run by: scripts/command_line_page.py -->"
+_MADE_HERE: Final = "<!-- run by: tools/command_line_page.py -->"
 
 
 def command_line_page() -> str:

@@ -3,7 +3,7 @@
 The suite is a checkout that whoever runs this has fetched, with its dependencies installed; nothing of it belongs to
 this project. It needs bun, which npm has.
 
-    python scripts/run_openresponses_suite.py path/to/openresponses
+    python tools/run_openresponses_suite.py path/to/openresponses
 """
 
 from __future__ import annotations

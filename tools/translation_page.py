@@ -38,7 +38,7 @@ __all__ = ["translation_page"]
 _HEAD: Final = """\
 # Translation
 
-<!-- Made by scripts/generate.py by running every pair of protocols. Change the tables in tests/unsupported/. -->
+<!-- Made by tools/generate.py by running every pair of protocols. Change the tables in tests/unsupported/. -->
 
 A request that comes in over one wire can be asked over another, and the answer goes back the same way. In the middle
 are VS Code's own values: messages and options on the way up, parts and one `Finish` on the way down. Whatever a wire

@@ -17,7 +17,7 @@ __all__ = ["conformance_kit_page"]
 _HEAD: Final = """\
 # The conformance kit
 
-<!-- Made by scripts/conformance_kit_page.py from partstream_devtools/conformance. Change it there. -->
+<!-- Made by tools/conformance_kit_page.py from partstream_devtools/conformance. Change it there. -->
 
 The kit tests whether a provider or a model server keeps [the contract](contract.md), and shows the failing transcript
 where it does not. It shows defects, not their absence. [docs/conformance.md](conformance.md) has what it found.

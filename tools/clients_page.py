@@ -21,7 +21,7 @@ _CLIENTS: Final = Path(__file__).resolve().parent.parent / "clients"
 _HEAD: Final = """\
 # Clients
 
-<!-- Made by scripts/generate.py of the results of `make clients` and `make agents-clients`. -->
+<!-- Made by tools/generate.py of the results of `make clients` and `make agents-clients`. -->
 
 What is served has to arrive in the programs that people use. So programs of others, each at a pinned version, ask a
 server on this machine as they ask elsewhere, and what they show is compared with what was said.

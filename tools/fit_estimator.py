@@ -1,6 +1,6 @@
 """Fits the weights of the token estimator to the training half of the corpus and writes their table.
 
-    python scripts/fit_estimator.py [--cross-validate]
+    python tools/fit_estimator.py [--cross-validate]
 
 Needs the extra `tokens`, whose tokenizer gives the true counts. Windows of many lengths are cut out of the training
 texts. For each alphabet, the script first fits a weight for each class of character, then one for each pair of classes;
@@ -336,7 +336,7 @@ def cross_validate() -> None:
         print(f"{vocabulary} mean of all kinds {fmean(fmean(errors[name, vocabulary]) for name in by_file):.1%}")
 
 
-HEAD = '''"""The weights of the token estimator. Written by scripts/fit_estimator.py; do not edit.
+HEAD = '''"""The weights of the token estimator. Written by tools/fit_estimator.py; do not edit.
 
 Ridge regression on the training half of tests/fixtures/token_corpus, against the counts of bpe-openai.
 docs/tokens.md has its accuracy on the held-out half.

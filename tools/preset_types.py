@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["preset_types"]
 
 _HEAD: Final = """\
-// Written by scripts/generate.py from partstream/upstream/endpoint.py: edit the tables that it is made of and run
+// Written by tools/generate.py from partstream/upstream/endpoint.py: edit the tables that it is made of and run
 // it again.
 
 /** A part of the world in which a server has an address of its own. */
