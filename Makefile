@@ -118,7 +118,7 @@ check: ## Run lint, types and all tests, in less than 15 minutes: what a change 
 .PHONY: docs docs-check
 
 docs: setup ## Build the site of the docs into site/: open site/index.html
-	$(call part,building the site of the docs,$(BIN)/python -m sphinx -q -W --keep-going -j auto -c docs_site -d build/docs . site)
+	$(call part,building the site of the docs,$(BIN)/python -m sphinx -q -W --keep-going -j auto -c tools/docs_site -d build/docs . site)
 
 docs-check: setup ## Build the site of the docs and check its links, anchors, search and reference
 	$(call part,checking the site of the docs,$(BIN)/python -m pytest -n 0 -q tests/docs)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from docs_site.code_blocks import find_blocks
+from tools.docs_site.code_blocks import find_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from docs_site.code_blocks import Block
+    from tools.docs_site.code_blocks import Block
 
 __all__ = ["DOORS", "ROOT", "Door", "commands_in", "commands_of"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from docs_site.code_blocks import find_blocks
 from doors.stranger import StepError, Stranger
 from doors.table import DOORS, Door, commands_in, commands_of
+from tools.docs_site.code_blocks import find_blocks
 
 ROOT = Path(__file__).parent.parent
 RESULTS = json.loads((ROOT / "doors/results.json").read_text(encoding="utf-8"))

@@ -27,7 +27,7 @@ from . import commands, surroundings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from docs_site.code_blocks import Block
+    from tools.docs_site.code_blocks import Block
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = "http://localhost:1234/v1"

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from docs_site.code_blocks import Block
     from newcomer import Said
+    from tools.docs_site.code_blocks import Block
 
 ANYTHING = "…"
 """In what a page shows: any text, and as a line of its own any number of lines."""

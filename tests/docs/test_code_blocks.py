@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from docs_site.code_blocks import find_blocks
 from offences import assert_none
+from tools.docs_site.code_blocks import find_blocks
 
 from .checking import RUNNERS, faults
 

@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import partstream
-from docs_site import navigation, public_names
 from offences import assert_none
+from tools.docs_site import navigation, public_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -111,7 +111,7 @@ def _built(folder: Path) -> _Site:
         "-j",
         "auto",
         "-c",
-        "docs_site",
+        "tools/docs_site",
         "-d",
         folder / "read",
     ]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from clean_environment import SECONDS, build_wheel, install
-from docs_site.code_blocks import find_blocks
 from newcomer import FOLLOWS_PAGES
 from offences import assert_none
+from tools.docs_site.code_blocks import find_blocks
 
 from . import following
 

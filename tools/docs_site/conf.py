@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PROJECT = HERE.parent
+PROJECT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
 from partstream import __version__  # noqa: E402 - the line above is for the extensions, which stand in this folder
