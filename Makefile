@@ -248,11 +248,11 @@ simulate-hub: setup ## Simulate a hub of 10,000 people on 200 workers, in about 
 	$(BIN)/python tools/generate.py
 
 # Each door of the README is gone through in an empty home, by the commands that the pages say; what it took goes into
-# doors/results.json, and from there into docs/install.md. ONLY="stream" goes through one.
+# tools/doors/results.json, and from there into docs/install.md. ONLY="stream" goes through one.
 .PHONY: newcomer
 
 newcomer: setup ## Go through the doors of the README as a newcomer, in about five minutes
-	$(BIN)/python -m doors $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m tools.doors $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python tools/generate.py
 
 # Every server that can be installed here is started on loopback and ended again; what each showed goes into

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from doors.stranger import StepError, Stranger
-from doors.table import DOORS, Door, commands_in, commands_of
 from tools.docs_site.code_blocks import find_blocks
+from tools.doors.stranger import StepError, Stranger
+from tools.doors.table import DOORS, Door, commands_in, commands_of
 
 ROOT = Path(__file__).parent.parent
-RESULTS = json.loads((ROOT / "doors/results.json").read_text(encoding="utf-8"))
+RESULTS = json.loads((ROOT / "tools/doors/results.json").read_text(encoding="utf-8"))
 MARK = re.compile(r"^<!-- door: (\w+) -->$", re.MULTILINE)
 
 

@@ -17,7 +17,7 @@ __all__ = ["install_page"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PAGE: Final = _ROOT / "docs" / "install.md"
-_RESULTS: Final = _ROOT / "doors" / "results.json"
+_RESULTS: Final = _ROOT / "tools" / "doors" / "results.json"
 
 
 def install_page() -> str:

@@ -8,8 +8,8 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Final
 
-from doors.stranger import Step, StepError
-from doors.table import ROOT
+from tools.doors.stranger import Step, StepError
+from tools.doors.table import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

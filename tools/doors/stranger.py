@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from doors.table import ROOT
+from tools.doors.table import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

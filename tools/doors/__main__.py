@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from doors.stranger import Step, StepError, Stranger
-from doors.table import DOORS, ROOT, commands_of
-from doors.visual_studio_code import NoVisualStudioCodeError, VisualStudioCode
+from tools.doors.stranger import Step, StepError, Stranger
+from tools.doors.table import DOORS, ROOT, commands_of
+from tools.doors.visual_studio_code import NoVisualStudioCodeError, VisualStudioCode
 
 if TYPE_CHECKING:
-    from doors.table import Door
+    from tools.doors.table import Door
 
 _RESULTS: Final = Path(__file__).with_name("results.json")
 _ARTIFACTS: Final = ROOT / "artifacts" / "newcomer"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DOORS", "ROOT", "Door", "commands_in", "commands_of"]
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+ROOT: Final = Path(__file__).resolve().parents[2]
 _PAGES: Final = ("README.md", "docs/install.md")
 
 
