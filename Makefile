@@ -174,16 +174,16 @@ release-check: $(NODE_STAMP) pythons ## Check the wheel, the source distribution
 	$(BIN)/python -m release
 
 # The tests on each supported Python, with the newest packages and with the oldest that pyproject.toml allows, each in an
-# environment of its own; what they showed goes into pythons/results.json, and from there into docs/releasing.md.
+# environment of its own; what they showed goes into tools/pythons/results.json, and from there into docs/releasing.md.
 # ONLY="3.11-oldest" runs one, TESTS="packages/partstream/tests/protocols" some of the tests.
 .PHONY: pythons check-pythons
 
 pythons: setup ## Install the supported Pythons that this machine does not have, for this project alone
-	$(BIN)/python -m pythons.missing
+	$(BIN)/python -m tools.pythons.missing
 
 check-pythons: export PYTHONDONTWRITEBYTECODE :=
 check-pythons: pythons ## Run the tests on every supported Python, with oldest and newest packages
-	$(BIN)/python -m pythons --workers $(WORKERS) $(if $(ONLY),--only "$(ONLY)") $(if $(TESTS),--tests "$(TESTS)")
+	$(BIN)/python -m tools.pythons --workers $(WORKERS) $(if $(ONLY),--only "$(ONLY)") $(if $(TESTS),--tests "$(TESTS)")
 	$(BIN)/python tools/generate.py
 
 # The tables of our wires beside the types of the newest packages of the registries; ends with an error if something is

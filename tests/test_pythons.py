@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from pythons.editions import CHOICES, Edition, editions, untested_bounds
-from pythons.missing import install
-from pythons.reports import seen_in
 from release.pythons import SUPPORTED
 from servers.environments import NotInstalledError
 from servers.results import Verdict
+from tools.pythons.editions import CHOICES, Edition, editions, untested_bounds
+from tools.pythons.missing import install
+from tools.pythons.reports import seen_in
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "packages/partstream/pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -80,7 +80,7 @@ def test_a_run_is_as_good_as_its_worst_test(cases: str, verdict: Verdict, says: 
 
 
 def test_no_python_that_was_run_failed():
-    results = json.loads((ROOT / "pythons" / "results.json").read_text(encoding="utf-8"))
+    results = json.loads((ROOT / "tools" / "pythons" / "results.json").read_text(encoding="utf-8"))
     assert {name.partition("-")[0] for name in results} <= set(SUPPORTED)
     seen = [one for result in results.values() for tests in result["seen"].values() for one in tests.values()]
     assert {one["verdict"] for one in seen} <= {Verdict.WORKS}

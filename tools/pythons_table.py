@@ -16,7 +16,7 @@ __all__ = ["releasing_page"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PAGE: Final = _ROOT / "docs" / "releasing.md"
-_RESULTS: Final = _ROOT / "pythons" / "results.json"
+_RESULTS: Final = _ROOT / "tools" / "pythons" / "results.json"
 
 
 def releasing_page() -> str:

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.console import Console
 
-from pythons.editions import editions, untested_bounds
-from pythons.reports import ALL_TESTS, seen_in
 from servers.environments import NotInstalledError
 from servers.pytest_runs import BrokenRunError, report_of
 from servers.results import Seen, ServerResult, Verdict
 from servers.runs import COLOURS, try_all
+from tools.pythons.editions import editions, untested_bounds
+from tools.pythons.reports import ALL_TESTS, seen_in
 
 if TYPE_CHECKING:
-    from pythons.editions import Edition
+    from tools.pythons.editions import Edition
 
 _RESULTS: Final = Path(__file__).resolve().parent / "results.json"
 _OF_RESULTS: Final = "tests/test_pythons.py::test_no_python_that_was_run_failed"
