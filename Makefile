@@ -171,7 +171,7 @@ wheel: setup ## Build the wheel: dist/partstream-*.whl
 .PHONY: release-check
 
 release-check: $(NODE_STAMP) pythons ## Check the wheel, the source distribution and the extension, in some minutes
-	$(BIN)/python -m release
+	$(BIN)/python -m tools.release
 
 # The tests on each supported Python, with the newest packages and with the oldest that pyproject.toml allows, each in an
 # environment of its own; what they showed goes into tools/pythons/results.json, and from there into docs/releasing.md.

@@ -16,9 +16,9 @@ from partstream.config.table import SETTINGS
 from partstream.protocols.protocol import AUTO, asked_protocols
 from partstream.settings.row import SettingSource
 from partstream.upstream.model_information import LimitPolicy
-from release.contents import faults_of_imports, faults_of_vsix
-from release.pythons import found_pythons
-from release.sidecar import Sidecar, initialize_params
+from tools.release.contents import faults_of_imports, faults_of_vsix
+from tools.release.pythons import found_pythons
+from tools.release.sidecar import Sidecar, initialize_params
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

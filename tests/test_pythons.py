@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from release.pythons import SUPPORTED
 from servers.environments import NotInstalledError
 from servers.results import Verdict
 from tools.pythons.editions import CHOICES, Edition, editions, untested_bounds
 from tools.pythons.missing import install
 from tools.pythons.reports import seen_in
+from tools.release.pythons import SUPPORTED
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "packages/partstream/pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -10,11 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from release.bill import bill_of_materials, packages_of_npm
-from release.comparing import first_difference
-from release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
-from release.imports import imported_by, modules_of
-from release.licences import (
+from tools.build_vsix import (
+    BUNDLED,
+    NOT_PACKED,
+    VERSION_SOURCE,
+    BuildError,
+    is_packed,
+    make_reproducible,
+    version_of_source,
+)
+from tools.release.bill import bill_of_materials, packages_of_npm
+from tools.release.comparing import first_difference
+from tools.release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
+from tools.release.imports import imported_by, modules_of
+from tools.release.licences import (
     ALLOWED,
     EXCEPTIONS,
     LEFT_OUT_EXTRAS,
@@ -25,18 +34,9 @@ from release.licences import (
     licence_of,
     required_packages,
 )
-from release.pythons import SUPPORTED, found_pythons, missing_pythons
-from release.trials import TrialError, try_sidecar
-from release.versions import faults_of_versions, version_places
-from tools.build_vsix import (
-    BUNDLED,
-    NOT_PACKED,
-    VERSION_SOURCE,
-    BuildError,
-    is_packed,
-    make_reproducible,
-    version_of_source,
-)
+from tools.release.pythons import SUPPORTED, found_pythons, missing_pythons
+from tools.release.trials import TrialError, try_sidecar
+from tools.release.versions import faults_of_versions, version_places
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src"

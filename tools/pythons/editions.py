@@ -11,9 +11,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from release.licences import LEFT_OUT_EXTRAS
-from release.pythons import SUPPORTED, found_pythons
 from servers.environments import ENVIRONMENTS, PACKAGES, ROOT, NotInstalledError, PythonEnvironment, run_step
+from tools.release.licences import LEFT_OUT_EXTRAS
+from tools.release.pythons import SUPPORTED, found_pythons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

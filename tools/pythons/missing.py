@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from release.pythons import OUR_PYTHONS, found_pythons, missing_pythons
 from servers.environments import NotInstalledError, run_step
+from tools.release.pythons import OUR_PYTHONS, found_pythons, missing_pythons
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

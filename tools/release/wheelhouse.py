@@ -7,8 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from release.licences import required_packages
 from tools.build_vsix import locked
+from tools.release.licences import required_packages
 
 if TYPE_CHECKING:
     from pathlib import Path

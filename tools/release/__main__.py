@@ -18,27 +18,27 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from release.bill import bill_of_materials, packages_of_npm
-from release.building import ROOT, BuildFailedError, build, differences
-from release.comparing import sha256
-from release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
-from release.licences import (
+from tools.build_vsix import BUNDLED, BuildError, source_date_epoch, version_of_source
+from tools.release.bill import bill_of_materials, packages_of_npm
+from tools.release.building import ROOT, BuildFailedError, build, differences
+from tools.release.comparing import sha256
+from tools.release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
+from tools.release.licences import (
     LEFT_OUT_EXTRAS,
     extras_of,
     fault_of_licence,
     fault_of_optional_licence,
     required_packages,
 )
-from release.pythons import found_pythons, missing_pythons
-from release.trials import command_without_network
-from release.versions import faults_of_versions, version_places
-from release.wheelhouse import WheelhouseError, fill
-from tools.build_vsix import BUNDLED, BuildError, source_date_epoch, version_of_source
+from tools.release.pythons import found_pythons, missing_pythons
+from tools.release.trials import command_without_network
+from tools.release.versions import faults_of_versions, version_places
+from tools.release.wheelhouse import WheelhouseError, fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from release.licences import Package
+    from tools.release.licences import Package
 
 __all__ = ["check"]
 

@@ -14,7 +14,7 @@ __all__ = ["OUR_PYTHONS", "SUPPORTED", "found_pythons", "missing_pythons"]
 SUPPORTED: Final = ("3.11", "3.12", "3.13", "3.14")
 """The versions of Python that a release supports."""
 
-OUR_PYTHONS: Final = Path(__file__).resolve().parent.parent / ".environments" / "pythons"
+OUR_PYTHONS: Final = Path(__file__).resolve().parents[2] / ".environments" / "pythons"
 """Where `make pythons` installs those that a machine does not have."""
 
 _PROBE: Final = "import sys; print(*sys.version_info[:2], sep='.')"

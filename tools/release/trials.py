@@ -1,7 +1,7 @@
 """Installs each artifact into an empty environment of each Python, without a network, and does its main job there.
 
-Runs as a process of its own, `python -m release.trials FOLDER`, which has no network but loopback where the system lets
-it: FOLDER has the artifacts, and the wheelhouse; faults go to FOLDER/faults.json.
+Runs as a process of its own, `python -m tools.release.trials FOLDER`, which has no network but loopback where the
+system lets it: FOLDER has the artifacts, and the wheelhouse; faults go to FOLDER/faults.json.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final
 
 from clients.agents.isolation import bring_up_loopback
 from partstream.vscode.methods import ErrorCode
-from release.pythons import found_pythons
-from release.sidecar import METHODS_TO_ASK, Sidecar, SidecarEndedError, initialize_params, smallest
 from tools.build_vsix import BUNDLED
+from tools.release.pythons import found_pythons
+from tools.release.sidecar import METHODS_TO_ASK, Sidecar, SidecarEndedError, initialize_params, smallest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ class TrialError(Exception):
 
 def command_without_network(folder: Path) -> list[str]:
     """The command that tries the artifacts of a folder, in a network of its own if the system has one to give."""
-    command = [sys.executable, "-m", "release.trials", str(folder)]
+    command = [sys.executable, "-m", "tools.release.trials", str(folder)]
     unshare = shutil.which("unshare")
     if unshare is None or not sys.platform.startswith("linux"):
         return command
@@ -76,7 +76,7 @@ def try_all(folder: Path) -> list[str]:
                 except TrialError as error:
                     said = "FAULT"
                     faults.append(f"{artifact.name} on Python {version}: {error}")
-            print(f"  Python {version}  {said}  {time.monotonic() - begun:5.1f} s  {artifact.name}", flush=True)  # noqa: T201
+            print(f"  Python {version}  {said}  {time.monotonic() - begun:5.1f} s  {artifact.name}", flush=True)
     return faults
 
 

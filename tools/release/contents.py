@@ -6,8 +6,8 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from release.imports import imported_by, modules_of
 from tools.build_vsix import BUNDLED, COMPILED
+from tools.release.imports import imported_by, modules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

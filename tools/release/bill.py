@@ -16,8 +16,8 @@ from cyclonedx.output import make_outputter
 from cyclonedx.schema import OutputFormat, SchemaVersion
 from packageurl import PackageURL
 
-from release.licences import Package
 from tools.build_vsix import BUNDLED, locked
+from tools.release.licences import Package
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

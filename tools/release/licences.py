@@ -14,7 +14,7 @@ from license_expression import AND, ExpressionError, ExpressionParseError, Licen
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from release.pythons import SUPPORTED
+from tools.release.pythons import SUPPORTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

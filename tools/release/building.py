@@ -9,15 +9,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from release.comparing import first_difference
 from tools.build_vsix import source_date_epoch
+from tools.release.comparing import first_difference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["ROOT", "BuildFailedError", "build", "differences"]
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+ROOT: Final = Path(__file__).resolve().parents[2]
 _LONGEST: Final = 300
 """Seconds that one build may take."""
 
