@@ -332,12 +332,12 @@ ray-lock: setup ## Renew the lock file of the environment with Ray, with hashes
 		--python-version 3.11 --generate-hashes --no-header --upgrade --extra ray --extra serve ../../pyproject.toml ray.in \
 		-o ray.lock
 
-# What deploy/Dockerfile installs beside the wheel.
+# What tools/deploy/Dockerfile installs beside the wheel.
 .PHONY: deploy-lock
 
 deploy-lock: setup ## Renew the lock file of the image, with hashes
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-		--upgrade --extra postgres --extra serve --extra telemetry pyproject.toml -o deploy/worker.lock
+		--upgrade --extra postgres --extra serve --extra telemetry pyproject.toml -o tools/deploy/worker.lock
 
 # The whole matrix of our own providers: each protocol, agent and example in every scenario of the conformance kit. The
 # suite runs all scenarios over one protocol, and the most telling ones over the others.

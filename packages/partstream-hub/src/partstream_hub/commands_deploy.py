@@ -213,7 +213,7 @@ class RayApplication:
 
 _IMAGE: Final = f"partstream:{__version__}"
 _USER: Final = 65532
-"""The user that the image of `deploy/Dockerfile` runs as, who has no rights."""
+"""The user that the image of `tools/deploy/Dockerfile` runs as, who has no rights."""
 
 PRE_STOP_SECONDS: Final = 5
 """How long a pod still takes requests after it was told to end: until balancers have heard of it."""
@@ -278,7 +278,7 @@ def _comment(plan: ServePlan) -> str:
     lines = [
         f"partstream {__version__}. Before it, once, with a key in each FILE:",
         f"  kubectl create secret generic {_SECRET} {key} --from-file={_SIGNING_KEY}=FILE",
-        f"The image is of deploy/Dockerfile: build it, push it, and name it in place of {_IMAGE}.",
+        f"The image is of tools/deploy/Dockerfile: build it, push it, and name it in place of {_IMAGE}.",
         *([f"The files of providers are expected in {_CODE} of the image."] if plan.sources else []),
         *(
             ["Profiles are read from the file that PARTSTREAM_CONFIG names: add it, and the variable."]

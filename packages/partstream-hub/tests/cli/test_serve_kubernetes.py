@@ -163,7 +163,7 @@ def test_what_pods_cannot_have_is_refused(arguments, says):
 
 
 def test_the_image_has_the_user_the_folder_and_the_port_of_the_pods_and_pinned_packages():
-    lines = re.sub(r"\\\n", " ", (PROJECT / "deploy/Dockerfile").read_text(encoding="utf-8")).splitlines()
+    lines = re.sub(r"\\\n", " ", (PROJECT / "tools/deploy/Dockerfile").read_text(encoding="utf-8")).splitlines()
     steps = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
     last = dict(steps)
     [deployment, _, _] = yaml.safe_load_all(printed(CALLS["a provider"]))
@@ -177,7 +177,7 @@ def test_the_image_has_the_user_the_folder_and_the_port_of_the_pods_and_pinned_p
     [installing] = [argument for name, argument in steps if name == "RUN" and "worker.lock" in argument]
     assert "--require-hashes --only-binary :all:" in installing
     assert "--no-deps --no-index" in installing
-    lock = (PROJECT / "deploy/worker.lock").read_text(encoding="utf-8")
+    lock = (PROJECT / "tools/deploy/worker.lock").read_text(encoding="utf-8")
     pins = re.findall(r"^[\w.-]+(?:\[[^]]*\])?==\S+.*\\$", lock, re.MULTILINE)
     assert len(pins) == len(re.findall(r"^[\w.-]+", lock, re.MULTILINE)) > 10
     assert {"uvicorn", "psycopg", "httpx2"} <= {re.split(r"[\[=]", one)[0] for one in pins}
