@@ -256,12 +256,12 @@ newcomer: setup ## Go through the doors of the README as a newcomer, in about fi
 	$(BIN)/python tools/generate.py
 
 # Every server that can be installed here is started on loopback and ended again; what each showed goes into
-# servers/results.json, and from there into docs/servers.md. ONLY="fakellm" tries one.
+# interop/servers/results.json, and from there into docs/servers.md. ONLY="fakellm" tries one.
 .PHONY: servers
 ONLY ?=
 
 servers: setup ## Try Partstream against model servers that nobody here wrote
-	$(BIN)/python -m servers $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m interop.servers $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python tools/generate.py
 
 # Each client is installed at its pinned version, and asks on loopback; what it showed goes into

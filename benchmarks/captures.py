@@ -24,7 +24,7 @@ from rich.console import Console
 
 from benchmarks.competitors import ROOT, environment_of
 from benchmarks.grids import Grid, draw
-from servers.environments import sources_of
+from interop.servers.environments import sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from servers.environments import NotInstalledError, PythonEnvironment, sources_of
+from interop.servers.environments import NotInstalledError, PythonEnvironment, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

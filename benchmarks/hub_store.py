@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from interop.servers.postgres import PostgresServer
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
 from partstream_hub.store.opening import opened_store
 from partstream_hub.store.values import Charge, LeaseAsk, LedgerRow
-from servers.postgres import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,10 +26,10 @@ from rich.console import Console
 
 from benchmarks.grids import Grid, draw
 from benchmarks.sidecar_peer import PROVIDER, Peer, Start, peer
+from interop.servers.environments import sources_of
 from partstream.lm.parts import TextPart
 from partstream.runtime.progress import CheckedProgress
 from partstream_devtools.testing.upstream import ReplayUpstream
-from servers.environments import sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,10 +15,10 @@ from rich.markup import escape
 
 from clients.asking import BrokenClientError, ask, running
 from clients.official import CLIENTS, FOLDER
+from interop.servers.environments import NotInstalledError
+from interop.servers.results import Seen, ServerResult, Verdict, judged
+from interop.servers.runs import COLOURS, try_all
 from partstream_devtools.testing.upstream import ReplayUpstream
-from servers.environments import NotInstalledError
-from servers.results import Seen, ServerResult, Verdict, judged
-from servers.runs import COLOURS, try_all
 
 if TYPE_CHECKING:
     from clients.jobs import Job

@@ -11,14 +11,14 @@ from clients.anthropic_jobs import WIRE as ANTHROPIC_MESSAGES
 from clients.chat_jobs import WIRE as CHAT_COMPLETIONS
 from clients.gemini_jobs import WIRE as GEMINI
 from clients.ollama_jobs import WIRE as OLLAMA
-from servers.environments import NodeEnvironment, NotInstalledError, PythonEnvironment
-from servers.foreign import Fault
+from interop.servers.environments import NodeEnvironment, NotInstalledError, PythonEnvironment
+from interop.servers.foreign import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from clients.wires import Wire
-    from servers.environments import Environment
+    from interop.servers.environments import Environment
 
 __all__ = ["CLIENTS", "FOLDER", "Client", "find_node"]
 

@@ -16,10 +16,10 @@ from rich.console import Console
 
 from frameworks.runs import seen_in, tests_of
 from frameworks.table import EDITIONS, FRAMEWORKS
-from servers.environments import NotInstalledError
-from servers.pytest_runs import BrokenRunError
-from servers.results import Seen, ServerResult, Verdict
-from servers.runs import COLOURS, try_all
+from interop.servers.environments import NotInstalledError
+from interop.servers.pytest_runs import BrokenRunError
+from interop.servers.results import Seen, ServerResult, Verdict
+from interop.servers.runs import COLOURS, try_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

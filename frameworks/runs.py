@@ -7,9 +7,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
-from servers.environments import ROOT
-from servers.pytest_runs import outcome, report_of
-from servers.results import Seen, Verdict
+from interop.servers.environments import ROOT
+from interop.servers.pytest_runs import outcome, report_of
+from interop.servers.results import Seen, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from servers.environments import ROOT, PythonEnvironment
+from interop.servers.environments import ROOT, PythonEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

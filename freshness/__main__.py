@@ -15,7 +15,7 @@ from freshness.comparing import compared
 from freshness.looked_at import FOLDER, accept
 from freshness.packages import UnreadableTypesError
 from freshness.table import WIRES
-from servers.environments import NotInstalledError
+from interop.servers.environments import NotInstalledError
 
 if TYPE_CHECKING:
     from freshness.facts import Wire

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from servers.environments import ENVIRONMENTS, NotInstalledError, PythonEnvironment, run_step
+from interop.servers.environments import ENVIRONMENTS, NotInstalledError, PythonEnvironment, run_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -25,7 +25,7 @@ from hub_proof.scenarios import (
     without_a_database,
 )
 from hub_proof.site import Site
-from servers.postgres import PostgresServer
+from interop.servers.postgres import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx2
 import psycopg
 
-from servers.processes import free_port
+from interop.servers.processes import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from servers.postgres import PostgresServer
+    from interop.servers.postgres import PostgresServer
 
 __all__ = ["Site", "Worker"]
 

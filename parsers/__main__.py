@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.console import Console
 
+from interop.servers.environments import NotInstalledError
 from parsers.judging import ASPECTS, judged
 from parsers.recorded import FOLDER, WIRES, made_up_streams, recorded_streams, serving
 from parsers.table import PARSERS
-from servers.environments import NotInstalledError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
-from servers.environments import ROOT
-from servers.processes import free_port
+from interop.servers.environments import ROOT
+from interop.servers.processes import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

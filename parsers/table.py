@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from clients.official import find_node
+from interop.servers.environments import ROOT, NodeEnvironment, PythonEnvironment
 from partstream import __version__
-from servers.environments import ROOT, NodeEnvironment, PythonEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from servers.environments import Environment
+    from interop.servers.environments import Environment
 
 __all__ = ["PARSERS", "Parser"]
 
@@ -22,7 +22,7 @@ _HERE: Final = Path(__file__).resolve().parent
 _SERVED: Final = ROOT / "clients" / "served"
 _CLIENTS: Final = PythonEnvironment("clients-served", _SERVED / "python" / "requirements.lock")
 _NODE: Final = NodeEnvironment(_SERVED / "node")
-_LITELLM: Final = PythonEnvironment("litellm", ROOT / "servers" / "litellm" / "requirements.lock")
+_LITELLM: Final = PythonEnvironment("litellm", ROOT / "interop" / "servers" / "litellm" / "requirements.lock")
 _ANY_LLM: Final = PythonEnvironment("any-llm", _HERE / "any_llm.lock")
 
 _RESPONSES: Final = "openresponses"

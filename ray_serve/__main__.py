@@ -22,12 +22,12 @@ from rich.console import Console
 
 from benchmarks import machine
 from benchmarks.serving.processes import _family, started
+from interop.servers.environments import ROOT, PythonEnvironment
 from ray_serve.asking import KEY
 from ray_serve.checks import CHECKS, DRAIN, KILLS, NotSeenError, drain
 from ray_serve.figures import figures
 from ray_serve.hub import HubTry
 from ray_serve.near import SCRIPT_VARIABLE
-from servers.environments import ROOT, PythonEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

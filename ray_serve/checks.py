@@ -10,11 +10,11 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
+from interop.servers.environments import ROOT
 from ray_serve.asking import KEY, SECONDS, asked, request_bytes, whole
 from ray_serve.far import FAR_MODEL
 from ray_serve.near import SCRIPT_VARIABLE
 from ray_serve.through import KEY_VARIABLE, URL_VARIABLE
-from servers.environments import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

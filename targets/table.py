@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from servers.environments import ROOT, NodeEnvironment, PythonEnvironment
-from servers.foreign import CHAT, FOREIGN_SERVERS, MESSAGES, RESPONSES
+from interop.servers.environments import ROOT, NodeEnvironment, PythonEnvironment
+from interop.servers.foreign import CHAT, FOREIGN_SERVERS, MESSAGES, RESPONSES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from servers.environments import Environment
-    from servers.foreign import ForeignServer
+    from interop.servers.environments import Environment
+    from interop.servers.foreign import ForeignServer
 
 __all__ = ["TARGETS", "ForeignTarget"]
 
@@ -71,7 +71,7 @@ _PROMPTS: Final[Mapping[str, str]] = {
     "thinking-then-text": "Think: what is six times seven?",
     "tool-result-text": _CALL,
 }
-"""What the configurations of these servers listen to, by scenario (`servers/`)."""
+"""What the configurations of these servers listen to, by scenario (`interop/servers/`)."""
 _FRAMEWORKS: Final = "models_of_frameworks.py"
 
 

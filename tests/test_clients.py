@@ -15,8 +15,8 @@ from clients.asking import BrokenClientError, ask, running
 from clients.chat_jobs import WIRE
 from clients.jobs import Job, judge
 from clients.official import CLIENTS, FOLDER, Client
+from interop.servers.results import Seen, Verdict
 from partstream_devtools.testing.upstream import ReplayUpstream
-from servers.results import Seen, Verdict
 
 OF_NAME = {job.name: job for job in WIRE.jobs}
 TEXT = {"text": "Hi", "thinking": "", "calls": [], "finish": "stop", "tokens": [3, 1], "sources": []}

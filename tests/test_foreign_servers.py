@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from interop.servers.environments import ROOT, NotInstalledError, PythonEnvironment
+from interop.servers.foreign import FOREIGN_SERVERS, Fault
+from interop.servers.processes import NotStartedError, free_port, running
+from interop.servers.results import Seen, ServerResult, Verdict, judged, merged
+from interop.servers.trials import TRIALS, Target, UnexpectedError, prove
 from partstream.protocols.known_servers import KNOWN_SERVERS
 from partstream.protocols.protocol import spoken_at
 from partstream_devtools.testing.upstream import ReplayUpstream
-from servers.environments import ROOT, NotInstalledError, PythonEnvironment
-from servers.foreign import FOREIGN_SERVERS, Fault
-from servers.processes import NotStartedError, free_port, running
-from servers.results import Seen, ServerResult, Verdict, judged, merged
-from servers.trials import TRIALS, Target, UnexpectedError, prove
 
 FAULT = Fault("usage", "no usage", "it never says what an answer took")
 OF_NAME = {trial.name: trial for trial in TRIALS}
@@ -89,7 +89,7 @@ def test_a_server_that_does_not_run_is_told_with_the_last_line_of_its_log(tmp_pa
 
 
 def test_what_cannot_be_installed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("servers.environments.ENVIRONMENTS", tmp_path)
+    monkeypatch.setattr("interop.servers.environments.ENVIRONMENTS", tmp_path)
     lock = tmp_path / "requirements.lock"
     lock.write_text("no-version-and-no-hash\n")
     environment = PythonEnvironment("broken", lock)
@@ -129,7 +129,7 @@ def test_an_error_of_the_gateway_fails_a_trial():
 def test_every_row_of_the_table_of_servers_fits():
     for server in FOREIGN_SERVERS:
         assert {*server.not_tried, *server.models, *(fault.trial for fault in server.faults)} <= {*OF_NAME}
-        assert server.folder.is_relative_to(ROOT / "servers")
+        assert server.folder.is_relative_to(ROOT / "interop" / "servers")
         name, _, version = server.package.rpartition(" ")
         locks = (*server.folder.glob("*.lock"), *server.folder.glob("package-lock.json"))
         pinned = "".join(lock.read_text(encoding="utf-8") for lock in locks)

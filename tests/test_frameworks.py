@@ -8,8 +8,8 @@ import pytest
 
 from frameworks.runs import OWN_TESTS, scenarios, seen_in
 from frameworks.table import EDITIONS, FRAMEWORKS, LOCKS, Framework
-from servers.environments import ROOT
-from servers.results import Verdict
+from interop.servers.environments import ROOT
+from interop.servers.results import Verdict
 
 RESULTS = json.loads((ROOT / "frameworks" / "results.json").read_text(encoding="utf-8"))
 

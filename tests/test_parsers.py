@@ -7,10 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
+from interop.servers.environments import ROOT, PythonEnvironment
 from parsers.judging import ASPECTS, judged
 from parsers.recorded import WIRES, Recorded, recorded_streams, serving
 from parsers.table import PARSERS
-from servers.environments import ROOT, PythonEnvironment
 
 WIRE = WIRES[1]
 EXPECTED = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from servers.environments import NotInstalledError
-from servers.results import Verdict
+from interop.servers.environments import NotInstalledError
+from interop.servers.results import Verdict
 from tools.pythons.editions import CHOICES, Edition, editions, untested_bounds
 from tools.pythons.missing import install
 from tools.pythons.reports import seen_in

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from servers.environments import ROOT, PythonEnvironment
+from interop.servers.environments import ROOT, PythonEnvironment
 from targets.__main__ import _shortened
 from targets.table import TARGETS, ForeignTarget
 

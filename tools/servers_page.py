@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["servers_page"]
 
-_RESULTS: Final = Path(__file__).resolve().parent.parent / "servers" / "results.json"
+_RESULTS: Final = Path(__file__).resolve().parent.parent / "interop" / "servers" / "results.json"
 
 CHAT: Final = "chat-completions"
 
@@ -62,7 +62,7 @@ _TRIED_AS: Final = {"litellm": "LiteLLM proxy"}
 _HEAD: Final = """\
 # Servers
 
-<!-- Made by tools/generate.py of the tables of known servers and of servers/results.json (`make servers`). -->
+<!-- Made by tools/generate.py of the tables of known servers and of interop/servers/results.json (`make servers`). -->
 
 An address and a key are enough for any server that speaks one of these protocols; this page is about those that are
 known by name. `partstream add` and the extension's *Add Models* offer them.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from benchmarks.serving.processes import ROOT, started
-from servers.processes import free_port
+from interop.servers.processes import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,7 +86,7 @@ class Gateway:
         name: In tables.
         start: Runs it, given the folder for its files, the address of an empty database, and the port of the model
             server.
-        install: Installs what it needs; raises :class:`servers.environments.NotInstalledError`.
+        install: Installs what it needs; raises :class:`interop.servers.environments.NotInstalledError`.
         is_peer: Whether somebody else wrote it: a machine that cannot have it measures without it.
     """
 

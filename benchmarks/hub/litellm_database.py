@@ -14,8 +14,8 @@ import psycopg
 
 from benchmarks.hub.gateways import LITELLM, Gateway, noted
 from benchmarks.serving.processes import started
-from servers.environments import NodeEnvironment, NotInstalledError, PythonEnvironment
-from servers.processes import free_port
+from interop.servers.environments import NodeEnvironment, NotInstalledError, PythonEnvironment
+from interop.servers.processes import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

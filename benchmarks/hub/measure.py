@@ -15,9 +15,9 @@ from benchmarks.hub.litellm_database import litellm_gateway
 from benchmarks.hub.own import hub_gateway
 from benchmarks.hub.upstream import INPUT
 from benchmarks.serving.processes import Load
-from servers.environments import NotInstalledError
-from servers.postgres import PostgresServer
-from servers.processes import NotStartedError, free_port
+from interop.servers.environments import NotInstalledError
+from interop.servers.postgres import PostgresServer
+from interop.servers.processes import NotStartedError, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -15,7 +15,7 @@ import httpx2
 
 from benchmarks.hub.gateways import HUB, PRICES, Gateway, noted
 from benchmarks.serving.processes import ROOT, started
-from servers.processes import free_port
+from interop.servers.processes import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

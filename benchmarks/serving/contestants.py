@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.serving.processes import ROOT, Process, started
-from servers.environments import PythonEnvironment
-from servers.processes import free_port
+from interop.servers.environments import PythonEnvironment
+from interop.servers.processes import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ __all__ = [
 _HERE: Final = Path(__file__).resolve().parent
 _KEY: Final = "local-key"
 _CHAT: Final = "/v1/chat/completions"
-_LITELLM: Final = PythonEnvironment("litellm", ROOT / "servers" / "litellm" / "requirements.lock")
+_LITELLM: Final = PythonEnvironment("litellm", ROOT / "interop" / "servers" / "litellm" / "requirements.lock")
 _UPSTREAM_PORT: Final = free_port()
 
 
@@ -38,7 +38,7 @@ class Server:
         start: Runs it, given the folder for its files.
         starts: How often its start is measured.
         answers: How many answers show what they leave behind.
-        install: Installs what it needs; raises :class:`servers.environments.NotInstalledError`.
+        install: Installs what it needs; raises :class:`interop.servers.environments.NotInstalledError`.
         is_peer: Whether somebody else wrote it: a machine that cannot have it measures without it.
     """
 

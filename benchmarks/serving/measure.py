@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.serving.contestants import CONTESTANTS, SERVERS
 from benchmarks.serving.processes import Load
-from servers.environments import NotInstalledError
-from servers.processes import NotStartedError
+from interop.servers.environments import NotInstalledError
+from interop.servers.processes import NotStartedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from servers.processes import NotStartedError, end_group
+from interop.servers.processes import NotStartedError, end_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -20,9 +20,9 @@ from clients.agents.printed import ENVIRONMENTS, PRINTED, TRIAL, Printed, run_pr
 from clients.agents.running import AgentNotRunError, one_turn, serving
 from clients.agents.table import AGENTS
 from clients.agents.trials import TRIALS
-from servers.environments import NotInstalledError
-from servers.results import Seen, ServerResult, Verdict, judged
-from servers.runs import COLOURS, try_all
+from interop.servers.environments import NotInstalledError
+from interop.servers.results import Seen, ServerResult, Verdict, judged
+from interop.servers.runs import COLOURS, try_all
 
 if TYPE_CHECKING:
     from clients.agents.agent import Agent

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from servers.environments import NodeEnvironment
+from interop.servers.environments import NodeEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from servers.foreign import Fault
+    from interop.servers.foreign import Fault
 
 __all__ = ["ENVIRONMENT", "FOLDER", "Agent"]
 

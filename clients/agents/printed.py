@@ -11,8 +11,8 @@ from clients.agents.running import environment_of, partstream
 from clients.agents.scripted_model import MODEL
 from clients.official import find_node
 from clients.served.packages import FOLDER as SERVED
+from interop.servers.environments import NodeEnvironment, PythonEnvironment
 from partstream.cli.client_settings import CLIENTS
-from servers.environments import NodeEnvironment, PythonEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from clients.agents.agent import Agent
-from servers.foreign import Fault
+from interop.servers.foreign import Fault
 
 __all__ = ["AGENTS", "LEFT_OUT"]
 

@@ -18,9 +18,9 @@ from clients.asking import BrokenClientError, result_of, running
 from clients.served.packages import FOLDER, PACKAGES
 from clients.served.serving import KEY, serving
 from clients.served.trials import TRIALS, Told
-from servers.environments import NotInstalledError
-from servers.results import Seen, ServerResult, Verdict, judged
-from servers.runs import COLOURS, try_all
+from interop.servers.environments import NotInstalledError
+from interop.servers.results import Seen, ServerResult, Verdict, judged
+from interop.servers.runs import COLOURS, try_all
 
 if TYPE_CHECKING:
     from clients.served.packages import Package

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from clients.official import find_node
-from servers.environments import NodeEnvironment, PythonEnvironment
-from servers.foreign import Fault
+from interop.servers.environments import NodeEnvironment, PythonEnvironment
+from interop.servers.foreign import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from servers.environments import Environment
+    from interop.servers.environments import Environment
 
 __all__ = ["FOLDER", "PACKAGES", "Package", "Way"]
 

@@ -9,8 +9,8 @@ and its result is one line::
 `tools` offers two tools and lets the client run its own loop; `leave` leaves an answer after its first text, as a
 person who presses Escape. What the server saw of it comes from its own lines, one for each answer.
 
-The results of all clients, also of the coding agents, have the shape of :class:`servers.results.ServerResult`; the
-names of trials are those of :data:`TRIALS`, so that one table has them all.
+The results of all clients, also of the coding agents, have the shape of :class:`interop.servers.results.ServerResult`;
+the names of trials are those of :data:`TRIALS`, so that one table has them all.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clients.official import find_node
+from interop.servers.environments import ROOT
 from partstream import (
     EmptyAnswerError,
     LanguageModelChatCapabilities,
@@ -23,7 +24,6 @@ from partstream.lm.provider import FinishingProgress
 from partstream.protocols.ai_sdk.model_messages import to_model_messages
 from partstream.tokens import estimate_tokens
 from partstream.upstream.context import run_until_cancelled
-from servers.environments import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from interop.servers.foreign import FOREIGN_SERVERS, environment_of
+from interop.servers.processes import free_port, running
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.provider import GatewayProvider
-from servers.foreign import FOREIGN_SERVERS, environment_of
-from servers.processes import free_port, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable

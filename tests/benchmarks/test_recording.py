@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.recording.measure import _READY, _Client
 from benchmarks.recording.page import RESULTS, page
 from benchmarks.serving.processes import started
-from servers.processes import free_port
+from interop.servers.processes import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -11,7 +11,7 @@ from benchmarks.serving.contestants import CONTESTANTS, OURS, RESPONSES, Contest
 from benchmarks.serving.page import RESULTS, page
 from benchmarks.serving.processes import Load, started
 from benchmarks.serving.ready_made import application
-from servers.processes import free_port
+from interop.servers.processes import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

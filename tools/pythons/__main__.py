@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.console import Console
 
-from servers.environments import NotInstalledError
-from servers.pytest_runs import BrokenRunError, report_of
-from servers.results import Seen, ServerResult, Verdict
-from servers.runs import COLOURS, try_all
+from interop.servers.environments import NotInstalledError
+from interop.servers.pytest_runs import BrokenRunError, report_of
+from interop.servers.results import Seen, ServerResult, Verdict
+from interop.servers.runs import COLOURS, try_all
 from tools.pythons.editions import editions, untested_bounds
 from tools.pythons.reports import ALL_TESTS, seen_in
 

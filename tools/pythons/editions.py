@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from servers.environments import ENVIRONMENTS, PACKAGES, ROOT, NotInstalledError, PythonEnvironment, run_step
+from interop.servers.environments import ENVIRONMENTS, PACKAGES, ROOT, NotInstalledError, PythonEnvironment, run_step
 from tools.release.licences import LEFT_OUT_EXTRAS
 from tools.release.pythons import SUPPORTED, found_pythons
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from servers.environments import NotInstalledError, run_step
+from interop.servers.environments import NotInstalledError, run_step
 from tools.release.pythons import OUR_PYTHONS, found_pythons, missing_pythons
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from servers.pytest_runs import outcome
-from servers.results import Seen, Verdict
+from interop.servers.pytest_runs import outcome
+from interop.servers.results import Seen, Verdict
 
 __all__ = ["ALL_TESTS", "seen_in"]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from interop.servers.postgres import NoPostgresError, PostgresServer, shared_server
 from partstream_hub.store.opening import opened_engine
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import Engine
-from servers.postgres import NoPostgresError, PostgresServer, shared_server
 
 KINDS = ("sqlite", "postgres")
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from servers.postgres import NoPostgresError, _programs
+from interop.servers.postgres import NoPostgresError, _programs
 
 USER = """
 import sys
 from pathlib import Path
-from servers.postgres import shared_server
+from interop.servers.postgres import shared_server
 server, users = shared_server(Path(sys.argv[1]))
 print(server.folder, flush=True)
 sys.stdin.readline()

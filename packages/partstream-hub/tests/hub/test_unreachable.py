@@ -13,6 +13,7 @@ from psycopg import conninfo
 
 from hub.stores import HubDatabase
 from hub.test_leases import RULE, row
+from interop.servers.postgres import PostgresServer
 from partstream_hub.store.opening import opened_store
 from partstream_hub.store.values import (
     Charge,
@@ -22,7 +23,6 @@ from partstream_hub.store.values import (
     LeaseAsk,
     StoreUnreachableError,
 )
-from servers.postgres import PostgresServer
 
 SECRET = "correct-horse-battery"  # noqa: S105
 

@@ -9,8 +9,8 @@ from hub.budgets.crowd import QUICK, TEAM, Crowd, Observer, new_worker, row
 from hub.budgets.test_workers import charges_in_ledger
 from hub.overshoots import note_overshoots, overshoots
 from hub.stores import HubDatabase
+from interop.servers.postgres import PostgresServer
 from partstream_hub.amounts import BudgetsUnreachableError, Need
-from servers.postgres import PostgresServer
 
 
 def test_a_postgres_that_is_stopped_loses_nothing_and_refuses_nobody_with_a_lease(

@@ -31,7 +31,7 @@ __all__ = [
     "sources_of",
 ]
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+ROOT: Final = Path(__file__).resolve().parents[2]
 
 PACKAGES: Final = ("partstream", "partstream-agents", "partstream-devtools", "partstream-hub")
 """Our packages, each in a folder below `packages`; those that others need come first."""

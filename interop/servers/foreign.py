@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from interop.servers.environments import NodeEnvironment, PythonEnvironment
 from partstream.protocols.protocol import AUTO
-from servers.environments import NodeEnvironment, PythonEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from servers.environments import Environment
+    from interop.servers.environments import Environment
 
 __all__ = ["FOREIGN_SERVERS", "Fault", "ForeignServer"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import click
 
-from servers.environments import ROOT
-from servers.results import Verdict, merged, write
+from interop.servers.environments import ROOT
+from interop.servers.results import Verdict, merged, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from servers.results import ServerResult
+    from interop.servers.results import ServerResult
 
 __all__ = ["COLOURS", "try_all"]
 

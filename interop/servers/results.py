@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from servers.foreign import Fault
+    from interop.servers.foreign import Fault
 
 __all__ = ["Seen", "ServerResult", "Verdict", "judged", "merged", "write"]
 

@@ -6,8 +6,8 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from servers.environments import ROOT
-from servers.results import Seen, Verdict
+from interop.servers.environments import ROOT
+from interop.servers.results import Seen, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

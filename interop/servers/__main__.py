@@ -19,17 +19,17 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from interop.servers.environments import ROOT, NotInstalledError
+from interop.servers.foreign import FOREIGN_SERVERS, environment_of
+from interop.servers.processes import NotStartedError, free_port, running
+from interop.servers.results import Seen, ServerResult, Verdict, judged
+from interop.servers.runs import COLOURS, try_all
+from interop.servers.trials import TRIALS, Target, UnexpectedError, prove
 from partstream.protocols.protocol import AUTO
-from servers.environments import ROOT, NotInstalledError
-from servers.foreign import FOREIGN_SERVERS, environment_of
-from servers.processes import NotStartedError, free_port, running
-from servers.results import Seen, ServerResult, Verdict, judged
-from servers.runs import COLOURS, try_all
-from servers.trials import TRIALS, Target, UnexpectedError, prove
 
 if TYPE_CHECKING:
-    from servers.foreign import ForeignServer
-    from servers.trials import Trial
+    from interop.servers.foreign import ForeignServer
+    from interop.servers.trials import Trial
 
 _RESULTS: Final = Path(__file__).resolve().parent / "results.json"
 

@@ -1,0 +1,1 @@
+"""Programs of other people that Partstream is tried with: servers, clients, frameworks, parsers, types of packages."""
