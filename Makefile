@@ -265,18 +265,18 @@ servers: setup ## Try Partstream against model servers that nobody here wrote
 	$(BIN)/python tools/generate.py
 
 # Each client is installed at its pinned version, and asks on loopback; what it showed goes into
-# clients/served/results.json and clients/results.json, and from there into docs/clients.md. ONLY="openai-node" asks with
+# interop/clients/served/results.json and interop/clients/results.json, and from there into docs/clients.md. ONLY="openai-node" asks with
 # one, in one of the three parts.
 .PHONY: clients served-clients replayed-clients
 
 clients: served-clients agents-clients replayed-clients ## Ask with all clients: official packages, coding agents
 
 served-clients: setup ## Ask partstream serve with official clients
-	$(BIN)/python -m clients.served $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m interop.clients.served $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python tools/generate.py
 
 replayed-clients: setup ## Ask the replay upstream with official clients
-	$(BIN)/python -m clients $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m interop.clients $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python tools/generate.py
 
 # The conformance kit tests packages and servers of others, each at its pinned version and on loopback; what each breaks
@@ -373,12 +373,12 @@ bench-hub: setup ## Measure the hub beside LiteLLM's proxy with its database, in
 	$(BIN)/python tools/generate.py
 
 # Each coding agent is installed at its pinned version and run against partstream serve, on loopback alone where the
-# system lets it; what it showed goes into clients/agents/results.json, and from there into docs/clients. ONLY="codex"
+# system lets it; what it showed goes into interop/clients/agents/results.json, and from there into docs/clients. ONLY="codex"
 # runs one.
 .PHONY: agents-clients
 
 agents-clients: setup ## Run coding agents against partstream serve
-	$(BIN)/python -m clients.agents $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m interop.clients.agents $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python tools/generate.py
 
 # The public compliance suite of OpenResponses, from a checkout that you have fetched: in it, `bun install` first. BUN

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from clients.official import find_node
+from interop.clients.official import find_node
 from interop.servers.environments import ROOT, NodeEnvironment, PythonEnvironment
 from partstream import __version__
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["PARSERS", "Parser"]
 
 _HERE: Final = Path(__file__).resolve().parent
-_SERVED: Final = ROOT / "clients" / "served"
+_SERVED: Final = ROOT / "interop" / "clients" / "served"
 _CLIENTS: Final = PythonEnvironment("clients-served", _SERVED / "python" / "requirements.lock")
 _NODE: Final = NodeEnvironment(_SERVED / "node")
 _LITELLM: Final = PythonEnvironment("litellm", ROOT / "interop" / "servers" / "litellm" / "requirements.lock")

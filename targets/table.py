@@ -94,7 +94,7 @@ _AI_SDK: Final = ForeignTarget(
     "ai 7.0.173",
     _AROUND,
     (CHAT, RESPONSES, MESSAGES),
-    NodeEnvironment(ROOT / "clients" / "served" / "node"),
+    NodeEnvironment(ROOT / "interop" / "clients" / "served" / "node"),
     "ai_sdk.py:make",
 )
 _PROXY: Final = _row("LiteLLM proxy")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.agents.first_requests import sanitized
+from interop.clients.agents.first_requests import sanitized
 
 KEPT = sorted((Path(__file__).parent / "fixtures" / "agents").glob("*.json"))
 PRIVATE = re.compile(r"/(?:tmp|root|work|Users)/|/home/(?!user/project)|[0-9a-f]{8}-[0-9a-f]{4}-[1-9a-f]{4}-(?!8000)")

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from clients.__main__ import _result
-from clients.asking import BrokenClientError, ask, running
-from clients.chat_jobs import WIRE
-from clients.jobs import Job, judge
-from clients.official import CLIENTS, FOLDER, Client
+from interop.clients.__main__ import _result
+from interop.clients.asking import BrokenClientError, ask, running
+from interop.clients.chat_jobs import WIRE
+from interop.clients.jobs import Job, judge
+from interop.clients.official import CLIENTS, FOLDER, Client
 from interop.servers.results import Seen, Verdict
 from partstream_devtools.testing.upstream import ReplayUpstream
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from clients.served.packages import FOLDER, PACKAGES
-from clients.served.trials import TRIALS, Told
+from interop.clients.served.packages import FOLDER, PACKAGES
+from interop.clients.served.trials import TRIALS, Told
 from partstream.protocols.protocol import PROTOCOLS
 
 OF_NAME = {trial.name: trial for trial in TRIALS}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["agents_section", "client_pages", "pages_section"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_RESULTS: Final = _ROOT / "clients" / "agents" / "results.json"
+_RESULTS: Final = _ROOT / "interop" / "clients" / "agents" / "results.json"
 
 _SERVER: Final = Server(
     "http://127.0.0.1:8642",
@@ -62,7 +62,7 @@ def pages_section() -> list[str]:
 
 def agents_section() -> list[str]:
     """The lines on the coding agents for the page on all clients."""
-    from clients.agents.table import AGENTS, LEFT_OUT  # noqa: PLC0415 - the page on the others does without it
+    from interop.clients.agents.table import AGENTS, LEFT_OUT  # noqa: PLC0415 - the page on the others does without it
 
     faults: list[str] = []
     results = {agent.name: _results()[agent.name] for agent in AGENTS}
@@ -147,7 +147,7 @@ def _told(client: Client, settings: Settings) -> Iterator[str]:
     if settings.program is not None:
         yield "In a program:"
         yield ""
-        yield "<!-- run by: clients/agents/printed.py -->"
+        yield "<!-- run by: interop/clients/agents/printed.py -->"
         yield from _block(settings.program.language, settings.program.text)
     variable = _SERVER.token.variable
     yield f"The token is not among it: it stays in the file of the server, or in `{variable}` where that is set."

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["clients_page"]
 
 _NOT_TRIED: Final = {"verdict": "not tried", "says": ""}
-_CLIENTS: Final = Path(__file__).resolve().parent.parent / "clients"
+_CLIENTS: Final = Path(__file__).resolve().parent.parent / "interop" / "clients"
 
 _HEAD: Final = """\
 # Clients
@@ -33,9 +33,9 @@ tried, because the client or the way of asking has no such thing.
 _SERVED_HEAD: Final = """\
 ## Packages that ask `partstream serve`
 
-For each way of asking, `make clients` starts `partstream serve clients/served/model.py`: a provider in Python that
-knows no wire. The packages ask with the settings that they come with, also with their own number of tries. What they
-show is judged together with the line that the server prints for each answer.
+For each way of asking, `make clients` starts `partstream serve interop/clients/served/model.py`: a provider in Python
+that knows no wire. The packages ask with the settings that they come with, also with their own number of tries. What
+they show is judged together with the line that the server prints for each answer.
 
 - **text**, **thinking**, **usage**: they are those of the model.
 - **two tool rounds**: the client runs its loop, the package's own where it has one. The model calls a tool, with its

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clients.official import find_node
+from interop.clients.official import find_node
 from interop.servers.environments import ROOT
 from partstream import (
     EmptyAnswerError,
@@ -114,7 +114,7 @@ class AiSdk(LanguageModelChatProvider):
 
     async def _process(self) -> asyncio.subprocess.Process:
         if self._starting is None:
-            node = str(find_node(ROOT / "clients" / "served" / "node"))
+            node = str(find_node(ROOT / "interop" / "clients" / "served" / "node"))
             pipe = asyncio.subprocess.PIPE
             start = asyncio.create_subprocess_exec(
                 node, str(WORKER), *self._arguments, stdin=pipe, stdout=pipe, limit=2**24

@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from clients.agents.isolation import bring_up_loopback
+from interop.clients.agents.isolation import bring_up_loopback
 from partstream.vscode.methods import ErrorCode
 from tools.build_vsix import BUNDLED
 from tools.release.pythons import found_pythons

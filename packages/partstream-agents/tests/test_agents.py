@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from clients.agents.agent import FOLDER, Agent
-from clients.agents.printed import PRINTED
-from clients.agents.running import one_turn, serving
-from clients.agents.scripted_model import FAILURE
-from clients.agents.table import AGENTS
-from clients.agents.trials import TRIALS, Run
-from clients.served.packages import FOLDER as SERVED
+from interop.clients.agents.agent import FOLDER, Agent
+from interop.clients.agents.printed import PRINTED
+from interop.clients.agents.running import one_turn, serving
+from interop.clients.agents.scripted_model import FAILURE
+from interop.clients.agents.table import AGENTS
+from interop.clients.agents.trials import TRIALS, Run
+from interop.clients.served.packages import FOLDER as SERVED
 from partstream.cli.client_settings import CLIENTS
 
 OF_NAME = {trial.name: trial for trial in TRIALS}
