@@ -303,19 +303,19 @@ parsers: setup ## Have parsers of others read the recorded streams, in about fou
 	$(BIN)/python tools/generate.py
 
 # The tests of the adapters of agent frameworks, at the oldest version of each framework that is supported and at the
-# newest, each in an environment of its own; what they showed goes into frameworks/results.json, and from there into
+# newest, each in an environment of its own; what they showed goes into interop/frameworks/results.json, and from there into
 # docs/agents.md. ONLY="pydantic-ai" tests one. The second makes the lock files anew from the versions that
-# frameworks/locks/*.in want.
+# interop/frameworks/locks/*.in want.
 .PHONY: frameworks frameworks-lock
 
 frameworks: setup ## Test agents of all frameworks at their oldest and newest versions
-	$(BIN)/python -m frameworks $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m interop.frameworks $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python tools/generate.py
 
 frameworks-lock: setup ## Renew the lock files of the agent frameworks, with hashes
-	@cd frameworks/locks && for edition in *-oldest.in *-newest.in; do \
+	@cd interop/frameworks/locks && for edition in *-oldest.in *-newest.in; do \
 		VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
-			--generate-hashes --no-header --upgrade ../../pyproject.toml $$edition -o $${edition%.in}.lock || exit 1; \
+			--generate-hashes --no-header --upgrade ../../../pyproject.toml $$edition -o $${edition%.in}.lock || exit 1; \
 	done
 
 # `partstream serve --on ray` beside plain `partstream serve`: streams, cancellation, a replica that is killed, drain, the

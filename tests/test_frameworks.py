@@ -6,12 +6,12 @@ from importlib import import_module
 
 import pytest
 
-from frameworks.runs import OWN_TESTS, scenarios, seen_in
-from frameworks.table import EDITIONS, FRAMEWORKS, LOCKS, Framework
+from interop.frameworks.runs import OWN_TESTS, scenarios, seen_in
+from interop.frameworks.table import EDITIONS, FRAMEWORKS, LOCKS, Framework
 from interop.servers.environments import ROOT
 from interop.servers.results import Verdict
 
-RESULTS = json.loads((ROOT / "frameworks" / "results.json").read_text(encoding="utf-8"))
+RESULTS = json.loads((ROOT / "interop" / "frameworks" / "results.json").read_text(encoding="utf-8"))
 
 REPORT = """<testsuites><testsuite>
 <testcase name="test_scenario[many runs at once]"/>

@@ -16,7 +16,7 @@ __all__ = ["agents_page"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PAGE: Final = _ROOT / "docs" / "agents.md"
-_RESULTS: Final = _ROOT / "frameworks" / "results.json"
+_RESULTS: Final = _ROOT / "interop" / "frameworks" / "results.json"
 _MARKS: Final[Mapping[str, str]] = {"works": "✓", "not tried": "–"}
 _NO_ROW: Final = {"verdict": "not tried"}
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.console import Console
 
-from frameworks.runs import seen_in, tests_of
-from frameworks.table import EDITIONS, FRAMEWORKS
+from interop.frameworks.runs import seen_in, tests_of
+from interop.frameworks.table import EDITIONS, FRAMEWORKS
 from interop.servers.environments import NotInstalledError
 from interop.servers.pytest_runs import BrokenRunError
 from interop.servers.results import Seen, ServerResult, Verdict
@@ -24,7 +24,7 @@ from interop.servers.runs import COLOURS, try_all
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from frameworks.table import Framework
+    from interop.frameworks.table import Framework
 
 _RESULTS: Final = Path(__file__).resolve().parent / "results.json"
 

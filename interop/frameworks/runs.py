@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from frameworks.table import Framework
+    from interop.frameworks.table import Framework
 
 __all__ = ["OWN_TESTS", "scenarios", "seen_in", "tests_of"]
 
