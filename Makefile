@@ -295,11 +295,11 @@ targets-lock: setup ## Renew the lock files of the packages that the kit tests, 
 	done
 
 # Packages that read streams, each where it is installed, read all recorded streams over HTTP on loopback; what each got
-# right goes into parsers/results.json, and from there into docs/conformance.md. ONLY="openai" has one read.
+# right goes into interop/parsers/results.json, and from there into docs/conformance.md. ONLY="openai" has one read.
 .PHONY: parsers
 
 parsers: setup ## Have parsers of others read the recorded streams, in about four minutes
-	$(BIN)/python -m parsers $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m interop.parsers $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python tools/generate.py
 
 # The tests of the adapters of agent frameworks, at the oldest version of each framework that is supported and at the

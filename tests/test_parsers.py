@@ -7,10 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
+from interop.parsers.judging import ASPECTS, judged
+from interop.parsers.recorded import WIRES, Recorded, recorded_streams, serving
+from interop.parsers.table import PARSERS
 from interop.servers.environments import ROOT, PythonEnvironment
-from parsers.judging import ASPECTS, judged
-from parsers.recorded import WIRES, Recorded, recorded_streams, serving
-from parsers.table import PARSERS
 
 WIRE = WIRES[1]
 EXPECTED = {
@@ -87,7 +87,7 @@ def test_every_recording_with_an_outcome_is_served(wire: Any):
 
 
 def test_every_parser_is_pinned_and_has_told_its_result_of_this_version():
-    results = json.loads((ROOT / "parsers" / "results.json").read_text(encoding="utf-8"))
+    results = json.loads((ROOT / "interop" / "parsers" / "results.json").read_text(encoding="utf-8"))
     assert list(results) == [parser.name for parser in PARSERS]
     for parser in PARSERS:
         assert set(results[parser.name]["wires"]) == set(parser.wires) or "skipped" in results[parser.name]
@@ -98,7 +98,7 @@ def test_every_parser_is_pinned_and_has_told_its_result_of_this_version():
 
 
 def test_our_own_reader_has_read_every_stream_right():
-    results = json.loads((ROOT / "parsers" / "results.json").read_text(encoding="utf-8"))
+    results = json.loads((ROOT / "interop" / "parsers" / "results.json").read_text(encoding="utf-8"))
     for wire in results["partstream"]["wires"].values():
         assert wire["streams"][0] == wire["streams"][1] > 0
         assert not wire["wrong"]

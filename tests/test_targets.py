@@ -77,12 +77,12 @@ def test_the_kit_finds_the_faults_that_are_known(target: str, wire: str, rule: s
 
 @pytest.mark.parametrize("name", ["LiteLLM", "any-llm"])
 def test_parsers_that_hand_out_calls_which_the_server_has_run_are_found(name: str):
-    parsers = json.loads((Path(ROOT) / "parsers" / "results.json").read_text(encoding="utf-8"))
+    parsers = json.loads((Path(ROOT) / "interop" / "parsers" / "results.json").read_text(encoding="utf-8"))
     right, of = parsers[name]["wires"]["anthropic-messages"]["aspects"]["calls"]
     assert right < of
 
 
 def test_the_parser_that_splices_the_arguments_of_two_calls_is_found():
-    parsers = json.loads((Path(ROOT) / "parsers" / "results.json").read_text(encoding="utf-8"))
+    parsers = json.loads((Path(ROOT) / "interop" / "parsers" / "results.json").read_text(encoding="utf-8"))
     assert "made-up.message-starts-again" in parsers["anthropic"]["wires"]["anthropic-messages"]["wrong"]
     assert "made-up.message-starts-again" not in parsers["partstream"]["wires"]["anthropic-messages"]["wrong"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parsers_table"]
 
-_RESULTS: Final = Path(__file__).resolve().parent.parent / "parsers" / "results.json"
+_RESULTS: Final = Path(__file__).resolve().parent.parent / "interop" / "parsers" / "results.json"
 _ASPECTS: Final = ("text", "thinking", "calls", "tokens", "errors")
 _SHOWN: Final = 6
 """Streams that are named of each row."""

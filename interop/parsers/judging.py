@@ -10,7 +10,7 @@ from partstream_devtools.conformance.parsing import judged as judged_by_kit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parsers.recorded import Recorded
+    from interop.parsers.recorded import Recorded
 
 __all__ = ["ASPECTS", "judged"]
 

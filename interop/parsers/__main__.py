@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.console import Console
 
+from interop.parsers.judging import ASPECTS, judged
+from interop.parsers.recorded import FOLDER, WIRES, made_up_streams, recorded_streams, serving
+from interop.parsers.table import PARSERS
 from interop.servers.environments import NotInstalledError
-from parsers.judging import ASPECTS, judged
-from parsers.recorded import FOLDER, WIRES, made_up_streams, recorded_streams, serving
-from parsers.table import PARSERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from parsers.recorded import Recorded
-    from parsers.table import Parser
+    from interop.parsers.recorded import Recorded
+    from interop.parsers.table import Parser
 
 _RESULTS: Final = Path(__file__).resolve().parent / "results.json"
 _LONGEST: Final = 1200
