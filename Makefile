@@ -280,18 +280,18 @@ replayed-clients: setup ## Ask the replay upstream with official clients
 	$(BIN)/python tools/generate.py
 
 # The conformance kit tests packages and servers of others, each at its pinned version and on loopback; what each breaks
-# goes into targets/results.json, and from there into docs/conformance.md. ONLY="aimock" tests one; make targets-lock
-# renews what is installed, as targets/locks/*.in want.
+# goes into interop/conformance/results.json, and from there into docs/conformance.md. ONLY="aimock" tests one; make targets-lock
+# renews what is installed, as interop/conformance/locks/*.in want.
 .PHONY: conformance targets-lock
 
 conformance: setup ## Test software of others with the conformance kit, in about three minutes
-	$(BIN)/python -m targets $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m interop.conformance $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python tools/generate.py
 
 targets-lock: setup ## Renew the lock files of the packages that the kit tests, with hashes
-	@cd targets/locks && for wanted in *.in; do \
+	@cd interop/conformance/locks && for wanted in *.in; do \
 		VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
-			--generate-hashes --no-header --upgrade ../../pyproject.toml $$wanted -o $${wanted%.in}.lock || exit 1; \
+			--generate-hashes --no-header --upgrade ../../../pyproject.toml $$wanted -o $${wanted%.in}.lock || exit 1; \
 	done
 
 # Packages that read streams, each where it is installed, read all recorded streams over HTTP on loopback; what each got

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from interop.conformance.__main__ import _shortened
+from interop.conformance.table import TARGETS, ForeignTarget
 from interop.servers.environments import ROOT, PythonEnvironment
-from targets.__main__ import _shortened
-from targets.table import TARGETS, ForeignTarget
 
-HERE = ROOT / "targets"
+HERE = ROOT / "interop" / "conformance"
 RESULTS: dict[str, Any] = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
 
 

@@ -20,10 +20,10 @@ one contract, that of VS Code: a package may keep all that it promises itself, a
 _TARGETS: Final = """## Providers and servers
 
 `make conformance` installs each at its pinned version and tests it, in about three minutes. A package is tested as the
-provider that a developer writes around it (`targets/providers`), with the kit as its model server: everything can be
-provoked then, errors and broken connections too. A mock server is asked at its base URL and told by the prompt what to
-do, so that less can be judged. What the code around a package has to do is done: it reports usage, wraps errors, and
-raises one where nothing visible came.
+provider that a developer writes around it (`interop/conformance/providers`), with the kit as its model server:
+everything can be provoked then, errors and broken connections too. A mock server is asked at its base URL and told by
+the prompt what to do, so that less can be judged. What the code around a package has to do is done: it reports usage,
+wraps errors, and raises one where nothing visible came.
 """
 
 _PARSERS: Final = """## What parsers make of recorded streams

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["targets_table"]
 
-_RESULTS: Final = Path(__file__).resolve().parent.parent / "targets" / "results.json"
+_RESULTS: Final = Path(__file__).resolve().parent.parent / "interop" / "conformance" / "results.json"
 _COUNTED: Final = ("passed", "failed", "warning", "untestable", "not applicable", "not judged")
 
 

@@ -31,7 +31,7 @@ class ForeignTarget:
         kind: How it is tested, in words.
         protocols: What it speaks, to the model server behind it or to its clients.
         environment: Where it is installed.
-        provider: The factory below `targets/providers` that makes a provider of it; empty for a server.
+        provider: The factory below `interop/conformance/providers` that makes a provider of it; empty for a server.
         server: For a server, the row that says how it is started.
         arguments: Further arguments of `partstream conformance`.
         is_driven_here: Whether its provider runs in this environment and starts it as a program.

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
-const require = createRequire(new URL("../../interop/clients/served/node/package.json", import.meta.url));
+const require = createRequire(new URL("../../clients/served/node/package.json", import.meta.url));
 const load = (name) => import(pathToFileURL(require.resolve(name)));
 const { jsonSchema, streamText, tool } = await load("ai");
 const { createOpenAI } = await load("@ai-sdk/openai");

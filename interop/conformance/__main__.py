@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.console import Console
 
+from interop.conformance.table import TARGETS
 from interop.servers.environments import ROOT, NotInstalledError
 from interop.servers.foreign import environment_of
 from interop.servers.processes import NotStartedError, free_port, running
-from targets.table import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from interop.conformance.table import ForeignTarget
     from interop.servers.foreign import ForeignServer
-    from targets.table import ForeignTarget
 
 _HERE: Final = Path(__file__).resolve().parent
 _RESULTS: Final = _HERE / "results.json"
