@@ -319,17 +319,17 @@ frameworks-lock: setup ## Renew the lock files of the agent frameworks, with has
 	done
 
 # `partstream serve --on ray` beside plain `partstream serve`: streams, cancellation, a replica that is killed, drain, the
-# suite of OpenResponses and a hub, on two processors, and figures; what it showed goes into ray_serve/results.json, and
+# suite of OpenResponses and a hub, on two processors, and figures; what it showed goes into interop/ray_serve/results.json, and
 # from there into docs/ray.md. Ray ends with it. ONLY="haproxy" tries one way of serving.
 .PHONY: ray ray-lock
 
 ray: setup ## Try Ray Serve as a host, beside plain serving, in about six minutes
-	$(BIN)/python -m ray_serve $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m interop.ray_serve $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python tools/generate.py
 
 ray-lock: setup ## Renew the lock file of the environment with Ray, with hashes
-	@cd ray_serve/locks && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/uv pip compile --quiet --universal \
-		--python-version 3.11 --generate-hashes --no-header --upgrade --extra ray --extra serve ../../pyproject.toml ray.in \
+	@cd interop/ray_serve/locks && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/uv pip compile --quiet --universal \
+		--python-version 3.11 --generate-hashes --no-header --upgrade --extra ray --extra serve ../../../pyproject.toml ray.in \
 		-o ray.lock
 
 # What tools/deploy/Dockerfile installs beside the wheel.

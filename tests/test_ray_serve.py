@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from ray_serve.__main__ import ENVIRONMENT, HUB, RESULTS, WAYS
-from ray_serve.checks import CHECKS, DRAIN, KILLS
+from interop.ray_serve.__main__ import ENVIRONMENT, HUB, RESULTS, WAYS
+from interop.ray_serve.checks import CHECKS, DRAIN, KILLS
 
 SHOWN = json.loads(RESULTS.read_text(encoding="utf-8"))
 

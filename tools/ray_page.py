@@ -15,7 +15,7 @@ __all__ = ["ray_page"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PAGE: Final = _ROOT / "docs" / "ray.md"
-_RESULTS: Final = _ROOT / "ray_serve" / "results.json"
+_RESULTS: Final = _ROOT / "interop" / "ray_serve" / "results.json"
 _WAYS: Final = {"plain": "`partstream serve`", "ray": "Ray, its own proxy", "haproxy": "Ray, HAProxy"}
 _FIGURES: Final = (
     ("start to first answer", "start_seconds", "{:.1f} s"),

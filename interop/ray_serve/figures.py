@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.serving.processes import _family
-from ray_serve.asking import asked, request_bytes
+from interop.ray_serve.asking import asked, request_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

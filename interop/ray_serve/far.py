@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ray_serve.near import Told
+from interop.ray_serve.near import Told
 
 __all__ = ["FAR_MODEL", "provider"]
 

@@ -1,6 +1,6 @@
 """A plugin of pytest: the tests of a server of OpenResponses ask one that runs, in place of an application of theirs.
 
-The server runs `ray_serve/near.py`; what a test's own provider would report is put where that one reads it.
+The server runs `interop/ray_serve/near.py`; what a test's own provider would report is put where that one reads it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from ray_serve.near import SCRIPT_VARIABLE
+from interop.ray_serve.near import SCRIPT_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,11 +10,11 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
+from interop.ray_serve.asking import KEY, SECONDS, asked, request_bytes, whole
+from interop.ray_serve.far import FAR_MODEL
+from interop.ray_serve.near import SCRIPT_VARIABLE
+from interop.ray_serve.through import KEY_VARIABLE, URL_VARIABLE
 from interop.servers.environments import ROOT
-from ray_serve.asking import KEY, SECONDS, asked, request_bytes, whole
-from ray_serve.far import FAR_MODEL
-from ray_serve.near import SCRIPT_VARIABLE
-from ray_serve.through import KEY_VARIABLE, URL_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,7 +54,8 @@ def _suite(port: int, folder: Path) -> str:
         KEY_VARIABLE: KEY,
         SCRIPT_VARIABLE: str(folder / "script"),
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "ray_serve.through", "-p", "no:randomly", _SUITE]
+    plugins = ("-p", "interop.ray_serve.through", "-p", "no:randomly")
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", *plugins, _SUITE]
     run = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=_SUITE_SECONDS, check=False
     )

@@ -22,12 +22,12 @@ from rich.console import Console
 
 from benchmarks import machine
 from benchmarks.serving.processes import _family, started
+from interop.ray_serve.asking import KEY
+from interop.ray_serve.checks import CHECKS, DRAIN, KILLS, NotSeenError, drain
+from interop.ray_serve.figures import figures
+from interop.ray_serve.hub import HubTry
+from interop.ray_serve.near import SCRIPT_VARIABLE
 from interop.servers.environments import ROOT, PythonEnvironment
-from ray_serve.asking import KEY
-from ray_serve.checks import CHECKS, DRAIN, KILLS, NotSeenError, drain
-from ray_serve.figures import figures
-from ray_serve.hub import HubTry
-from ray_serve.near import SCRIPT_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -96,7 +96,7 @@ def _tried(way: Way, console: Console) -> Mapping[str, Any]:
 
     with TemporaryDirectory() as name:
         folder = Path(name)
-        providers = ("ray_serve.near:provider", "ray_serve.far:provider")
+        providers = ("interop.ray_serve.near:provider", "interop.ray_serve.far:provider")
         with _serving(way, folder, providers, {}) as server:
             measured = figures(server)
             for number, value in measured.items():

@@ -10,8 +10,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
-from ray_serve.asking import SECONDS, whole
-from ray_serve.checks import NotSeenError
+from interop.ray_serve.asking import SECONDS, whole
+from interop.ray_serve.checks import NotSeenError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
