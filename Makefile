@@ -191,10 +191,10 @@ check-pythons: pythons ## Run the tests on every supported Python, with oldest a
 .PHONY: freshness freshness-accept
 
 freshness: setup ## Compare our tables of wires with the newest packages, in a minute
-	$(BIN)/python -m freshness $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m interop.freshness $(if $(ONLY),--only "$(ONLY)")
 
 freshness-accept: setup ## Keep the fields of the newest packages as looked at
-	$(BIN)/python -m freshness --accept $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m interop.freshness --accept $(if $(ONLY),--only "$(ONLY)")
 
 # Measures, shows and writes artifacts/bench.json; takes about eight minutes. Node is needed for the JavaScript rows only.
 .PHONY: bench bench-docs

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from freshness import comparing
-from freshness.facts import Difference, Fact, Kind, Wire, changes, differences
-from freshness.looked_at import FOLDER, LookedAt, accept, looked_at
-from freshness.packages import Installed, UnreadableTypesError, read_types
-from freshness.table import WIRES
+from interop.freshness import comparing
+from interop.freshness.facts import Difference, Fact, Kind, Wire, changes, differences
+from interop.freshness.looked_at import FOLDER, LookedAt, accept, looked_at
+from interop.freshness.packages import Installed, UnreadableTypesError, read_types
+from interop.freshness.table import WIRES
 
 ROOT = Path(__file__).parent.parent
-WORKERS = ROOT / "freshness" / "workers"
+WORKERS = ROOT / "interop" / "freshness" / "workers"
 COMPILER = ROOT / "extension" / "node_modules" / "typescript"
 
 PYTHON_TYPES = """

@@ -11,8 +11,8 @@ from tried_table import row
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from freshness.looked_at import FOLDER, looked_at
-from freshness.table import WIRES
+from interop.freshness.looked_at import FOLDER, looked_at
+from interop.freshness.table import WIRES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

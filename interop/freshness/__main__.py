@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from freshness.comparing import compared
-from freshness.looked_at import FOLDER, accept
-from freshness.packages import UnreadableTypesError
-from freshness.table import WIRES
+from interop.freshness.comparing import compared
+from interop.freshness.looked_at import FOLDER, accept
+from interop.freshness.packages import UnreadableTypesError
+from interop.freshness.table import WIRES
 from interop.servers.environments import NotInstalledError
 
 if TYPE_CHECKING:
-    from freshness.facts import Wire
+    from interop.freshness.facts import Wire
 
 
 @click.command()

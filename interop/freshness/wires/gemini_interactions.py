@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from freshness.facts import Fact, Wire
+from interop.freshness.facts import Fact, Wire
 from partstream.protocols.gemini_interactions.read_response import DELTAS, EVENTS, OVER
 
 __all__ = ["WIRE"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from freshness.facts import Fact, Wire
+from interop.freshness.facts import Fact, Wire
 from partstream.protocols.anthropic_messages.read_response import BLOCKS, DELTAS, EVENTS, WORDS
 
 __all__ = ["WIRE"]

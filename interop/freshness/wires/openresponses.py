@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from freshness.facts import Fact, Wire
+from interop.freshness.facts import Fact, Wire
 from partstream.protocols.openresponses.errors import INCOMPLETE_REASONS
 from partstream.protocols.openresponses.read_response import EVENTS, ITEMS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from freshness.facts import Fact, Wire
+from interop.freshness.facts import Fact, Wire
 from partstream.protocols.gemini.read_response import MODIFIERS, PARTS, UNSPECIFIED, WORDS
 
 __all__ = ["WIRE"]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from freshness.wires import ai_sdk, anthropic_messages, chat_completions, gemini, gemini_interactions, openresponses
+from interop.freshness.wires import (
+    ai_sdk,
+    anthropic_messages,
+    chat_completions,
+    gemini,
+    gemini_interactions,
+    openresponses,
+)
 
 __all__ = ["WIRES"]
 

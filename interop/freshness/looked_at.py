@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from freshness.facts import Members
+    from interop.freshness.facts import Members
 
 __all__ = ["FOLDER", "LookedAt", "accept", "looked_at"]
 

@@ -14,7 +14,7 @@ from interop.servers.environments import ENVIRONMENTS, NotInstalledError, Python
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from freshness.facts import Fact, Members, Wire
+    from interop.freshness.facts import Fact, Members, Wire
 
 __all__ = ["REGISTRIES", "Installed", "UnreadableTypesError", "read_types"]
 

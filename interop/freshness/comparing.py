@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from freshness.facts import changes, differences
-from freshness.looked_at import LookedAt, looked_at
-from freshness.packages import REGISTRIES, read_types
+from interop.freshness.facts import changes, differences
+from interop.freshness.looked_at import LookedAt, looked_at
+from interop.freshness.packages import REGISTRIES, read_types
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from freshness.facts import Difference, Wire
+    from interop.freshness.facts import Difference, Wire
 
 __all__ = ["compared"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from freshness.facts import Fact, Wire
+from interop.freshness.facts import Fact, Wire
 from partstream.lm.parts import UnifiedFinishReason
 from partstream.protocols.ai_sdk.read_response import CHUNKS, INTERRUPTED
 

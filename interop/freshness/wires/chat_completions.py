@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from freshness.facts import Fact, Wire
+from interop.freshness.facts import Fact, Wire
 from partstream.protocols.chat_completions.read_response import DELTA, ELSEWHERE, WORDS
 
 __all__ = ["WIRE"]
