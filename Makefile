@@ -347,12 +347,12 @@ conformance-own: setup ## Run the whole conformance kit on our own providers, in
 	WHOLE_RUNS=1 $(BIN)/python -m pytest -n $(WORKERS) packages/partstream-devtools/tests/conformance/test_own_providers.py packages/partstream-agents/tests/agents -k "contract"
 
 # `partstream serve` under clients that behave badly: half of 256 leave, others read late, send slowly or take nothing;
-# 20,000 short requests; SIGTERM under load. What it showed goes into soak/results.json, and from there into
+# 20,000 short requests; SIGTERM under load. What it showed goes into benchmarks/soak/results.json, and from there into
 # docs/serving.md.
 .PHONY: soak
 
 soak: setup ## Load the server with clients that behave badly, in about two minutes
-	$(BIN)/python -m soak
+	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python tools/generate.py
 
 # The budgets of the hub on four real workers and a real Postgres: a thousand answers at once while a worker is killed, a

@@ -19,7 +19,7 @@ __all__ = ["serve_page"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PAGE: Final = _ROOT / "docs" / "serving.md"
-_RESULTS: Final = _ROOT / "soak" / "results.json"
+_RESULTS: Final = _ROOT / "benchmarks" / "soak" / "results.json"
 
 
 def serve_page() -> str:

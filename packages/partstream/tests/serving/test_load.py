@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from soak.__main__ import LIMITS, load
-from soak.process import serving
-from soak.scenarios import SCENARIOS
-from soak.stopping import stop_under_load
+from benchmarks.soak.__main__ import LIMITS, load
+from benchmarks.soak.process import serving
+from benchmarks.soak.scenarios import SCENARIOS
+from benchmarks.soak.stopping import stop_under_load
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="this system has no such signals")
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
-from soak.client import ask, facts, open_answer, read_reply, request
-from soak.process import serving
-from soak.scenarios import Findings
+from benchmarks.soak.client import ask, facts, open_answer, read_reply, request
+from benchmarks.soak.process import serving
+from benchmarks.soak.scenarios import Findings
 
 if TYPE_CHECKING:
-    from soak.client import Address, Reply
+    from benchmarks.soak.client import Address, Reply
 
 __all__ = ["stop_under_load"]
 

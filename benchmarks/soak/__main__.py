@@ -1,4 +1,4 @@
-"""The command behind `make soak`: loads a server, and writes what it showed to soak/results.json.
+"""The command behind `make soak`: loads a server, and writes what it showed to benchmarks/soak/results.json.
 
 It ends with code 1 when a demand was not met.
 """
@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from soak.client import facts
-from soak.process import serving
-from soak.scenarios import SCENARIOS, Findings
-from soak.stopping import stop_under_load
+from benchmarks.soak.client import facts
+from benchmarks.soak.process import serving
+from benchmarks.soak.scenarios import SCENARIOS, Findings
+from benchmarks.soak.stopping import stop_under_load
 
 if TYPE_CHECKING:
-    from soak.client import Address
-    from soak.scenarios import Scenario
+    from benchmarks.soak.client import Address
+    from benchmarks.soak.scenarios import Scenario
 
 __all__ = ["LIMITS", "load", "put_through"]
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from soak.client import Address, facts
+from benchmarks.soak.client import Address, facts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -56,7 +56,7 @@ async def _running(token: str, data: str, options: tuple[str, ...]) -> AsyncIter
     )
     drained: asyncio.Task[None] | None = None
     try:
-        assert process.stdout is not None  # noqa: S101 - for the type checker: a pipe was asked for
+        assert process.stdout is not None
         async with asyncio.timeout(_SECONDS):
             started = json.loads(await process.stdout.readline())
         drained = asyncio.create_task(_drained(process.stdout))  # a full pipe would stop the server

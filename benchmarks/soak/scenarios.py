@@ -7,12 +7,12 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from soak.client import ask, facts, open_answer, read_reply, request
+from benchmarks.soak.client import ask, facts, open_answer, read_reply, request
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from soak.client import Address
+    from benchmarks.soak.client import Address
 
 __all__ = ["SCENARIOS", "Findings", "Scenario"]
 
