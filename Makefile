@@ -356,12 +356,12 @@ soak: setup ## Load the server with clients that behave badly, in about two minu
 	$(BIN)/python tools/generate.py
 
 # The budgets of the hub on four real workers and a real Postgres: a thousand answers at once while a worker is killed, a
-# budget for a third of them, ten minutes without the database. What it showed goes into hub_proof/results.json, and
+# budget for a third of them, ten minutes without the database. What it showed goes into benchmarks/hub_proof/results.json, and
 # from there into docs/hub-proof.md.
 .PHONY: hub
 
 hub: setup ## Prove the budgets of the hub on four workers and a real Postgres, in about a quarter of an hour
-	$(BIN)/python -m hub_proof
+	$(BIN)/python -m benchmarks.hub_proof
 	$(BIN)/python tools/generate.py
 
 # The hub beside LiteLLM's proxy with its database, both installed at pinned versions; the figures are kept in

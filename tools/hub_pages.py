@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.hub import page as performance
-from hub_proof import page as proof
+from benchmarks.hub_proof import page as proof
 
 __all__ = ["hub_performance_page", "hub_proof_page"]
 

@@ -13,7 +13,7 @@ __all__ = ["RESULTS", "page"]
 RESULTS: Final = Path(__file__).with_name("results.json")
 
 _INTRODUCTION: Final = """\
-<!-- Made by tools/generate.py of hub_proof/results.json, which `make hub` writes. -->
+<!-- Made by tools/generate.py of benchmarks/hub_proof/results.json, which `make hub` writes. -->
 # Proof of the budgets
 
 `make hub` runs four workers of a [hub](hub.md), each a process of `partstream serve --hub`, over a Postgres that it

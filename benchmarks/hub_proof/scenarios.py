@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from hub_proof.asking import Reply, ask_all
-from hub_proof.books import await_rows, faults_of_rows
-from hub_proof.words import INPUT
+from benchmarks.hub_proof.asking import Reply, ask_all
+from benchmarks.hub_proof.books import await_rows, faults_of_rows
+from benchmarks.hub_proof.words import INPUT
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import InboundRequest
 from partstream_hub.pricing import wide_bound
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-    from hub_proof.site import Site
+    from benchmarks.hub_proof.site import Site
 
 __all__ = [
     "INPUT_PRICE",

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from benchmarks import machine
-from hub_proof.books import faults_of_books
-from hub_proof.scenarios import (
+from benchmarks.hub_proof.books import faults_of_books
+from benchmarks.hub_proof.scenarios import (
     Found,
     Sizes,
     at_the_limit,
     killed_in_the_middle,
     without_a_database,
 )
-from hub_proof.site import Site
+from benchmarks.hub_proof.site import Site
 from interop.servers.postgres import PostgresServer
 
 if TYPE_CHECKING:

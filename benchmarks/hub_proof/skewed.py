@@ -1,4 +1,5 @@
-"""`python -m hub_proof.skewed SECONDS ARGUMENTS`: the command `partstream` with a clock that is wrong by so much."""
+"""`python -m benchmarks.hub_proof.skewed SECONDS ARGUMENTS`: the command `partstream` with a clock that is wrong by so
+much."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Site", "Worker"]
 
-_ROOT: Final = Path(__file__).resolve().parent.parent
+_ROOT: Final = Path(__file__).resolve().parents[2]
 _LONGEST: Final = 60
 _TABLE: Final = (
     "CREATE TABLE proof_overshoots (window_id BIGINT NOT NULL, used BIGINT NOT NULL, budget_limit BIGINT NOT NULL)"
@@ -92,8 +92,8 @@ class Site:
         """Starts one worker for each clock, and waits until all are ready."""
         for skew in skews:
             port = free_port()
-            command = [sys.executable, "-m", "hub_proof.skewed", str(skew)]
-            command += ["serve", "--hub", "hub_proof/words.py", "--port", str(port)]
+            command = [sys.executable, "-m", "benchmarks.hub_proof.skewed", str(skew)]
+            command += ["serve", "--hub", "benchmarks/hub_proof/words.py", "--port", str(port)]
             log = (self.folder / f"worker-{port}.log").open("wb")
             with log:
                 process = subprocess.Popen(

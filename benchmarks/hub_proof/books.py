@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from hub_proof.words import INPUT
+from benchmarks.hub_proof.words import INPUT
 from partstream_hub.store.opening import opened_engine
 from partstream_hub.store.rows import broken_invariants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hub_proof.asking import Reply
-    from hub_proof.site import Site
+    from benchmarks.hub_proof.asking import Reply
+    from benchmarks.hub_proof.site import Site
 
 __all__ = ["await_rows", "faults_of_books", "faults_of_rows"]
 
