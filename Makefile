@@ -229,7 +229,7 @@ pages-pictures: setup ## Make the pictures of docs/inspector.md and docs/hub-pag
 	$(BIN)/python tools/extension_icon.py
 
 setup-browser: ## Install the browser that tests of pages drive
-	./e2e/setup-browser.sh
+	./extension/e2e/setup-browser.sh
 
 # What the recorder adds to a server; the figures are kept in benchmarks/recording/results.json, and from there go into
 # docs/recording-performance.md.
@@ -420,11 +420,11 @@ LANES ?= 2
 .PHONY: e2e smoke bench-vscode pictures
 
 define in_vscode
-@status=0; ./e2e/setup.sh || status=$$?; \
+@status=0; ./extension/e2e/setup.sh || status=$$?; \
 if [ $$status -eq $(E2E_LEFT_OUT) ] && [ -z "$(E2E_REQUIRED)" ]; then exit 0; fi; \
 [ $$status -eq 0 ] || exit $$status; \
 [ -n "$(IS_INSTALLED)" ] || $(MAKE) --no-print-directory vsix || exit $$?; \
-start=$$(date +%s); echo "==> $(2)"; node e2e/$(1) || status=$$?; \
+start=$$(date +%s); echo "==> $(2)"; node extension/e2e/$(1) || status=$$?; \
 echo "<== $(2): $$(( $$(date +%s) - start )) s$$([ $$status -eq 0 ] || echo ", failed")"; exit $$status
 endef
 

@@ -3,7 +3,7 @@ import tseslint from "typescript-eslint";
 import localisable from "./lint/localisable.mjs";
 
 export default tseslint.config(
-  { ignores: ["dist", "build", "bundled", "src/protocol.generated.ts", "pages", "**/*.mjs"] },
+  { ignores: ["e2e", "dist", "build", "bundled", "src/protocol.generated.ts", "pages", "**/*.mjs"] },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {

@@ -1,4 +1,5 @@
-"""Requests that Copilot's agent mode sent, recorded by `node e2e/record_requests.js`, as the library's own values."""
+"""Requests that Copilot's agent mode sent, recorded by `node extension/e2e/record_requests.js`, as the library's own
+values."""
 
 import json
 from dataclasses import dataclass

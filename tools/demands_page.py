@@ -75,7 +75,7 @@ def _demand(section: str, text: str, *evidence: str) -> Demand:
 
 def _test(named: str) -> str:
     """A test as pytest and Node name it: rows leave out what all tests of Python have in common."""
-    if named.startswith(("extension/", "e2e/")):
+    if named.startswith("extension/"):
         return named
     path, separator, name = named.partition("::")
     return f"tests/{path}{separator}{'test_' if name else ''}{name}"

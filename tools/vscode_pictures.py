@@ -17,7 +17,7 @@ from webp import film_as_webp, picture_as_webp
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 TAKEN: Final = _ROOT / "artifacts" / "pictures"
-"""What e2e/pictures.js took: a folder a theme."""
+"""What extension/e2e/pictures.js took: a folder a theme."""
 PICTURES_FOLDER: Final = _ROOT / "docs" / "pictures"
 
 THEMES: Final = {"light": "", "dark": "-dark"}
@@ -34,7 +34,7 @@ class Picture:
 
     Attributes:
         name: Its name, without theme and suffix.
-        check: The check in e2e/checks/pictures.js that takes it.
+        check: The check in extension/e2e/checks/pictures.js that takes it.
         page: The page that shows it, from the root of the project.
     """
 

@@ -13,7 +13,7 @@ from offences import assert_none
 from tools.vscode_pictures import FILM, PACKED, PICTURES, PICTURES_FOLDER, THEMES, Picture, file_of, packed_file_of
 
 PROJECT = Path(__file__).resolve().parents[2]
-CHECKS = (PROJECT / "e2e/checks/pictures.js").read_text(encoding="utf-8")
+CHECKS = (PROJECT / "extension/e2e/checks/pictures.js").read_text(encoding="utf-8")
 
 MOST_PIXELS_WIDE = 1200
 MOST_BYTES = 100_000

@@ -31,7 +31,7 @@ class Door:
         sees: A regular expression that what is seen at the end has to match.
         leaves_out: Commands of these blocks that do not belong to the door.
         programs: The programs that the pages say one has, besides Python, make and Git.
-        by_hand: What goes on by hand in VS Code, a name in `e2e/newcomer.js`; empty for nothing.
+        by_hand: What goes on by hand in VS Code, a name in `extension/e2e/newcomer.js`; empty for nothing.
         opens: The folder that is opened there, from the one in which the shell is.
     """
 

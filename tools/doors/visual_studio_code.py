@@ -41,14 +41,16 @@ class VisualStudioCode:
         Raises:
             NoVisualStudioCodeError: This machine cannot have it.
         """
-        setup = subprocess.run([ROOT / "e2e/setup.sh"], capture_output=True, text=True, timeout=_LONGEST, check=False)
+        setup = subprocess.run(
+            [ROOT / "extension/e2e/setup.sh"], capture_output=True, text=True, timeout=_LONGEST, check=False
+        )
         node = shutil.which("node")
         if setup.returncode or node is None:
             raise NoVisualStudioCodeError(setup.stdout.strip() or "node is missing")
         folder.mkdir()
         self._folder = folder
         self._node = node
-        self.command = [node, str(ROOT / "e2e/code.js"), str(folder)]
+        self.command = [node, str(ROOT / "extension/e2e/code.js"), str(folder)]
 
     def does(
         self, door: str, workspace: str, artifacts: Path, environment: Mapping[str, str]
@@ -56,7 +58,7 @@ class VisualStudioCode:
         """Opens a folder and goes through a door by hand.
 
         Args:
-            door: A name in `e2e/newcomer.js`.
+            door: A name in `extension/e2e/newcomer.js`.
             workspace: The folder that is opened.
             artifacts: Where the pictures go.
             environment: All variables that VS Code gets.
@@ -69,7 +71,7 @@ class VisualStudioCode:
         """
         options = {"--folder": str(self._folder), "--workspace": workspace, "--artifacts": str(artifacts)}
         words = [word for option in options.items() for word in option]
-        command = [self._node, str(ROOT / "e2e/newcomer.js"), *words, door]
+        command = [self._node, str(ROOT / "extension/e2e/newcomer.js"), *words, door]
         begun = time.monotonic()
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_LONGEST, check=False)
         if done.returncode:

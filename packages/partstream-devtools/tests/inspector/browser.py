@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, ViewportSize
 
-# As in e2e/setup.sh, which installs one where there is none.
+# As in extension/e2e/setup.sh, which installs one where there is none.
 NAMES = (os.environ.get("CHROMIUM", "chromium"), "chromium", "chromium-browser", "google-chrome")
 
 USUAL_SIZE: ViewportSize = {"width": 1280, "height": 900}

@@ -15,7 +15,7 @@ import { Webviews } from "./webviews.js";
 import { Wizard } from "./wizard.js";
 
 export const E2E = fileURLToPath(new URL("..", import.meta.url));
-export const ROOT = join(E2E, "..");
+export const ROOT = join(E2E, "../..");
 export const PYTHON = process.env.PARTSTREAM_PYTHON ?? join(ROOT, ".venv/bin/python");
 const BROWSERS = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -100,6 +100,6 @@ export class Session {
 
 function findBrowser() {
   const found = BROWSERS.find((path) => path && existsSync(path));
-  if (!found) throw new Error(`there is no browser at ${BROWSERS.filter(Boolean).join(", ")}; run e2e/setup.sh`);
+  if (!found) throw new Error(`there is no browser at ${BROWSERS.filter(Boolean).join(", ")}; run extension/e2e/setup.sh`);
   return found;
 }

@@ -80,7 +80,7 @@ try {
   await session.start({
     extension: findPackage(values.vsix),
     settings: ({ folder }) => {
-      copyFileSync(join(ROOT, "e2e/fixtures/recorder/provider.py"), join(folder, "recorder.py"));
+      copyFileSync(join(ROOT, "extension/e2e/fixtures/recorder/provider.py"), join(folder, "recorder.py"));
       return { "partstream.providers": [join(folder, "recorder.py")] };
     },
   });

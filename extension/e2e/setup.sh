@@ -53,7 +53,7 @@ install_npm_packages() {
   # Two steps, because the scripts of code-server must run on the Node that the first step brings.
   if ! PATH="$folder:$PATH" JOBS=max npm rebuild --foreground-scripts --loglevel=error >install.log 2>&1; then
     tail -40 install.log
-    left_out "code-server could not be built (the whole log is e2e/install.log)"
+    left_out "code-server could not be built (the whole log is extension/e2e/install.log)"
   fi
   rm install.log
   cp package-lock.json "$LOCK_STAMP"
