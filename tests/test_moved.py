@@ -15,7 +15,7 @@ from partstream.protocols import protocol
 @pytest.mark.parametrize("old", [f"partstream.{name}" for name in MOVED if not name.startswith("hosts")])
 def test_an_old_name_imports_what_the_new_module_has(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, old, raising=False)
-    home = f"partstream.{MOVED[old.removeprefix('partstream.')]}"
+    home = MOVED[old.removeprefix("partstream.")]
     with warnings.catch_warnings(record=True) as warned:  # the old package around it warns too, where it is new
         warnings.simplefilter("always")
         module = importlib.import_module(old)
@@ -50,6 +50,21 @@ def test_a_statement_of_a_page_of_0_15_goes_on(tmp_path: Path) -> None:
         "WriteRequest is called RequestWriterSpec now",
         "partstream.serving is partstream.server now",
     ]
+
+
+def test_every_module_of_a_room_that_became_a_package_goes_on() -> None:
+    with pytest.warns(DeprecationWarning, match=r"partstream\.agents\.run is partstream_agents\.run now"):
+        old = importlib.import_module("partstream.agents.run")
+    assert old.RunStates is importlib.import_module("partstream_agents.run").RunStates
+
+
+def test_an_old_name_without_its_package_names_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "partstream_agents"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "partstream_agents", None)
+    monkeypatch.delitem(sys.modules, "partstream.agents", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install \./packages/partstream-agents"):
+        importlib.import_module("partstream.agents")
 
 
 @pytest.mark.parametrize("old", set(RENAMED) - {"Asked"})

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parent
-FOLDER = TESTS.parent / "docs/security"
+ROOT = Path(__file__).resolve().parents[1]
+TESTS = [path for folder in (ROOT / "packages", ROOT / "tests") for path in folder.rglob("test_*.py")]
+FOLDER = ROOT / "docs/security"
 PAGES = sorted(path.name for path in FOLDER.glob("*.md") if path.name != "README.md")
 FUNCTIONS = {
     name
-    for path in TESTS.rglob("test_*.py")
+    for path in TESTS
     for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
 }
 
@@ -25,6 +26,6 @@ def test_the_index_links_every_page() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_test_that_a_page_names_exists(page: str) -> None:
     text = (FOLDER / page).read_text(encoding="utf-8")
-    named = {name for name in re.findall(r"\btest_\w+\b(?!\.py)", text) if not (TESTS / f"{name}.py").exists()}
+    named = {name for name in re.findall(r"\btest_\w+\b(?!\.py)", text) if name not in {path.stem for path in TESTS}}
     assert named, "a page shows what it says by tests"
     assert named - FUNCTIONS == set()

@@ -30,6 +30,9 @@ built in its place. Every test that a row names exists, and the tests run with `
 """
 
 
+_ROOT = Path(__file__).resolve().parent.parent
+
+
 @dataclass(frozen=True, slots=True)
 class Demand:
     """One demand of a document.
@@ -78,7 +81,9 @@ def _test(named: str) -> str:
     if named.startswith("extension/"):
         return named
     path, separator, name = named.partition("::")
-    return f"tests/{path}{separator}{'test_' if name else ''}{name}"
+    folders = [*sorted(_ROOT.glob("packages/*/tests")), _ROOT / "tests"]
+    folder = next((one for one in folders if (one / path).is_file()), _ROOT / "tests")
+    return f"{(folder / path).relative_to(_ROOT).as_posix()}{separator}{'test_' if name else ''}{name}"
 
 
 def _section(document: Document) -> str:

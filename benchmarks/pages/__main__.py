@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "packages/partstream-devtools/tests"))
 
 from benchmarks.machine import facts
 from benchmarks.pages.measuring import EVENTS, LIMITS, browser, live_figures, page_figures, script_figures
