@@ -1,4 +1,4 @@
-"""The command behind `make pages`: measures the inspector's page, and writes the figures to results.json.
+"""The command behind `make bench WHAT=pages`: measures the inspector's page, and writes the figures to results.json.
 
 It ends with code 1 when the page is slower than it may be.
 """
