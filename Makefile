@@ -332,8 +332,8 @@ try-%: setup
 # All extras but `ray`, which is half a gigabyte: `make interop TRY=ray` installs it in an environment of its own.
 LOCKED_EXTRAS := conformance fast keyring postgres serve socks telemetry tokens
 COMPILE = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --upgrade
-# What our packages need, without themselves.
-OURS = $(PACKAGES:%=$(CURDIR)/packages/%/pyproject.toml) $(PACKAGES:%=--no-emit-package %)
+# A lock holds what our packages need, without themselves.
+NOT_OURS := $(PACKAGES:%=--no-emit-package %)
 # The extras that a lock wants beside the project, and the folder of its files.
 LOCKS_conformance := interop/conformance/locks
 LOCKS_frameworks := interop/frameworks/locks
@@ -348,16 +348,19 @@ lock: setup ## Renew requirements.lock, with hashes
 
 .PHONY: lock-project lock-image
 lock-project:
-	$(COMPILE) $(LOCKED_EXTRAS:%=--extra %) --group pyproject.toml:dev $(OURS) -o requirements.lock
+	$(COMPILE) $(LOCKED_EXTRAS:%=--extra %) --group pyproject.toml:dev $(PACKAGES:%=packages/%/pyproject.toml) \
+		$(NOT_OURS) -o requirements.lock
 
 lock-image:
-	$(COMPILE) --python-version 3.11 --extra postgres --extra serve --extra telemetry $(OURS) -o tools/deploy/worker.lock
+	$(COMPILE) --python-version 3.11 --extra postgres --extra serve --extra telemetry \
+		$(PACKAGES:%=packages/%/pyproject.toml) $(NOT_OURS) -o tools/deploy/worker.lock
 
 # tests.in is a part of others.
 lock-%:
 	@cd $(LOCKS_$*) && for wanted in *.in; do \
 		[ $$wanted = tests.in ] || \
-		$(COMPILE) --python-version 3.11 $(EXTRAS_$*) $(OURS) $$wanted -o $${wanted%.in}.lock || exit 1; \
+		$(COMPILE) --python-version 3.11 $(EXTRAS_$*) $(PACKAGES:%=../../../packages/%/pyproject.toml) $(NOT_OURS) \
+			$$wanted -o $${wanted%.in}.lock || exit 1; \
 	done
 
 clean: ## Remove everything that was built or installed here

@@ -143,7 +143,7 @@ def test_an_unknown_value_ends_with_the_known_ones_before_anything_is_installed(
         (["try-freshness", "ACCEPT=1"], "python -m interop.freshness --accept"),
         (["bench-serve"], "python -m benchmarks.serving"),
         (["bench-streams", "DOCS=1"], "python -m benchmarks --docs docs/performance.md"),
-        (["lock-ray"], "--extra ray --extra serve /"),
+        (["lock-ray"], "--extra ray --extra serve ../../../packages/partstream/pyproject.toml"),
     ],
 )
 def test_a_value_chooses_a_command_and_a_parameter_reaches_it(arguments: list[str], command: str):
