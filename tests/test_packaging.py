@@ -16,7 +16,7 @@ from partstream.config.table import SETTINGS
 from partstream.protocols.protocol import AUTO, asked_protocols
 from partstream.settings.row import SettingSource
 from partstream.upstream.model_information import LimitPolicy
-from tools.release.contents import faults_of_imports, faults_of_vsix
+from tools.release.contents import faults_of_extension
 from tools.release.pythons import found_pythons
 from tools.release.sidecar import Sidecar, initialize_params
 
@@ -105,8 +105,7 @@ def test_the_packaged_gateway_loads_on_every_python(sidecar: Sidecar) -> None:
 
 def test_the_package_holds_the_libraries_that_the_sidecar_imports_and_no_others() -> None:
     with zipfile.ZipFile(_built()) as archive:
-        names = archive.namelist()
-    assert [*faults_of_vsix(names), *faults_of_imports(names, ROOT / "src")] == []
+        assert faults_of_extension(archive, ROOT) == []
 
 
 def test_the_package_holds_no_compiled_code_and_every_licence(package: Path) -> None:

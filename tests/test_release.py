@@ -10,18 +10,29 @@ from pathlib import Path
 
 import pytest
 
+from interop.servers.environments import PACKAGES
 from tools.build_vsix import (
     BUNDLED,
+    ENTRY_POINTS,
     NOT_PACKED,
+    OURS,
     VERSION_SOURCE,
     BuildError,
     is_packed,
     make_reproducible,
+    packed_entry_points,
     version_of_source,
 )
 from tools.release.bill import bill_of_materials, packages_of_npm
 from tools.release.comparing import first_difference
-from tools.release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
+from tools.release.contents import (
+    entry_of,
+    faults_of_extension,
+    faults_of_imports,
+    faults_of_sdist,
+    faults_of_vsix,
+    modules_of_ours,
+)
 from tools.release.imports import imported_by, modules_of
 from tools.release.licences import (
     ALLOWED,
@@ -39,12 +50,14 @@ from tools.release.trials import TrialError, try_sidecar
 from tools.release.versions import faults_of_versions, version_places
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src"
+MODULES = modules_of_ours(ROOT)
+ADDITIONS = ["partstream_agents.in_files", "partstream_devtools.sidecar"]
+"""The modules that the sidecar finds by entry points."""
 
 LIBRARIES = [
     "extension/bundled/libs/partstream/py.typed",
     "extension/bundled/libs/typing_extensions.py",
-    *(f"extension/bundled/libs/{name.replace('-', '_')}-1.0.dist-info/METADATA" for name in BUNDLED),
+    *(f"extension/bundled/libs/{name.replace('-', '_')}-1.0.dist-info/METADATA" for name in (*OURS, *BUNDLED)),
 ]
 """One entry or two of each package that the sidecar needs."""
 
@@ -61,9 +74,13 @@ def _zip(path: Path, entries: dict[str, str], date: tuple[int, int, int, int, in
 # ---- versions ----
 
 
-def _tree(root: Path, *, source: str = "1.2.0", lock: str = "1.2.0") -> Path:
+def _tree(root: Path, *, source: str = "1.2.0", lock: str = "1.2.0", pin: str = "1.2.0") -> Path:
     (root / VERSION_SOURCE).parent.mkdir(parents=True)
     (root / VERSION_SOURCE).write_text(f'__version__ = "{source}"\n' if source else "")
+    for name in PACKAGES[1:]:
+        (root / "packages" / name).mkdir()
+        project = f'[project]\nversion = "1.2.0"\ndependencies = ["click>=8", "partstream[serve]=={pin}"]\n'
+        (root / "packages" / name / "pyproject.toml").write_text(project)
     (root / "extension").mkdir()
     (root / "extension" / "package.json").write_text(json.dumps({"version": "1.2.0"}))
     packages = {"": {"version": lock}}
@@ -82,6 +99,13 @@ def test_a_place_that_says_another_version_is_named_with_what_it_says(tmp_path: 
         "extension/package-lock.json, its root package: the version is 1.1.9, expected 1.2.0 as in "
         "packages/partstream/src/partstream/_version.py"
     )
+
+
+def test_a_package_that_needs_another_core_than_its_own_is_named(tmp_path: Path):
+    faults = faults_of_versions(version_places(_tree(tmp_path, pin="1.1.9")))
+    assert [fault.partition(", expected")[0] for fault in faults] == [
+        f"packages/{name}/pyproject.toml, its partstream: the version is 1.1.9" for name in PACKAGES[1:]
+    ]
 
 
 def test_a_source_without_a_version_is_refused(tmp_path: Path):
@@ -175,36 +199,85 @@ def test_what_the_sidecar_does_not_need_is_not_packed(name: str, said: str):
 
 
 @pytest.fixture(scope="module")
-def packed() -> dict[str, Path]:
-    """The modules of ours that the extension gets, each with its entry."""
-    entries = {path.relative_to(SOURCE).as_posix(): path for path in modules_of(SOURCE, "partstream").values()}
-    return {f"extension/bundled/libs/{name}": path for name, path in entries.items() if is_packed(name)}
+def packed() -> list[str]:
+    """The entries of our modules that the extension gets."""
+    entries = [entry_of(name, path) for name, path in MODULES.items()]
+    return [name for name in entries if is_packed(name.removeprefix("extension/bundled/libs/"))]
 
 
-def test_the_extension_gets_every_module_that_the_sidecar_imports_and_no_other(packed: dict[str, Path]):
-    assert faults_of_imports(packed, SOURCE) == []
+def test_the_extension_gets_every_module_that_the_sidecar_imports_and_no_other(packed: list[str]):
+    assert faults_of_imports(packed, MODULES, ADDITIONS) == []
 
 
+@pytest.mark.parametrize(
+    ("lost", "importer"),
+    [
+        ("partstream/vscode/hubs.py", "partstream.vscode."),
+        ("partstream_agents/pydantic_ai.py", "partstream_agents.detection"),
+        ("partstream_devtools/capturing/door.py", "partstream_devtools.sidecar"),
+    ],
+)
 def test_a_module_that_the_sidecar_imports_and_the_extension_does_not_get_is_named_with_who_imports_it(
-    packed: dict[str, Path],
+    packed: list[str], lost: str, importer: str
 ):
-    names = [name for name in packed if not name.endswith("/vscode/hubs.py")]
-    (fault,) = faults_of_imports(names, SOURCE)
-    assert fault.startswith("partstream.vscode.hubs is missing: partstream.vscode.")
+    names = [name for name in packed if not name.endswith(lost)]
+    faults = faults_of_imports(names, MODULES, ADDITIONS)
+    module = lost.removesuffix(".py").replace("/", ".")
+    assert [fault for fault in faults if fault.startswith(f"{module} is missing: {importer}")] == faults != []
 
 
-def test_a_module_that_the_extension_gets_and_the_sidecar_never_imports_is_named(packed: dict[str, Path]):
-    stray = "extension/bundled/libs/partstream/cli/chat.py"
-    assert faults_of_imports([*packed, stray], SOURCE) == [
-        "partstream.cli.chat is packed, and the sidecar never imports it"
-    ]
+@pytest.mark.parametrize("stray", ["partstream.cli.chat", "partstream_devtools.recorder.proxy"])
+def test_a_module_that_the_extension_gets_and_the_sidecar_never_imports_is_named(packed: list[str], stray: str):
+    entries = [*packed, entry_of(stray, MODULES[stray])]
+    assert faults_of_imports(entries, MODULES, ADDITIONS) == [f"{stray} is packed, and the sidecar never imports it"]
 
 
 def test_everything_that_is_left_out_of_the_extension_is_there_to_be_left_out():
-    assert set(NOT_PACKED) <= set(modules_of(SOURCE, "partstream"))
+    assert set(NOT_PACKED) <= set(MODULES)
     assert is_packed("partstream/clients.py")
     assert not is_packed("partstream/cli/page.css")
-    assert not is_packed("partstream-1.0.dist-info/entry_points.txt")
+
+
+def test_of_the_entry_points_of_a_package_the_extension_gets_those_that_the_sidecar_looks_up():
+    text = """
+[console_scripts]
+partstream = partstream.cli:main
+
+[partstream.commands]
+check = p.commands_check:command
+
+[partstream.sidecar]
+Recordings = p.sidecar:Recordings
+
+[pytest11]
+partstream = p.pytest_plugin
+"""
+    assert packed_entry_points(text).split("\n") == [
+        "[partstream.sidecar]",
+        "Recordings = p.sidecar:Recordings",
+        "",
+        "",
+    ]
+    assert packed_entry_points("[console_scripts]\nhttpx2 = httpx2:main\n") == ""
+
+
+@pytest.mark.parametrize(
+    ("more", "groups"),
+    [
+        ("", ["partstream.sidecar"]),
+        ("[partstream.agents]\na = partstream_agents.in_files\n[pytest11]\np = partstream_devtools.conformance\n",
+         ["partstream.agents", "partstream.sidecar", "pytest11"]),
+    ],
+    ids=["missing", "stray"],
+)  # fmt: skip
+def test_an_extension_with_other_entry_points_than_those_that_the_sidecar_looks_up_is_refused(
+    tmp_path: Path, more: str, groups: list[str]
+):
+    name = f"extension/bundled/libs/partstream_devtools-1.0.dist-info/{ENTRY_POINTS}"
+    text = f"[partstream.sidecar]\nrecordings = partstream_devtools.sidecar:SidecarRecordings\n{more}"
+    with zipfile.ZipFile(_zip(tmp_path / "p.vsix", {name: text})) as archive:
+        faults = faults_of_extension(archive, ROOT)
+    assert faults[0] == f"entry points of {groups}, expected ['partstream.agents', 'partstream.sidecar']"
 
 
 def test_imports_are_found_in_functions_in_tables_and_in_names_that_are_put_together(tmp_path: Path):
@@ -220,7 +293,7 @@ def test_imports_are_found_in_functions_in_tables_and_in_names_that_are_put_toge
         path = tmp_path / "p" / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source)
-    found = imported_by("p.start", modules_of(tmp_path, "p"))
+    found = imported_by(["p.start"], modules_of(tmp_path, "p"))
     assert set(found) == {"p", "p.start", "p.late", "p.named", "p.named.one", "p.run", "other"}
     assert found["p.named.one"] == "p.named"
 
@@ -275,16 +348,19 @@ def test_the_licence_is_read_from_the_metadata_wherever_it_stands(headers: dict[
 
 
 def test_everything_that_is_bundled_or_required_may_be_given_away():
-    packages = required_packages(["partstream", *BUNDLED])
-    assert {"click", "rich", "httpx2", "h11", "typing-extensions"} <= {package.name for package in packages}
+    packages = required_packages([*PACKAGES, *BUNDLED])
+    names = {package.name for package in packages}
+    assert {"click", "rich", "httpx2", "h11", "typing-extensions", "uvicorn"} <= names
+    assert not names & {*PACKAGES}
     assert [package for package in packages if fault_of_licence(package.licence)] == []
 
 
 def test_everything_that_an_extra_brings_may_be_used_or_is_an_exception_that_is_needed():
     brought = {
         package.name: package
-        for extra in set(extras_of("partstream")) - set(LEFT_OUT_EXTRAS)
-        for package in required_packages([f"partstream[{extra}]"])
+        for name in PACKAGES
+        for extra in set(extras_of(name)) - set(LEFT_OUT_EXTRAS)
+        for package in required_packages([f"{name}[{extra}]"])
     }
     assert {"uvicorn", "psycopg-binary", "opentelemetry-sdk", "hypothesis"} <= set(brought), "extras of extras too"
     assert [package for package in brought.values() if fault_of_optional_licence(package)] == []
@@ -292,7 +368,7 @@ def test_everything_that_an_extra_brings_may_be_used_or_is_an_exception_that_is_
 
 
 def test_no_exception_is_made_for_what_is_bundled_or_always_required():
-    assert not {package.name for package in required_packages(["partstream", *BUNDLED])} & set(EXCEPTIONS)
+    assert not {package.name for package in required_packages([*PACKAGES, *BUNDLED])} & set(EXCEPTIONS)
 
 
 def test_an_exception_is_over_when_its_package_has_another_licence():
@@ -334,8 +410,15 @@ def test_a_python_that_was_installed_for_this_project_is_found(tmp_path: Path):
 def libraries(tmp_path: Path) -> Path:
     """What the extension bundles, made of what is installed here."""
     folder = tmp_path / "libraries"
-    packages = [path for path in (SOURCE / "partstream").rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    files = {path.relative_to(SOURCE).as_posix(): path for path in packages}
+    files: dict[str, Path] = {}
+    for name in OURS:
+        source = ROOT / "packages" / name / "src"
+        files |= {path.relative_to(source).as_posix(): path for path in source.rglob("*") if path.is_file()}
+        information = folder / f"{name.replace('-', '_')}-{version_of_source(ROOT)}.dist-info"
+        information.mkdir(parents=True)
+        distribution = metadata.distribution(name)
+        (information / "METADATA").write_text(distribution.read_text("METADATA") or "")
+        (information / ENTRY_POINTS).write_text(packed_entry_points(distribution.read_text(ENTRY_POINTS) or ""))
     for name in BUNDLED:
         files |= {str(file): Path(str(file.locate())) for file in metadata.files(name) or () if ".." not in file.parts}
     for name, path in files.items():
@@ -356,6 +439,8 @@ def test_the_sidecar_answers_every_method_with_what_is_packed_and_nothing_else(l
         ("partstream/vscode/hosted.py", "did not answer initialize: .*hosted"),
         ("partstream/server/pages/usage.py", "failed: ModuleNotFoundError: .*usage"),
         ("httpx2", "failed: ModuleNotFoundError: No module named 'httpx2'"),
+        ("partstream_devtools/sidecar.py", "partstream-devtools adds partstream_devtools.sidecar:SidecarRecordings"),
+        (f"partstream_devtools-{version_of_source(ROOT)}.dist-info", "failed: a recording needs the package"),
     ],
 )
 def test_a_sidecar_without_a_bundled_package_is_a_fault_that_says_what_is_missing(
@@ -371,7 +456,7 @@ def test_a_sidecar_without_a_bundled_package_is_a_fault_that_says_what_is_missin
 
 
 def test_the_bill_names_every_package_with_licence_and_hashes_and_is_the_same_each_time():
-    packages, of_npm = required_packages(["partstream"]), packages_of_npm(ROOT)
+    packages, of_npm = required_packages(PACKAGES), packages_of_npm(ROOT)
     artifacts = {"partstream-1.2.0.vsix": "0" * 64}
     text = bill_of_materials("1.2.0", 1_700_000_000, packages, of_npm, artifacts)
     assert text == bill_of_materials("1.2.0", 1_700_000_000, packages, of_npm, artifacts)

@@ -1,13 +1,16 @@
 """Bundles Partstream and what it needs into the extension, and packs the extension into one .vsix.
 
 The bundle holds pure-Python wheels only, unpacked: the same file must work on every platform and every Python from
-3.11 on, without installing or fetching anything. The wheels are those that requirements.lock names, hashes checked.
+3.11 on, without installing or fetching anything. Those of others are the ones that requirements.lock names, hashes
+checked; three are built from this tree. The sidecar finds two of these by their entry points, so the bundle keeps the
+entry points of the groups that the sidecar looks up, and no others.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import json
 import os
 import re
@@ -18,7 +21,10 @@ import sys
 import tempfile
 import time
 import zipfile
+from base64 import urlsafe_b64encode
+from configparser import ConfigParser
 from email.parser import HeaderParser
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +37,9 @@ LIBRARIES = EXTENSION / "bundled" / "libs"
 
 VERSION_SOURCE = "packages/partstream/src/partstream/_version.py"
 """The one place of the version that is edited."""
+
+OURS = ("partstream", "partstream-agents", "partstream-devtools")
+"""Our packages in the bundle. The hub serves other programs."""
 
 BUNDLED = ("anyio", "h11", "httpcore2", "httpx2", "idna", "truststore", "typing-extensions")
 """What the sidecar imports beside Partstream itself."""
@@ -61,7 +70,6 @@ NOT_PACKED = {
     "partstream_devtools.recorder": "a proxy that a command starts",
     "partstream_devtools.recordings": "the files that commands open",
     "partstream_devtools.testing": "servers for tests",
-    "partstream_hub": "serves other programs",
     "partstream.server": "serves other programs",
 }
 """Packages and modules of our own that the sidecar never imports, each with its reason."""
@@ -72,9 +80,11 @@ PACKED_ALL_THE_SAME = {
 }
 """What the sidecar does import of them."""
 
-_NAMES_COMMANDS = "entry_points.txt"
-"""A file of a package that names its commands and its plugins for other programs: the sidecar starts none of them, and
-pytest in a provider's process would look for a plugin that is not there."""
+PACKED_GROUPS = ("partstream.agents", "partstream.sidecar")
+"""The groups of entry points that the sidecar looks up. It starts no command, and pytest in a provider's process would
+look for a plugin that is not there."""
+
+ENTRY_POINTS = "entry_points.txt"
 
 _ZIP_BEGINS = 315_532_800
 """1980-01-01: no entry of a zip can be older."""
@@ -137,10 +147,11 @@ def _bundle() -> None:
     LIBRARIES.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as folder:
         wheels = Path(folder)
-        _run(
-            sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--build-constraints",
-            str(ROOT / "requirements.lock"), "--require-hashes", "--out-dir", folder, str(ROOT),
-        )  # fmt: skip
+        for name in OURS:
+            _run(
+                sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--build-constraints",
+                str(ROOT / "requirements.lock"), "--require-hashes", "--out-dir", folder, str(ROOT / "packages" / name),
+            )  # fmt: skip
         _download(wheels)
         for wheel in sorted(wheels.glob("*.whl")):
             _unpack(wheel)
@@ -173,11 +184,55 @@ def _unpack(wheel: Path) -> None:
             if Path(name).suffix in COMPILED:
                 raise BuildError(f"{wheel.name} holds compiled code: {name}")
         archive.extractall(LIBRARIES, filter(is_packed, archive.namelist()))
-    for record in LIBRARIES.glob(f"{wheel.name.split('-')[0]}-*.dist-info/RECORD"):
-        with record.open(encoding="utf-8", newline="") as file:
-            kept = [row for row in csv.reader(file) if is_packed(row[0])]
-        with record.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(kept)
+    folder = LIBRARIES / f"{'-'.join(wheel.name.split('-')[:2])}.dist-info"
+    entry_points = folder / ENTRY_POINTS
+    if entry_points.exists():
+        kept = packed_entry_points(entry_points.read_text(encoding="utf-8"))
+        if kept:
+            entry_points.write_text(kept, encoding="utf-8", newline="\n")
+        else:
+            entry_points.unlink()
+    _keep_record(folder / "RECORD")
+
+
+def packed_entry_points(text: str) -> str:
+    """The entry points of a package that the sidecar looks up, as a file; empty for none.
+
+    Args:
+        text: The file of the package.
+    """
+    parser = entry_points_of(text)
+    for group in parser.sections():
+        if group not in PACKED_GROUPS:
+            parser.remove_section(group)
+    written = StringIO()
+    parser.write(written)
+    return written.getvalue()
+
+
+def entry_points_of(text: str) -> ConfigParser:
+    """The entry points in a file, by group and name.
+
+    Args:
+        text: The file of the package.
+    """
+    parser = ConfigParser(delimiters=("=",), interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign] # names keep their case
+    parser.read_string(text)
+    return parser
+
+
+def _keep_record(record: Path) -> None:
+    """Leaves the files that are there in the record of a package, with the hash of the entry points as they are now."""
+    with record.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.reader(file) if (LIBRARIES / row[0]).is_file()]
+    for row in rows:
+        if row[0].endswith(f"/{ENTRY_POINTS}"):
+            content = (LIBRARIES / row[0]).read_bytes()
+            digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            row[1:] = [f"sha256={digest}", str(len(content))]
+    with record.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def _is_in(module: str, rooms: Mapping[str, str]) -> bool:
@@ -191,8 +246,7 @@ def is_packed(name: str) -> bool:
         name: Its path in the wheel.
     """
     module = name.removesuffix(".py").replace("/", ".")
-    is_left_out = _is_in(module, NOT_PACKED) and not _is_in(module, PACKED_ALL_THE_SAME)
-    return not is_left_out and not name.endswith(f".dist-info/{_NAMES_COMMANDS}")
+    return not _is_in(module, NOT_PACKED) or _is_in(module, PACKED_ALL_THE_SAME)
 
 
 def _check_requirements() -> None:
@@ -201,7 +255,7 @@ def _check_requirements() -> None:
         headers = HeaderParser().parsestr(metadata.read_text(encoding="utf-8"))
         for requirement in headers.get_all("Requires-Dist", []):
             name = re.split(r"[\s\[;<>=!~(]", requirement, maxsplit=1)[0].lower().replace("_", "-")
-            if name not in (*BUNDLED, *NOT_BUNDLED) and "extra ==" not in requirement:
+            if name not in (*OURS, *BUNDLED, *NOT_BUNDLED) and "extra ==" not in requirement:
                 raise BuildError(
                     f"{headers['Name']} requires {name}: add it to BUNDLED or, with a reason, to NOT_BUNDLED"
                 )

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from interop.servers.environments import PACKAGES
 from tools.build_vsix import BUNDLED, BuildError, source_date_epoch, version_of_source
 from tools.release.bill import bill_of_materials, packages_of_npm
 from tools.release.building import ROOT, BuildFailedError, build, differences
 from tools.release.comparing import sha256
-from tools.release.contents import faults_of_imports, faults_of_sdist, faults_of_vsix
+from tools.release.contents import faults_of_extension, faults_of_sdist
 from tools.release.licences import (
     LEFT_OUT_EXTRAS,
     extras_of,
@@ -36,7 +37,7 @@ from tools.release.versions import faults_of_versions, version_places
 from tools.release.wheelhouse import WheelhouseError, fill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from tools.release.licences import Package
 
@@ -119,23 +120,15 @@ def _contents(artifacts: list[Path]) -> list[str]:
                 found += [f"{path.name}: {fault}" for fault in faults_of_sdist(tar.getnames())]
             continue
         with zipfile.ZipFile(path) as archive:
-            found += [f"{path.name}: {fault}" for fault in _FAULTS_OF_ZIP[path.suffix](archive.namelist())]
+            is_extension = path.suffix == ".vsix"
+            faults = faults_of_extension(archive, ROOT) if is_extension else faults_of_sdist(archive.namelist())
+            found += [f"{path.name}: {fault}" for fault in faults]
     return found
-
-
-def _faults_of_vsix(names: list[str]) -> list[str]:
-    return [*faults_of_vsix(names), *faults_of_imports(names, ROOT / "src")]
-
-
-_FAULTS_OF_ZIP: Final[Mapping[str, Callable[[list[str]], list[str]]]] = {
-    ".vsix": _faults_of_vsix,
-    ".whl": faults_of_sdist,
-}
 
 
 def _licences(say: Callable[[str], object]) -> list[str]:
     of_npm = packages_of_npm(ROOT)
-    always = required_packages(["partstream", *BUNDLED])
+    always = required_packages([*PACKAGES, *BUNDLED])
     found: list[str] = []
 
     def judge(package: Package, kept: str, fault: str) -> None:
@@ -146,13 +139,14 @@ def _licences(say: Callable[[str], object]) -> list[str]:
     for package in [*always, *of_npm]:
         kept = "bundled" if package.name in BUNDLED or package in of_npm else "required"
         judge(package, kept, fault_of_licence(package.licence))
-    for extra in extras_of("partstream"):
-        if extra in LEFT_OUT_EXTRAS:
-            say(f"  left out: the extra {extra}, {LEFT_OUT_EXTRAS[extra]}")
-            continue
-        for package in required_packages([f"partstream[{extra}]"]):
-            if package not in always:
-                judge(package, f"extra {extra}", fault_of_optional_licence(package))
+    for ours in PACKAGES:
+        for extra in extras_of(ours):
+            if extra in LEFT_OUT_EXTRAS:
+                say(f"  left out: {ours}[{extra}], {LEFT_OUT_EXTRAS[extra]}")
+                continue
+            for package in required_packages([f"{ours}[{extra}]"]):
+                if package not in always:
+                    judge(package, f"extra {extra}", fault_of_optional_licence(package))
     return found
 
 
@@ -176,7 +170,7 @@ def _trials(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
 def _hashes(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
     version = version_of_source(ROOT)
     bill = _DIST / f"partstream-{version}.cdx.json"
-    packages = required_packages(["partstream", *BUNDLED])
+    packages = required_packages([*PACKAGES, *BUNDLED])
     hashes = {path.name: sha256(path) for path in artifacts}
     text = bill_of_materials(version, source_date_epoch(), packages, packages_of_npm(ROOT), hashes)
     bill.write_text(text, encoding="utf-8")

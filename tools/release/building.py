@@ -33,10 +33,10 @@ class BuildFailedError(Exception):
 
 
 def build(folder: Path, circumstances: int) -> list[Path]:
-    """Builds the wheel, the source distribution and the extension.
+    """Builds the wheels and the source distributions of our packages, and the extension.
 
     Args:
-        folder: Where the three go.
+        folder: Where they go.
         circumstances: Which of the two circumstances they are built under, 0 or 1.
 
     Returns:
@@ -48,7 +48,7 @@ def build(folder: Path, circumstances: int) -> list[Path]:
     variables, mask = _CIRCUMSTANCES[circumstances]
     environment = {**os.environ, **variables, "SOURCE_DATE_EPOCH": str(source_date_epoch())}
     folder.mkdir(parents=True)
-    uv = [sys.executable, "-m", "uv", "build", "--quiet", "--sdist", "--wheel", "--require-hashes"]
+    uv = [sys.executable, "-m", "uv", "build", "--quiet", "--all-packages", "--sdist", "--wheel", "--require-hashes"]
     constraints = ["--build-constraints", str(ROOT / "requirements.lock")]
     _run([*uv, *constraints, "--out-dir", str(folder), str(ROOT)], environment, mask)
     _run([sys.executable, str(ROOT / "tools" / "build_vsix.py"), "--out", str(folder)], environment, mask)

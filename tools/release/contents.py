@@ -6,14 +6,22 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from tools.build_vsix import BUNDLED, COMPILED
+from tools.build_vsix import BUNDLED, COMPILED, ENTRY_POINTS, OURS, PACKED_GROUPS, entry_points_of
 from tools.release.imports import imported_by, modules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+    from zipfile import ZipFile
 
-__all__ = ["faults_of_imports", "faults_of_sdist", "faults_of_vsix"]
+__all__ = [
+    "entry_of",
+    "faults_of_extension",
+    "faults_of_imports",
+    "faults_of_sdist",
+    "faults_of_vsix",
+    "modules_of_ours",
+]
 
 _OF_EXTENSION: Final = frozenset(
     {
@@ -33,7 +41,7 @@ _MEDIA: Final = "extension/media/"
 _PAGES: Final = "extension/docs/"
 _OF_PAGES: Final = frozenset({".md", ".webp"})
 _LIBRARIES: Final = "extension/bundled/libs/"
-_PACKAGES: Final = frozenset({"partstream", *(name.replace("-", "_") for name in BUNDLED)})
+_PACKAGES: Final = frozenset(name.replace("-", "_") for name in (*OURS, *BUNDLED))
 
 _SIDECAR: Final = "partstream.vscode.__main__"
 _OF_THE_PERSON: Final[Mapping[str, str]] = {
@@ -47,13 +55,8 @@ _OF_THE_PERSON: Final[Mapping[str, str]] = {
 }
 """What the sidecar imports only where the person has installed it, each with what it is."""
 _FOR_PROVIDERS: Final[Mapping[str, str]] = {
-    "partstream._moved": "modules by the names that they had",
-    "partstream_agents": "an agent of another framework as a provider",
-    "partstream.config": "the file of settings and what `partstream doctor` examines",
-    "partstream_devtools.capturing": "the last answers, also for what is no sidecar",
     "partstream.protocols.ai_sdk": "messages in the form of another library",
     "partstream.protocols.translation": "one protocol as another",
-    "partstream.upstream": "servers by their names",
 }
 """What the sidecar does not import and a person's own provider may, each with what it is: packed all the same."""
 
@@ -70,6 +73,24 @@ _TESTS: Final = frozenset({"test", "tests"})
 _BYTECODE: Final = frozenset({".pyc", ".pyo"})
 
 
+def faults_of_extension(archive: ZipFile, root: Path) -> list[str]:
+    """Says all that is wrong with what a .vsix holds.
+
+    Args:
+        archive: The .vsix.
+        root: The folder of the project that it was built of.
+    """
+    names = archive.namelist()
+    texts = [archive.read(name).decode() for name in names if name.endswith(f".dist-info/{ENTRY_POINTS}")]
+    added = [
+        (group, value) for text in texts for group, rows in entry_points_of(text).items() for value in rows.values()
+    ]
+    groups = sorted({group for group, _ in added})
+    faults = [] if groups == sorted(PACKED_GROUPS) else [f"entry points of {groups}, expected {sorted(PACKED_GROUPS)}"]
+    additions = [value.partition(":")[0] for _, value in added]
+    return [*faults, *faults_of_vsix(names), *faults_of_imports(names, modules_of_ours(root), additions)]
+
+
 def faults_of_vsix(names: Iterable[str]) -> list[str]:
     """Says of each entry of a .vsix why it must not be there, and of each package of the sidecar if it is missing.
 
@@ -82,17 +103,38 @@ def faults_of_vsix(names: Iterable[str]) -> list[str]:
     return [*(f"{_LIBRARIES}{package} is missing: the sidecar imports it" for package in missing), *strays]
 
 
-def faults_of_imports(names: Iterable[str], source: Path) -> list[str]:
+def modules_of_ours(root: Path) -> dict[str, Path]:
+    """The modules of our packages that the extension carries, each with its file.
+
+    Args:
+        root: The folder of the project.
+    """
+    folders = {name.replace("-", "_"): root / "packages" / name / "src" for name in OURS}
+    return {name: path for package, folder in folders.items() for name, path in modules_of(folder, package).items()}
+
+
+def entry_of(module: str, path: Path) -> str:
+    """The entry that a module of ours has in a .vsix.
+
+    Args:
+        module: Its name.
+        path: Its file.
+    """
+    return f"{_LIBRARIES}{module.replace('.', '/')}{'/__init__' if path.stem == '__init__' else ''}.py"
+
+
+def faults_of_imports(names: Iterable[str], modules: Mapping[str, Path], additions: Iterable[str]) -> list[str]:
     """Says what a .vsix does not hold and the sidecar imports, and what it holds that nobody imports.
 
     Args:
         names: The entries of the .vsix.
-        source: The folder of the sources that it was built of.
+        modules: The modules that it was built of, as :func:`modules_of_ours` gives them.
+        additions: The modules that its entry points name.
     """
-    modules = modules_of(source, "partstream")
-    files = {f"{_LIBRARIES}{path.relative_to(source).as_posix()}": name for name, path in modules.items()}
+    files = {entry_of(name, path): name for name, path in modules.items()}
     packed = {files[name] for name in names if name in files}
-    imported = imported_by(_SIDECAR, {name: path for name, path in modules.items() if name not in _LATE})
+    followed = {name: path for name, path in modules.items() if name not in _LATE}
+    imported = imported_by([_SIDECAR, *additions], followed)
     missing = {
         name: importer
         for name, importer in imported.items()

@@ -1,4 +1,8 @@
-"""What a Python program imports, read from its sources: nothing is run, so an import that comes late counts as well."""
+"""What a Python program imports, read from its sources: nothing is run, so an import that comes late counts as well.
+
+What a package adds to another by an entry point is imported by no line of the source: whoever asks starts from there
+too.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 __all__ = ["imported_by", "modules_of"]
@@ -25,25 +29,26 @@ def modules_of(folder: Path, package: str) -> dict[str, Path]:
     return dict(zip(names, files, strict=True))
 
 
-def imported_by(start: str, modules: Mapping[str, Path]) -> dict[str, str]:
-    """Everything that a module imports, directly or through others of the same package, each with who imports it first.
+def imported_by(starts: Iterable[str], modules: Mapping[str, Path]) -> dict[str, str]:
+    """Everything that modules import, directly or through others of ours, each with who imports it first.
 
     A string that is the name of a module counts as an import of it, because tables name what is loaded late; where a
     name is put together, all modules of its package count. What only types need does not. Packages of others are named
     by their first word, those of the standard library not at all.
 
     Args:
-        start: The module that is started.
+        starts: The module that is started, and those that entry points name.
         modules: The modules whose imports are followed, as :func:`modules_of` gives them.
 
     Raises:
-        LookupError: The module that is started is not among them.
+        LookupError: One that is started is not among them.
     """
-    if start not in modules:
-        message = f"{start} is missing"
-        raise LookupError(message)
+    left = [(start, "") for start in starts]
+    for start, _ in left:
+        if start not in modules:
+            message = f"{start} is missing"
+            raise LookupError(message)
     found: dict[str, str] = {}
-    left = [(start, "")]
     while left:
         name, importer = left.pop()
         own = [parent for parent in _with_parents(name) if parent in modules]

@@ -14,6 +14,7 @@ from license_expression import AND, ExpressionError, ExpressionParseError, Licen
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from interop.servers.environments import PACKAGES
 from tools.release.pythons import SUPPORTED
 
 if TYPE_CHECKING:
@@ -162,9 +163,10 @@ def licence_of(headers: Mapping[str, Iterable[str]]) -> str:
 def required_packages(requirements: Iterable[str]) -> list[Package]:
     """Packages that are installed here, and all that they require on any supported Python, sorted by name.
 
+    Our own packages are left out of the answer.
+
     Args:
-        requirements: What to start from, with extras if wanted, such as `partstream[serve]`; the one of them that is
-            this project is left out of the answer.
+        requirements: What to start from, with extras if wanted, such as `partstream[serve]`.
 
     Raises:
         LookupError: One of them is not installed here.
@@ -180,8 +182,7 @@ def required_packages(requirements: Iterable[str]) -> list[Package]:
             distribution = _distribution(name)
             found[name] = Package(name, distribution.version, licence_of(_headers(distribution)))
             left += _required(distribution, extra)
-    found.pop("partstream", None)
-    return [found[name] for name in sorted(found)]
+    return [found[name] for name in sorted(found) if name not in PACKAGES]
 
 
 def _distribution(name: str) -> metadata.Distribution:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from typing import TYPE_CHECKING
 
+from packaging.requirements import Requirement
+
+from interop.servers.environments import PACKAGES
 from tools.build_vsix import VERSION_SOURCE, version_of_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 __all__ = ["faults_of_versions", "version_places"]
@@ -30,6 +34,7 @@ def version_places(root: Path) -> dict[str, str]:
     )
     return {
         VERSION_SOURCE: version_of_source(root),
+        **dict(_of_packages(root)),
         "extension/package.json": manifest["version"],
         "extension/package-lock.json": lock["version"],
         "extension/package-lock.json, its root package": lock["packages"][""]["version"],
@@ -45,6 +50,17 @@ def faults_of_versions(places: Mapping[str, str]) -> list[str]:
         for place, said in places.items()
         if said != wanted
     ]
+
+
+def _of_packages(root: Path) -> Iterator[tuple[str, str]]:
+    """What the packages that need the core say: their own version, and that of the core."""
+    core, *others = PACKAGES
+    for name in others:
+        path = f"packages/{name}/pyproject.toml"
+        project = tomllib.loads((root / path).read_text(encoding="utf-8"))["project"]
+        yield path, project["version"]
+        (pin,) = (one.specifier for one in map(Requirement, project["dependencies"]) if one.name == core)
+        yield f"{path}, its {core}", str(pin).removeprefix("==")
 
 
 def _newest_heading(changelog: str) -> str:
