@@ -192,9 +192,9 @@ docs: setup ## Build the site of the docs into site/: open site/index.html
 
 # ---- what a user installs ----
 
-wheel: setup ## Build the wheel: dist/partstream-*.whl
+wheel: setup ## Build the wheels: dist/partstream*.whl
 	rm -f dist/*.whl
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv build --quiet --wheel --out-dir dist
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv build --quiet --wheel --all-packages --out-dir dist
 
 #: UNPACKED=1 builds it in extension/, from where VS Code can load it
 vsix: $(NODE_STAMP) setup ## Pack the extension: dist/partstream-*.vsix

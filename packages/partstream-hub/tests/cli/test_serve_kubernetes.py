@@ -176,7 +176,9 @@ def test_the_image_has_the_user_the_folder_and_the_port_of_the_pods_and_pinned_p
     assert "ADD" not in last
     [installing] = [argument for name, argument in steps if name == "RUN" and "worker.lock" in argument]
     assert "--require-hashes --only-binary :all:" in installing
-    assert "--no-deps --no-index" in installing
+    assert "--no-deps --no-index /build/*.whl" in installing
+    [copied] = [argument for name, argument in steps if name == "COPY" and "worker.lock" in argument]
+    assert copied.split()[1:-1] == ["dist/partstream-*.whl", "dist/partstream_hub-*.whl"]
     lock = (PROJECT / "tools/deploy/worker.lock").read_text(encoding="utf-8")
     pins = re.findall(r"^[\w.-]+(?:\[[^]]*\])?==\S+.*\\$", lock, re.MULTILINE)
     assert len(pins) == len(re.findall(r"^[\w.-]+", lock, re.MULTILINE)) > 10
