@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from recordings import count_recordings
 
-pytest_plugins = ["hub.stores", "inspector.browser", "lanes"]
+pytest_plugins = ["clean_environment", "hub.stores", "inspector.browser", "lanes"]
 
 # How long an example takes depends on what else the machine does. A change is judged by the same examples as the one
 # before it; `make test PART=python TESTS="tests --hypothesis-profile=thorough"` makes up a thousand others each

@@ -1,4 +1,4 @@
-"""A Python environment as a person has it: the wheel, what the wheel needs, and nothing else of this project."""
+"""A Python environment as a person has it: wheels of our packages, what they need, and nothing else of this project."""
 
 from __future__ import annotations
 
@@ -6,13 +6,27 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["SECONDS", "build_wheel", "install", "run"]
+import pytest
+
+from interop.servers.environments import PACKAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["SECONDS", "build_wheel", "built_wheels", "install", "run"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS: Final = 180
 UV = Path(sys.executable).with_name("uv")
+
+
+@pytest.fixture(scope="session")
+def built_wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """The wheels of all our packages, built once from the tree, by the name of the package."""
+    folder = tmp_path_factory.mktemp("built-wheels")
+    return {package: build_wheel(folder, package) for package in PACKAGES}
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -31,24 +45,25 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-def build_wheel(folder: Path) -> Path:
-    """The wheel of the tree, alone in a folder."""
-    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT, cwd=folder)
-    (built,) = folder.glob("*.whl")
+def build_wheel(folder: Path, package: str = "partstream") -> Path:
+    """The wheel of a package of the tree."""
+    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT / "packages" / package, cwd=folder)
+    (built,) = folder.glob(f"{package.replace('-', '_')}-*.whl")
     return built
 
 
-def install(wheel: Path, folder: Path, extra: str = "", *, with_pip: bool = False) -> Path:
+def install(wheel: Path, folder: Path, extra: str = "", *more: Path, with_pip: bool = False) -> Path:
     """The folder of the commands of an empty environment that the wheel is installed into.
 
     Args:
         wheel: The wheel.
         folder: Where the environment is made.
         extra: The extras in brackets.
+        more: Other wheels that are installed with it.
         with_pip: Whether a person can install more into it.
     """
     # Not by the module venv: a Python of Debian cannot put pip into an environment.
     run(UV, "venv", "--quiet", *(["--seed"] if with_pip else []), "--python", sys.executable, "environment", cwd=folder)
     commands = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
-    run(UV, "pip", "install", "--quiet", "--python", commands / "python", f"{wheel}{extra}", cwd=folder)
+    run(UV, "pip", "install", "--quiet", "--python", commands / "python", f"{wheel}{extra}", *more, cwd=folder)
     return commands

@@ -64,7 +64,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=found_pythons().values(), ids=found_pythons())
 def sidecar(request: pytest.FixtureRequest, package: Path, tmp_path: Path) -> Iterator[Sidecar]:
-    with Sidecar(request.param, package / "bundled" / "libs", tmp_path) as sidecar:
+    with Sidecar.of_extension(request.param, package / "bundled" / "libs", tmp_path) as sidecar:
         yield sidecar
 
 
@@ -94,6 +94,29 @@ def test_the_packaged_sidecar_serves_a_provider_on_every_python(sidecar: Sidecar
     parts = [part for report in reports for part in report["parts"]]
     assert "".join(part["value"] for part in parts if part["type"] == "text") == "hello dear world "
     assert sidecar.end() == 0
+
+
+AGENT = """
+from mine import Echo
+
+class Agent:
+    def __partstream_model__(self):
+        return Echo()
+
+agent = Agent()
+"""
+
+
+def test_the_packaged_sidecar_finds_agents_and_recordings_by_their_entry_points(
+    sidecar: Sidecar, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(PROVIDER)
+    (tmp_path / "my_agent.py").write_text(AGENT)
+    own = {"source": str(tmp_path / "my_agent.py"), "name": "agent"}
+    _result(sidecar, "initialize", initialize_params(own))
+    listed = _result(sidecar, "languageModels/information", {"group": None, "silent": True})
+    assert (listed["errors"], [model["name"] for model in listed["models"]]) == ([], ["Echo"])
+    assert _result(sidecar, "languageModels/sharePreview", {"path": None, "isLast": True})["preview"] == ""
 
 
 def test_the_packaged_gateway_loads_on_every_python(sidecar: Sidecar) -> None:

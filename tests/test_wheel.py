@@ -1,91 +1,90 @@
-"""The wheel as a user installs it: built from the tree, into an empty environment, and the main job run there."""
+"""The wheels as a user installs them: built from the tree, into empty environments; there each does its main job.
+
+An environment with the core alone also says, wherever another package is needed, which line installs that package.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
 
-from clean_environment import SECONDS, build_wheel, install, run
+from clean_environment import SECONDS, install, run
 from partstream.errors import to_install
+from partstream.vscode.methods import ErrorCode
+from tools.release.jobs import JOBS, Installed
+from tools.release.sidecar import initialize_params
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-TOKEN = "a-token-of-the-tests"  # noqa: S105 - of no server but this one
+pytestmark = pytest.mark.timeout(SECONDS * 2)
+
+_MISSING = {
+    "a command": (("inspect", "x"), "partstream inspect", "partstream-devtools"),
+    "a recording": (("chat", "--record=x", "--provider", "agent.py", "Hi"), "--record", "partstream-devtools"),
+    "a hub": (("serve", "--hub"), "--hub", "partstream-hub"),
+    "the commands of a hub": (("hub", "init"), "partstream hub", "partstream-hub"),
+    "an agent": (("chat", "--provider", "agent.py", "Hi"), "an agent of another framework", "partstream-agents"),
+}  # fmt: skip
+"""What needs another package: what is typed, what the message calls it, and the package."""
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, alone in its folder."""
-    return build_wheel(tmp_path_factory.mktemp("wheel"))
+def programs(built_wheels: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the commands of an environment with the core alone."""
+    return install(built_wheels["partstream"], tmp_path_factory.mktemp("alone"))
 
 
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the commands of an environment with the wheel alone."""
-    return install(wheel, tmp_path_factory.mktemp("alone"))
+@pytest.fixture
+def alone(programs: Path, tmp_path: Path) -> Installed:
+    return Installed(programs, tmp_path)
 
 
-@pytest.mark.timeout(SECONDS * 2)
-def test_the_installed_command_runs_the_whole_turn(installed: Path, tmp_path: Path) -> None:
-    shown = run(installed / "partstream", "demo", "--fast", cwd=tmp_path)
-    assert shown.count("tool call") >= 2
-    assert "tokens" in shown
-    assert f"The first command needs more packages: {to_install('serve')}" in " ".join(shown.split())
+@pytest.mark.parametrize("package", JOBS)
+def test_an_installed_package_does_its_main_job(package: str, built_wheels: Mapping[str, Path], tmp_path: Path) -> None:
+    for made in (home := tmp_path / "home", elsewhere := tmp_path / "elsewhere"):
+        made.mkdir()
+    name, bracket, extra = package.partition("[")
+    more = [] if name == "partstream" else [built_wheels[name]]
+    JOBS[package](Installed(install(built_wheels["partstream"], elsewhere, bracket + extra, *more), home))
 
 
-@pytest.mark.timeout(SECONDS * 2)
-def test_the_installed_package_is_typed_and_has_no_compiled_code(installed: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("typed", _MISSING.values(), ids=_MISSING)
+def test_a_missing_package_is_named_with_the_line_that_installs_it(
+    typed: tuple[tuple[str, ...], str, str], alone: Installed
+) -> None:
+    words, what, package = typed
+    alone.write("agent.py", "class Agent:\n    def __partstream_model__(self): ...\n\nagent = Agent()\n")
+    said = " ".join(alone.run(*words, code=2).split())
+    assert f"{what} needs the package {package}, which is not installed: " in said
+    assert f"`pip install ./packages/{package}`" in said
+
+
+@pytest.mark.parametrize("method", ["languageModels/inspect", "languageModels/sharePreview"])
+def test_the_sidecar_refuses_to_show_a_recording_with_the_line_that_installs_it(method: str, alone: Installed) -> None:
+    params: dict[str, Any] = {"path": None, "nonce": "0" * 16, "source": "0" * 16}
+    with alone.sidecar() as sidecar:
+        sidecar.ask("initialize", initialize_params())
+        error = sidecar.ask(method, params)["error"]
+        assert sidecar.end() == 0
+    assert error["code"] == ErrorCode.METHOD_NOT_FOUND
+    assert error["message"].startswith("a recording needs the package partstream-devtools, which is not installed: ")
+    assert "`pip install ./packages/partstream-devtools`" in error["message"]
+
+
+def test_without_the_extra_the_server_and_the_demo_say_what_installs_it(alone: Installed) -> None:
+    assert to_install("serve") in " ".join(alone.run("serve", "--demo", code=2).split())
+    shown = " ".join(alone.run("demo", "--fast").split())
+    assert f"The first command needs more packages: {to_install('serve')}" in shown
+
+
+def test_the_installed_package_is_typed_and_has_no_compiled_code(programs: Path, tmp_path: Path) -> None:
     program = (
         "import partstream, pathlib, sysconfig\n"
         "site = pathlib.Path(sysconfig.get_path('purelib'))\n"
         "print((pathlib.Path(partstream.__file__).parent / 'py.typed').exists())\n"
         "print([str(path) for path in site.rglob('*') if path.suffix in ('.so', '.pyd')])\n"
     )
-    assert run(installed / "python", "-c", program, cwd=tmp_path).split("\n")[:2] == ["True", "[]"]
-
-
-@pytest.mark.timeout(SECONDS * 2)
-def test_installed_with_its_extra_it_answers_a_client(wheel: Path, tmp_path: Path) -> None:
-    commands = install(wheel, tmp_path, "[serve]")
-    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    variables |= {"PARTSTREAM_SERVE_TOKEN": TOKEN, "PARTSTREAM_DATA": str(tmp_path)}
-    serve = [str(commands / "partstream"), "serve", "--demo", "--port", "0", "--json"]
-    with subprocess.Popen(serve, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            url = json.loads(process.stdout.readline())["url"]
-            body = {"model": "demo", "input": "Hello, wheel"}
-            answer = httpx2.post(
-                f"{url}/v1/responses",
-                json=body,
-                headers={"Authorization": f"Bearer {TOKEN}"},
-                trust_env=False,
-                timeout=SECONDS,
-            ).json()
-            process.terminate()
-            assert process.wait(SECONDS) == 0
-        finally:
-            process.kill()
-    assert "Hello, wheel" in answer["output"][-1]["content"][0]["text"]
-
-
-@pytest.mark.timeout(SECONDS * 2)
-def test_without_the_extra_it_says_what_installs_it(installed: Path, tmp_path: Path) -> None:
-    serve = [str(installed / "partstream"), "serve", "--demo", "--port", "0"]
-    ended = subprocess.run(
-        serve,
-        cwd=tmp_path,
-        env=os.environ | {"PARTSTREAM_DATA": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert ended.returncode == 2
-    assert to_install("serve") in " ".join(ended.stderr.split())
+    assert run(programs / "python", "-c", program, cwd=tmp_path).split("\n")[:2] == ["True", "[]"]

@@ -156,7 +156,7 @@ def _trials(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
         for path in artifacts:
             shutil.copyfile(path, folder / path.name)
         try:
-            say(f"  {len(fill(folder / 'wheelhouse'))} wheels, hashes checked")
+            say(f"  {len(fill(folder / 'wheelhouse', found_pythons()))} wheels, hashes checked")
         except WheelhouseError as error:
             return [str(error)]
         done = subprocess.run(command_without_network(folder), cwd=ROOT, timeout=_LONGEST, check=False)

@@ -1,4 +1,6 @@
-"""The sidecar of an unpacked extension, started as VS Code would, and the extension's side of the conversation."""
+"""A sidecar, started from an unpacked extension as VS Code would or by its command, and the extension's side of the
+conversation.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,18 @@ from typing import (
 from partstream.vscode.methods import METHODS, PROTOCOL_VERSION, Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["LAST_METHOD", "METHODS_TO_ASK", "Sidecar", "SidecarEndedError", "initialize_params", "smallest"]
+__all__ = [
+    "LAST_METHOD",
+    "METHODS_TO_ASK",
+    "Sidecar",
+    "SidecarEndedError",
+    "empty_home",
+    "initialize_params",
+    "smallest",
+]
 
 LAST_METHOD: Final = "shutdown"
 METHODS_TO_ASK: Final = tuple(
@@ -64,29 +74,39 @@ class Sidecar:
         notifications: The messages that came and are no answers, in their order.
     """
 
-    def __init__(self, python: str, libraries: Path, empty: Path) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], empty: Path) -> None:
         """Starts it.
 
         Args:
-            python: The interpreter; what is installed in it is not seen.
-            libraries: The bundled packages.
-            empty: The folder to run in, which is its home too.
+            command: The command.
+            environment: All variables.
+            empty: The folder to run in.
         """
-        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
-        own = {"PYTHONPATH": str(libraries), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(empty), "LC_ALL": "C.UTF-8"}
         self._said = (empty / "standard-error.txt").open("w+", encoding="utf-8", errors="replace")
         self._process = subprocess.Popen(
-            [python, "-P", "-S", "-s", "-W", "error", "-m", "partstream.vscode"],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
-            env={**kept, **own},
+            env=environment,
             cwd=empty,
         )
         self._end = Timer(_LONGEST, self._process.kill)
         self._end.start()
         self._last_id = 0
         self.notifications: list[dict[str, Any]] = []
+
+    @classmethod
+    def of_extension(cls, python: str, libraries: Path, empty: Path) -> Self:
+        """Starts that of an unpacked extension, as VS Code would.
+
+        Args:
+            python: The interpreter; what is installed in it is not seen.
+            libraries: The bundled packages.
+            empty: The folder to run in, which is its home too.
+        """
+        command = [python, "-P", "-S", "-s", "-W", "error", "-m", "partstream.vscode"]
+        return cls(command, empty_home(empty, PYTHONPATH=str(libraries)), empty)
 
     def __enter__(self) -> Self:
         return self
@@ -137,6 +157,17 @@ class Sidecar:
             raise EOFError
         message: dict[str, Any] = json.loads(stream.read(length))
         return message
+
+
+def empty_home(folder: Path, **more: str) -> dict[str, str]:
+    """All variables of a process in an empty home: of those of this machine, only the ones that find programs.
+
+    Args:
+        folder: The home.
+        more: Variables beside these.
+    """
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    return {**kept, "HOME": str(folder), "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
 def initialize_params(*providers: Mapping[str, str]) -> dict[str, Any]:

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Final
 from interop.clients.agents.isolation import bring_up_loopback
 from partstream.vscode.methods import ErrorCode
 from tools.build_vsix import BUNDLED
+from tools.release.jobs import JOBS, Installed, JobError
 from tools.release.pythons import found_pythons
-from tools.release.sidecar import METHODS_TO_ASK, Sidecar, SidecarEndedError, initialize_params, smallest
+from tools.release.sidecar import METHODS_TO_ASK, Sidecar, SidecarEndedError, empty_home, initialize_params, smallest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +34,6 @@ ISOLATED: Final = "PARTSTREAM_RELEASE_ISOLATED"
 
 _LONGEST: Final = 120
 """Seconds that one step may take."""
-_ANSWER: Final = "Hello from Partstream!"
 _OWN_FAULTS: Final = frozenset({ErrorCode.INTERNAL_ERROR, ErrorCode.METHOD_NOT_FOUND})
 
 
@@ -57,7 +57,7 @@ def try_all(folder: Path) -> list[str]:
     """Tries each artifact of a folder on each Python of this machine.
 
     Args:
-        folder: The wheel, the source distribution, the .vsix, and the folder `wheelhouse`.
+        folder: The wheels, the source distributions, the .vsix, and the folder `wheelhouse`.
 
     Returns:
         What did not work, with the artifact and the Python.
@@ -72,7 +72,7 @@ def try_all(folder: Path) -> list[str]:
                     if artifact.suffix == ".vsix":
                         _try_extension(artifact, python, Path(empty))
                     else:
-                        _try_package(artifact, folder / "wheelhouse", python, Path(empty))
+                        _try_package(artifact, folder / "wheelhouse" / version, python, Path(empty))
                 except TrialError as error:
                     said = "FAULT"
                     faults.append(f"{artifact.name} on Python {version}: {error}")
@@ -85,33 +85,16 @@ def _try_package(artifact: Path, wheelhouse: Path, python: str, empty: Path) -> 
     _run([python, "-m", "venv", "--without-pip", str(environment)], {}, empty)
     programs = environment / ("Scripts" if os.name == "nt" else "bin")
     pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet", "--no-index"]
-    sources = ["--disable-pip-version-check", "--find-links", str(wheelhouse), str(artifact)]
+    # Our other packages are wheels beside the artifact.
+    sources = ["--find-links", str(wheelhouse), "--find-links", str(artifact.parent)]
     # The settings of this machine may name other places to look for packages.
-    _run([*pip, *sources], {"PIP_CONFIG_FILE": os.devnull}, empty)
-    command = str(programs / "partstream")
-    shown = _run([command, "demo", "--fast"], {"PYTHONWARNINGS": "error"}, empty)
-    if shown.count("tool call") < 2:
-        message = f"partstream demo showed fewer than two tool calls: {shown[-300:]}"
-        raise TrialError(message)
-    _chat(command, empty)
-
-
-def _chat(command: str, empty: Path) -> None:
-    upstream = [command, "upstream", "--port", "0", "--json"]
-    environment = _environment({"PYTHONWARNINGS": "error"}, empty)
-    with subprocess.Popen(upstream, cwd=empty, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            line = process.stdout.readline() if process.stdout else ""
-            if not line:
-                message = "partstream upstream ended before it listened"
-                raise TrialError(message)
-            asked = [command, "chat", "--base-url", json.loads(line)["base_url"], "--model", "small", "Hi"]
-            answer = _run(asked, {"PYTHONWARNINGS": "error"}, empty)
-        finally:
-            process.kill()
-    if not answer.startswith(_ANSWER):
-        message = f"partstream chat answered {answer[:200]!r}, expected {_ANSWER!r}"
-        raise TrialError(message)
+    variables = {"PIP_CONFIG_FILE": os.devnull}
+    _run([*pip, "--disable-pip-version-check", *sources, str(artifact)], variables, empty)
+    (home := empty / "home").mkdir()
+    try:
+        JOBS[artifact.name.partition("-")[0].replace("_", "-")](Installed(programs, home))
+    except JobError as error:
+        raise TrialError(str(error)) from error
 
 
 def _try_extension(artifact: Path, python: str, empty: Path) -> None:
@@ -141,7 +124,7 @@ def try_sidecar(python: str, libraries: Path, empty: Path) -> str:
         TrialError: It does not answer, or one of its methods fails by a fault of its own.
     """
     try:
-        with Sidecar(python, libraries, empty) as sidecar:
+        with Sidecar.of_extension(python, libraries, empty) as sidecar:
             version = str(sidecar.ask("initialize", initialize_params())["result"]["serverInfo"]["version"])
             for method in METHODS_TO_ASK:
                 error = sidecar.ask(method.name, smallest(method.params)).get("error")
@@ -157,19 +140,13 @@ def try_sidecar(python: str, libraries: Path, empty: Path) -> str:
     return version
 
 
-def _environment(more: Mapping[str, str], empty: Path) -> dict[str, str]:
-    """A home without settings, and of the variables of this machine only those that find programs."""
-    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
-    return {**kept, "HOME": str(empty), "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **more}
-
-
 def _run(command: list[str], more: Mapping[str, str], empty: Path) -> str:
     name = " ".join(Path(word).name for word in command[:4])
     try:
         done = subprocess.run(
             command,
             cwd=empty,
-            env=_environment(more, empty),
+            env=empty_home(empty, **more),
             capture_output=True,
             text=True,
             timeout=_LONGEST,
