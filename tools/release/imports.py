@@ -1,7 +1,6 @@
 """What a Python program imports, read from its sources: nothing is run, so an import that comes late counts as well.
 
-What a package adds to another by an entry point is imported by no line of the source: whoever asks starts from there
-too.
+No line of the source imports what a package adds to another by an entry point: the caller starts from there too.
 """
 
 from __future__ import annotations

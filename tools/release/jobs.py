@@ -1,6 +1,6 @@
 """The main job of each of our packages, done with the commands of an environment that it is installed into.
 
-Each job is a person's: ask a model from a file, serve one, record an answer and look into it, give somebody a key. The
+Each job is a person's: ask a model from a file, serve one, record an answer and look into it, give a key away. The
 commands run in an empty home, without the variables of this machine, and each of their warnings is an error.
 """
 

@@ -42,7 +42,7 @@ def looks_anew() -> Iterator[None]:
 
 @pytest.fixture
 def installs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installing:
-    """Installs a package of somebody else: a folder on the path with metadata, which names one entry point."""
+    """Installs a package: a folder on the path with metadata that names one entry point."""
 
     def install(package: str, group: str, point: str, **modules: str) -> None:
         folder = tmp_path / package
@@ -81,7 +81,7 @@ def test_an_addition_is_the_object_that_its_entry_point_names(installs: Installi
     ("point", "module", "reason"),
     [
         ("one = absent_words:WORDS", "", "ModuleNotFoundError: No module named 'absent_words'"),
-        ("one = poor_words:WORDS", "import a_package_that_nobody_has", "No module named 'a_package_that_nobody_has'"),
+        ("one = poor_words:WORDS", "import an_absent_package", "No module named 'an_absent_package'"),
         ("one = poor_words:OTHER", "WORDS = 1", "AttributeError: module 'poor_words' has no attribute 'OTHER'"),
     ],
     ids=["no module", "a module that needs another", "no such name"],

@@ -263,7 +263,9 @@ class Journal:
             with suppress(FileExistsError):
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             address = f"{self._path.absolute().as_uri()}?mode=rw"
-            connection = sqlite3.connect(address, _BUSY, uri=True, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(
+                address, timeout=_BUSY, uri=True, isolation_level=None, check_same_thread=False
+            )
             with closed_on_error(connection):
                 for setting in ("journal_mode = WAL", "synchronous = NORMAL", "wal_autocheckpoint = 0"):
                     connection.execute(f"PRAGMA {setting}")
