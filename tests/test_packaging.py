@@ -131,6 +131,10 @@ def test_the_package_holds_the_libraries_that_the_sidecar_imports_and_no_others(
         assert faults_of_extension(archive, ROOT) == []
 
 
+def test_the_package_is_no_larger_than_it_has_to_be() -> None:
+    assert _built().stat().st_size < 2_250_000
+
+
 def test_the_package_holds_no_compiled_code_and_every_licence(package: Path) -> None:
     libraries = package / "bundled" / "libs"
     assert not [path for path in libraries.rglob("*") if path.suffix in {".so", ".pyd", ".dylib", ".pyc"}]

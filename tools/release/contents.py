@@ -55,12 +55,14 @@ _OF_THE_PERSON: Final[Mapping[str, str]] = {
 }
 """What the sidecar imports only where the person has installed it, each with what it is."""
 _FOR_PROVIDERS: Final[Mapping[str, str]] = {
+    "partstream._moved": "modules by the names that they had",
     "partstream.protocols.ai_sdk": "messages in the form of another library",
     "partstream.protocols.translation": "one protocol as another",
 }
 """What the sidecar does not import and a person's own provider may, each with what it is: packed all the same."""
 
 _LATE: Final[Mapping[str, str]] = {
+    "partstream._moved": "the new names of modules, which a provider's file may ask for by their old names",
     "partstream.server.application": "an application, which the sidecar does not make",
     "partstream.server.settings": "the settings of an application",
 }
