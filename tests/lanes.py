@@ -79,7 +79,7 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     "makes every generated file anew": ("tests/test_generated.py",),
     "starts the packed extension on every Python": ("tests/test_packaging.py",),
     "builds what is released": ("tests/test_release.py",),
-    "builds the wheel, and installs it in an empty environment": ("tests/test_wheel.py",),
+    "builds the wheels, and installs them in empty environments": ("tests/test_wheel.py",),
     "kills processes while they write": ("packages/partstream/tests/tokens/test_crashes.py",),
     "counts a session of dozens of turns": ("packages/partstream/tests/tokens/test_session.py",),
 }
