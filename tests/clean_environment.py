@@ -30,8 +30,12 @@ def built_wheels(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Runs a command without the variables that lead to this environment, and asserts that it succeeds."""
+    """Runs a command without the variables that lead to this environment, and asserts that it succeeds.
+
+    Where uv installs packages, it takes the versions of requirements.lock.
+    """
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment["UV_CONSTRAINT"] = str(ROOT / "requirements.lock")
     done = subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
