@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Demand", "Document", "demands_page", "documents"]
 
-FOLDER: Final = Path(__file__).resolve().parent / "demands"
+ROOT: Final = Path(__file__).resolve().parents[1]
+FOLDER: Final = ROOT / "tools" / "demands"
 ORDER: Final = ("semantics", "state_machine", "streaming_adapter", "feature_mapping", "provider_api")
 
 _HEAD: Final = """\
@@ -74,11 +75,13 @@ def _demand(section: str, text: str, *evidence: str) -> Demand:
 
 
 def _test(named: str) -> str:
-    """A test as pytest and Node name it: rows leave out what all tests of Python have in common."""
+    """A test as pytest and Node name it: rows leave out the folder of tests and the prefix of names."""
     if named.startswith("extension/"):
         return named
     path, separator, name = named.partition("::")
-    return f"tests/{path}{separator}{'test_' if name else ''}{name}"
+    found = [folder for folder in (ROOT / "tests", *sorted(ROOT.glob("packages/*/tests"))) if (folder / path).is_file()]
+    folder = found[0].relative_to(ROOT).as_posix() if found else "tests"
+    return f"{folder}/{path}{separator}{'test_' if name else ''}{name}"
 
 
 def _section(document: Document) -> str:
