@@ -31,24 +31,25 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-def build_wheel(folder: Path) -> Path:
-    """The wheel of the tree, alone in a folder."""
-    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT, cwd=folder)
-    (built,) = folder.glob("*.whl")
+def build_wheel(folder: Path, package: str = "partstream") -> Path:
+    """The wheel of a package of the tree."""
+    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT / "packages" / package, cwd=folder)
+    (built,) = folder.glob(f"{package.replace('-', '_')}-*.whl")
     return built
 
 
-def install(wheel: Path, folder: Path, extra: str = "", *, with_pip: bool = False) -> Path:
+def install(wheel: Path, folder: Path, extra: str = "", *more: Path, with_pip: bool = False) -> Path:
     """The folder of the commands of an empty environment that the wheel is installed into.
 
     Args:
         wheel: The wheel.
         folder: Where the environment is made.
         extra: The extras in brackets.
+        more: Other wheels that are installed with it.
         with_pip: Whether a person can install more into it.
     """
     # Not by the module venv: a Python of Debian cannot put pip into an environment.
     run(UV, "venv", "--quiet", *(["--seed"] if with_pip else []), "--python", sys.executable, "environment", cwd=folder)
     commands = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
-    run(UV, "pip", "install", "--quiet", "--python", commands / "python", f"{wheel}{extra}", cwd=folder)
+    run(UV, "pip", "install", "--quiet", "--python", commands / "python", f"{wheel}{extra}", *more, cwd=folder)
     return commands
