@@ -23,7 +23,7 @@ PAGES = {
     )
 }
 FROM_AN_INDEX = re.compile(
-    r"(?<!/)partstream(-\w+)?\[[a-z,]+\]|pipx run partstream|uvx (?!--from \./packages/partstream )"
+    r"(?<!/)partstream(-\w+)?\[[a-z,]+\]|pipx run partstream|uvx (?:partstream|--from (?!\./packages/partstream ))"
 )
 INSTALLS = re.compile(r"\b(pip|pipx|uv)((?: tool)? install [^`\n#]+)")
 
