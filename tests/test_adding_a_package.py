@@ -45,7 +45,7 @@ def test_the_command_is_listed_where_it_is_installed_and_asks_a_server(place: st
         assert re.fullmatch(r"Hello from Partstream!.*\n\d+\.\d\d s\n", asked.output, re.DOTALL)
         refused = await call_process("ping", url, PYTHONPATH=place)
         assert (refused.code, refused.output) == (1, "")
-        assert refused.errors.startswith("Error: nothing listens at 127.0.0.1:")
+        assert "nothing listens at 127.0.0.1:" in refused.errors
 
     run(test())
 

@@ -15,7 +15,7 @@ from partstream.protocols import protocol
 @pytest.mark.parametrize("old", [f"partstream.{name}" for name in MOVED if not name.startswith("hosts")])
 def test_an_old_name_imports_what_the_new_module_has(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, old, raising=False)
-    home = f"partstream.{MOVED[old.removeprefix('partstream.')]}"
+    home = MOVED[old.removeprefix("partstream.")]
     with warnings.catch_warnings(record=True) as warned:  # the old package around it warns too, where it is new
         warnings.simplefilter("always")
         module = importlib.import_module(old)

@@ -17,35 +17,41 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MOVED: Final[Mapping[str, str]] = {
-    "bundles": "devtools.bundles",
-    "bundles.exchange": "devtools.bundles.exchange",
-    "bundles.forms": "devtools.bundles.forms",
-    "bundles.redaction": "devtools.redaction.redacting",
-    "bundles.writing": "devtools.bundles.archive",
-    "conformance": "devtools.conformance",
-    "consumer": "runtime.consumer",
-    "contract": "lm.contract",
-    "hosts": "hub",
-    "hosts.ray": "hub.ray",
-    "json_codec": "codec.json_codec",
-    "messages": "lm.messages",
-    "outputs": "lm.outputs",
-    "parts": "lm.parts",
-    "protocols.life": "protocols.read_response",
-    "protocols.registry": "protocols.protocol",
-    "provider": "lm.provider",
-    "serving": "server",
-    "serving.app": "server.application",
-    "serving.metrics": "server.telemetry",
-    "serving.settings": "server.settings",
-    "serving.stored_answers": "server.stored_answers",
-    "serving.tracing": "server.tracing",
-    "simple": "runtime.simple",
-    "testing": "devtools.testing",
-    "upstreams": "upstream",
-    "usage": "lm.parts",
+    "agents": "partstream_agents",
+    "agents.langchain": "partstream_agents.langchain",
+    "agents.openai_agents": "partstream_agents.openai_agents",
+    "agents.pydantic_ai": "partstream_agents.pydantic_ai",
+    "bundles": "partstream_devtools.bundles",
+    "bundles.exchange": "partstream_devtools.bundles.exchange",
+    "bundles.forms": "partstream_devtools.bundles.forms",
+    "bundles.redaction": "partstream_devtools.redaction.redacting",
+    "bundles.writing": "partstream_devtools.bundles.archive",
+    "conformance": "partstream_devtools.conformance",
+    "consumer": "partstream.runtime.consumer",
+    "contract": "partstream.lm.contract",
+    "hosts": "partstream_hub",
+    "hosts.ray": "partstream_hub.ray",
+    "hub": "partstream_hub",
+    "hub.policy": "partstream_hub.policy",
+    "json_codec": "partstream.codec.json_codec",
+    "messages": "partstream.lm.messages",
+    "outputs": "partstream.lm.outputs",
+    "parts": "partstream.lm.parts",
+    "protocols.life": "partstream.protocols.read_response",
+    "protocols.registry": "partstream.protocols.protocol",
+    "provider": "partstream.lm.provider",
+    "serving": "partstream.server",
+    "serving.app": "partstream.server.application",
+    "serving.metrics": "partstream.server.telemetry",
+    "serving.settings": "partstream.server.settings",
+    "serving.stored_answers": "partstream.server.stored_answers",
+    "serving.tracing": "partstream.server.tracing",
+    "simple": "partstream.runtime.simple",
+    "testing": "partstream_devtools.testing",
+    "upstreams": "partstream.upstream",
+    "usage": "partstream.lm.parts",
 }
-"""The new module of each old name that a page named, both below `partstream`."""
+"""The new module of each old name below `partstream` that a page named; some are in packages of their own."""
 
 RENAMED: Final[Mapping[str, str]] = {
     "Asked": "InboundRequest",
@@ -89,7 +95,7 @@ class MovedFinder:
 
     def exec_module(self, module: ModuleType) -> None:
         """Makes the old module say, for each name, what the new one has for it."""
-        new = import_module(".".join(("partstream", MOVED[module.__name__.removeprefix("partstream.")])))
+        new = import_module(MOVED[module.__name__.removeprefix("partstream.")])
         warnings.warn(f"{module.__name__} is {new.__name__} now", DeprecationWarning, stacklevel=2)
 
         def look_up(name: str) -> Any:
