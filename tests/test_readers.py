@@ -12,6 +12,7 @@ import click
 import pytest
 
 import partstream
+from partstream import plugins
 from partstream.cli import COMMANDS
 from partstream.protocols.chat_completions.models import SERVER_QUIRKS
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = Path(partstream.__file__).parent
-PROJECT = PACKAGE.parents[1]
+PROJECT = Path(__file__).resolve().parents[1]
 WIRE = PACKAGE / "protocols/chat_completions"
 
 
@@ -61,7 +62,14 @@ def test_a_setting_has_its_row_in_one_module() -> None:
 
 @pytest.mark.parametrize("name", set(COMMANDS) - {"sidecar"})
 def test_a_command_is_a_module_a_row_and_a_line_of_the_documentation(name: str) -> None:
-    module, says = COMMANDS[name]
-    assert isinstance(import_module(module).command, click.Command)
+    home, says = COMMANDS[name]
+    if "." in home:
+        command = import_module(home).command
+    else:
+        point = plugins.added(plugins.COMMANDS)[name]
+        assert point.dist is not None
+        assert point.dist.name == home
+        command = point.load()
+    assert isinstance(command, click.Command)
     assert says.endswith(".")
     assert f"| `partstream {name}" in (PROJECT / "docs/command-line.md").read_text(encoding="utf-8")

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from offences import assert_none
+from partstream.cli import COMMANDS
+from tools.docs_site.code_blocks import find_blocks
 
 from .commands import EXTRAS, install_faults
 
@@ -41,6 +43,17 @@ def offences(text: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_installs_nothing_of_ours_from_an_index(page: str) -> None:
     assert_none(offences(PAGES[page]))
+
+
+OF_OTHER_PACKAGES = {name: home for name, (home, _) in COMMANDS.items() if "." not in home}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/") and page.count("/") == 1])
+def test_a_page_that_types_a_command_of_another_package_has_the_line_that_installs_it(page: str) -> None:
+    blocks = [block.code for block in find_blocks(page, PAGES[page]) if block.language == "sh"]
+    typed = {name for code in blocks for name in re.findall(r"^partstream (\w+)", code, re.MULTILINE)}
+    needed = {OF_OTHER_PACKAGES[name] for name in typed & OF_OTHER_PACKAGES.keys()}
+    assert {package for package in needed if f" ./packages/{package}" not in PAGES[page].replace("'", " ")} == set()
 
 
 def test_the_page_on_installing_has_a_line_for_each_package() -> None:
