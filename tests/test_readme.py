@@ -37,7 +37,12 @@ def test_the_example_runs_offline() -> None:
     assert done.stdout == "You said: hello\n"
 
 
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *ROOT.glob("packages/*/README.md"),
+    ROOT / "examples/README.md",
+    *(ROOT / "docs").rglob("*.md"),
+]
 
 
 @pytest.mark.parametrize("page", sorted(path.relative_to(ROOT).as_posix() for path in PAGES))
