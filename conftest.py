@@ -15,7 +15,8 @@ from recordings import count_recordings
 pytest_plugins = ["hub.stores", "inspector.browser", "lanes"]
 
 # How long an example takes depends on what else the machine does. A change is judged by the same examples as the one
-# before it; `make test-python TESTS="tests --hypothesis-profile=thorough"` makes up a thousand others each time.
+# before it; `make test PART=python TESTS="tests --hypothesis-profile=thorough"` makes up a thousand others each
+# time.
 _any_speed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("partstream", _any_speed, max_examples=50, derandomize=True)
 settings.register_profile("thorough", _any_speed, max_examples=1000)

@@ -1,4 +1,4 @@
-"""What an agent's session of 60 requests costs with prompt caching: `make caching`.
+"""What an agent's session of 60 requests costs with prompt caching: `make bench WHAT=caching`.
 
     python -m benchmarks.caching [--docs docs/caching.md]
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AUTOMATIC", "MARKED", "MARKED_MODELS", "OURS", "Row", "automatic_row", "billed", "placement_rows"]
 
-BEGIN: Final = "<!-- caching: begin (written by `make caching-docs`) -->"
+BEGIN: Final = "<!-- caching: begin (written by `make bench WHAT=caching DOCS=1`) -->"
 END: Final = "<!-- caching: end -->"
 ROUNDS: Final = 20
 """Requests in each of the three turns."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Grid", "Results", "grids", "show", "write_docs"]
 
-BEGIN: Final = "<!-- figures: begin (written by `make bench-docs`) -->"
+BEGIN: Final = "<!-- figures: begin (written by `make bench DOCS=1`) -->"
 END: Final = "<!-- figures: end -->"
 
 

@@ -1,4 +1,4 @@
-"""How far token estimates are from the truth, by kind of text, beside simpler ways: `make tokens-accuracy`.
+"""How far token estimates are from the truth, by kind of text, beside simpler ways: `make bench WHAT=tokens`.
 
     python -m benchmarks.token_accuracy [--docs docs/tokens.md]
 
@@ -29,7 +29,7 @@ __all__ = ["COLUMNS", "Row", "held_out_texts", "measure"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 CORPUS: Final = ROOT / "tests" / "fixtures" / "token_corpus" / "held_out"
-BEGIN: Final = "<!-- accuracy: begin (written by `make tokens-accuracy-docs`) -->"
+BEGIN: Final = "<!-- accuracy: begin (written by `make bench WHAT=tokens DOCS=1`) -->"
 END: Final = "<!-- accuracy: end -->"
 
 _ANSWERS: Final = 3

@@ -1,6 +1,6 @@
 """How much the tests try: whole where the variable WHOLE_RUNS is set, else what shows the same sooner.
 
-`make frameworks` and `make conformance-own` set it.
+`make interop TRY=frameworks` and `make test PART=contract` set it.
 """
 
 import os

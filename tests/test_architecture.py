@@ -33,10 +33,10 @@ SMALL_MODULE_LINES = 80
 
 # The rooms of the house from the ground up: a room imports from those before it, and from itself. Types count as well.
 ROOMS = (
-    "_moved",
     "_version",
     "errors",
     "plugins",
+    "_moved",
     "codec",
     "settings",
     "lm",

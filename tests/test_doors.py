@@ -1,4 +1,5 @@
-"""What the README and its pages say leads to an answer: `make newcomer` types it, and these results are of that."""
+"""What the README and its pages say leads to an answer: `make test PART=newcomer` types it, and these results are of
+that."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def test_a_stranger_has_nothing_of_ours_and_keeps_folder_and_variables_from_comm
 
 
 HEAVY = {"make demo", "make vsix", "code --install-extension dist/partstream-*.vsix"}
-"""Commands of the README that `make newcomer` types: they build an environment and the extension, or need VS Code."""
+"""Commands of the README that `make test PART=newcomer` types: they build an environment and the extension, or need VS
+Code."""
 
 
 @HAS_CLONES

@@ -25,7 +25,7 @@ MODULES = [
 ]
 
 NEEDS_MORE = {"partstream_hub.ray"}
-"""What cannot be imported here: Ray is in the environment of `make ray` alone, which uses what it exports."""
+"""What cannot be imported here: only the environment of `make interop TRY=ray` has Ray."""
 
 
 @cache

@@ -65,7 +65,7 @@ def of_python(tmp_path: Path) -> Installed:
 @pytest.fixture
 def of_npm(tmp_path: Path) -> Installed:
     if shutil.which("node") is None or not COMPILER.is_dir():
-        pytest.skip("the compiler of TypeScript is not installed: make extension")
+        pytest.skip("the compiler of TypeScript is not installed: make vsix")
     package = tmp_path / "node_modules" / "made-up"
     package.mkdir(parents=True)
     (package / "package.json").write_text('{"name": "made-up", "version": "1.0.0", "types": "index.d.ts"}')

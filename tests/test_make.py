@@ -13,7 +13,10 @@ PROJECT = Path(__file__).resolve().parents[1]
 MAKEFILE = (PROJECT / "Makefile").read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+
+
+@needs_make
 def test_the_extension_says_what_is_missing_where_there_is_no_npm(tmp_path: Path):
     stamp = tmp_path / "installed"
     run = subprocess.run(
@@ -53,14 +56,120 @@ def test_packing_runs_npm_by_the_name_under_which_it_is_found(monkeypatch: pytes
     assert (tmp_path / "asked").read_text() == "run\n"
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def _made(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # Not as a part of the make that may run the tests: that would say which folder it enters, and what it makes.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    command = ["make", *arguments]
+    return subprocess.run(
+        command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=20, check=False
+    )
+
+
+def _values(name: str) -> list[str]:
+    """The values in a variable of the Makefile."""
+    return _made("--silent", "--eval", f"shown: ; @echo $({name})", "shown").stdout.split()
+
+
+def _helped() -> dict[str, list[str]]:
+    """The targets that the help lists, each with its sentence and the lines of its parameters."""
+    helped: dict[str, list[str]] = {}
+    for line in _made("help").stdout.splitlines():
+        if not line.startswith("   "):
+            target, sentence = line.split(maxsplit=1)
+            helped[target] = [sentence]
+        else:
+            helped[list(helped)[-1]].append(line.strip())
+    return helped
+
+
+@needs_make
 @pytest.mark.parametrize("goal", [[], ["help"]])
-def test_make_alone_lists_every_target_with_one_sentence(goal: list[str]):
-    # Not as a part of the make that may run the tests: that would say which folder it enters.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    command = ["make", *goal]
-    run = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=20, check=True)
-    listed = dict(line.split(maxsplit=1) for line in run.stdout.splitlines())
-    targets = {name for names in re.findall(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE) for name in names.split()}
-    assert set(listed) == targets
-    assert all(sentence[0].isupper() for sentence in listed.values())
+def test_make_alone_lists_the_targets_with_one_sentence_each(goal: list[str]):
+    listed = _made(*goal).stdout
+    assert all(len(line) <= 132 for line in listed.splitlines())
+    assert listed == _made("help").stdout
+    documented = set(re.findall(r"^([a-z0-9-]+):.* ## ", MAKEFILE, re.MULTILINE))
+    assert set(_helped()) == documented
+    assert len(documented) <= 18, "a target more: may it be a value of PART, TRY or WHAT?"
+    assert all(lines[0][0].isupper() for lines in _helped().values())
+
+
+@needs_make
+@pytest.mark.parametrize(
+    ("target", "parameter", "variable", "rule"),
+    [
+        ("test", "PART", "PARTS", "test-"),
+        ("bench", "WHAT", "BENCHES", "bench-"),
+        ("interop", "TRY", "TRIES", "try-"),
+        ("lock", "WHAT", "LOCKED", "lock-"),
+        ("pictures", "WHAT", "PICTURES", ""),
+    ],
+)
+def test_the_help_names_every_value_of_a_parameter_and_each_has_a_rule(
+    target: str, parameter: str, variable: str, rule: str
+):
+    named = re.findall(rf"\b{parameter}=([a-z|]+)", " ".join(_helped()[target]))
+    values = _values(variable)
+    assert sorted("|".join(named).split("|")) == sorted(values)
+    table = {"bench-": "BENCH", "try-": "TRY", "lock-": "LOCKS"}.get(rule)
+    for value in values if rule else ():
+        assert re.search(rf"^{rule}{value}:", MAKEFILE, re.MULTILINE) or (table and _values(f"{table}_{value}"))
+
+
+@needs_make
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["test", "PART=nothing"], "PART=nothing is unknown: say one of python extension"),
+        (["bench", "WHAT=nothing"], "WHAT=nothing is unknown: say one of streams serve"),
+        (["interop", "TRY=servers nothing"], "TRY=nothing is unknown: say one of servers served"),
+        (["interop"], "say what to try: TRY= and one or more of servers served"),
+        (["lock", "WHAT=nothing"], "WHAT=nothing is unknown: say one of conformance"),
+        (["pictures", "WHAT=nothing"], "WHAT=nothing is unknown: say one of pages"),
+    ],
+)
+def test_an_unknown_value_ends_with_the_known_ones_before_anything_is_installed(arguments: list[str], said: str):
+    run = _made(*arguments)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert said in run.stderr
+
+
+@needs_make
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["try-servers", "ONLY=fakellm stubllm"], 'python -m interop.servers --only "fakellm" --only "stubllm"'),
+        (["try-freshness", "ACCEPT=1"], "python -m interop.freshness --accept"),
+        (["bench-serve"], "python -m benchmarks.serving"),
+        (["bench-streams", "DOCS=1"], "python -m benchmarks --docs docs/performance.md"),
+        (["lock-ray"], "--extra ray --extra serve ../../../packages/partstream/pyproject.toml"),
+    ],
+)
+def test_a_value_chooses_a_command_and_a_parameter_reaches_it(arguments: list[str], command: str):
+    assert command in _made("--dry-run", *arguments).stdout
+
+
+@needs_make
+def test_every_target_that_a_page_or_a_message_names_exists():
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    history = {"CHANGELOG.md"}
+    names = {
+        name
+        for name in listed.split("\0")
+        if name.endswith((".md", ".py", ".js", ".sh", ".in")) and name not in history
+    }
+    asked = {
+        (match[1], match[2] or "")
+        for name in names
+        if (PROJECT / name).is_file()
+        for match in re.finditer(
+            r"`make ([a-z0-9-]+)((?: [A-Z]+=[^` ]+)*)", (PROJECT / name).read_text(errors="replace")
+        )
+    }
+    targets = set(re.findall(r"^([a-z0-9-]+):", MAKEFILE, re.MULTILINE))
+    assert {target for target, _ in asked} <= targets
+    known = {"test": "PARTS", "bench": "BENCHES", "interop": "TRIES", "lock": "LOCKED", "pictures": "PICTURES"}
+    for target, parameters in asked:
+        for value in re.findall(r"\b(?:PART|WHAT|TRY)=\"?([a-z]+)", parameters):
+            assert value in _values(known[target]), f"make {target}{parameters}"

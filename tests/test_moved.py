@@ -52,6 +52,23 @@ def test_a_statement_of_a_page_of_0_15_goes_on(tmp_path: Path) -> None:
     ]
 
 
+def test_every_module_of_a_room_that_became_a_package_goes_on() -> None:
+    with warnings.catch_warnings(record=True) as warned:  # the old package around it warns too, where it is new
+        warnings.simplefilter("always")
+        old = importlib.import_module("partstream.agents.run")
+    assert "partstream.agents.run is partstream_agents.run now" in [str(warning.message) for warning in warned]
+    assert old.RunStates is importlib.import_module("partstream_agents.run").RunStates
+
+
+def test_an_old_name_without_its_package_names_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "partstream_agents"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "partstream_agents", None)
+    monkeypatch.delitem(sys.modules, "partstream.agents", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install \./packages/partstream-agents"):
+        importlib.import_module("partstream.agents")
+
+
 @pytest.mark.parametrize("old", set(RENAMED) - {"Asked"})
 def test_an_old_name_of_what_an_installed_protocol_imports_goes_on(old: str) -> None:
     with pytest.warns(DeprecationWarning, match=f"{old} is called {RENAMED[old]} now"):

@@ -1,4 +1,4 @@
-"""What `make ray` has shown: of the version that is pinned, all of it, and none of it a fault."""
+"""What `make interop TRY=ray` has shown: of the version that is pinned, all of it, and none of it a fault."""
 
 import json
 import re

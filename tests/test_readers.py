@@ -12,8 +12,9 @@ import click
 import pytest
 
 import partstream
-from partstream import plugins
 from partstream.cli import COMMANDS
+from partstream.plugins import COMMANDS as ADDED_COMMANDS
+from partstream.plugins import find
 from partstream.protocols.chat_completions.models import SERVER_QUIRKS
 
 if TYPE_CHECKING:
@@ -63,13 +64,7 @@ def test_a_setting_has_its_row_in_one_module() -> None:
 @pytest.mark.parametrize("name", set(COMMANDS) - {"sidecar"})
 def test_a_command_is_a_module_a_row_and_a_line_of_the_documentation(name: str) -> None:
     home, says = COMMANDS[name]
-    if "." in home:
-        command = import_module(home).command
-    else:
-        point = plugins.added(plugins.COMMANDS)[name]
-        assert point.dist is not None
-        assert point.dist.name == home
-        command = point.load()
+    command = import_module(home).command if "." in home else find(ADDED_COMMANDS, name)
     assert isinstance(command, click.Command)
     assert says.endswith(".")
     assert f"| `partstream {name}" in (PROJECT / "docs/command-line.md").read_text(encoding="utf-8")

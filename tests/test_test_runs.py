@@ -50,7 +50,11 @@ def _timed_asserts(path: Path) -> Iterator[str]:
 
 
 def test_no_test_asserts_how_long_something_takes():
-    assert_none(offence for path in (PROJECT / "tests").rglob("*.py") for offence in _timed_asserts(path))
+    assert_none(
+        offence
+        for path in (*(PROJECT / "tests").rglob("*.py"), *PROJECT.glob("packages/*/tests/**/*.py"))
+        for offence in _timed_asserts(path)
+    )
 
 
 @pytest.mark.parametrize("row", sorted(SLOW | FAST))
@@ -82,7 +86,7 @@ def test_a_lane_runs_its_tests_and_no_others(lane: str, monkeypatch: pytest.Monk
         f"{file}::test_a_port_that_is_taken_is_told",
     )
     run = _run("--noconftest", "-p", "lanes", "--collect-only", "-q", f"--lane={lane}", *places)
-    collected = {line for line in run.stdout.splitlines() if line.startswith("tests/")}
+    collected = {line for line in run.stdout.splitlines() if line.startswith("packages/")}
     assert collected == {place for place in places if lane_of(place) == lane}
     assert len(collected) == 1
 
@@ -124,7 +128,7 @@ LARGE = [%s]
 
 def test_a_test_that_fails_takes_neither_the_next_one_nor_the_run_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "test_failing.py").write_text(FAILING)
-    monkeypatch.setenv("PYTHONPATH", str(PROJECT / "tests"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(PROJECT), str(PROJECT / "tests"))))
     run = _run("-c", "pyproject.toml", "-p", "conftest", "-p", "no:randomly", "-q", "-n", "1", str(tmp_path))
     assert run.stdout.splitlines()[-1].startswith("2 failed, 2 passed"), run.stdout
     assert "INTERNALERROR" not in run.stdout

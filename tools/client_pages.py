@@ -39,8 +39,8 @@ _MORE: Final = (
 _AGENTS_HEAD: Final = """\
 ## Coding agents
 
-`make agents-clients` installs these at pinned versions and runs each, without a person, in a fresh home and, where the
-system has network namespaces, with no network but loopback. `partstream connect` tells it what it needs, and
+`make interop TRY=agents` installs these at pinned versions and runs each, without a person, in a fresh home and, where
+the system has network namespaces, with no network but loopback. `partstream connect` tells it what it needs, and
 `partstream serve` answers with a scripted model, which writes down what it saw. In the two rounds of a tool, the agent
 reads two files, one after the other, in its own loop; what is in them has to come back in the answer. An agent that is
 interrupted has to cancel the provider. An error has to be shown; after a spent budget, nobody may ask again.
@@ -166,7 +166,7 @@ def _seen(client: Client) -> Iterator[str]:
         return
     yield "## What was seen"
     yield ""
-    yield f"{result['package']}, {result['date']}, run by `make agents-clients`:"
+    yield f"{result['package']}, {result['date']}, run by `make interop TRY=agents`:"
     yield ""
     trials = list(dict.fromkeys(trial for seen in result["seen"].values() for trial in seen))
     yield row(("", *result["seen"]))

@@ -21,7 +21,7 @@ _CLIENTS: Final = Path(__file__).resolve().parent.parent / "interop" / "clients"
 _HEAD: Final = """\
 # Clients
 
-<!-- Made by tools/generate.py of the results of `make clients` and `make agents-clients`. -->
+<!-- Made by tools/generate.py of the results of `make interop TRY="served clients agents"`. -->
 
 What is served has to arrive in the programs that people use. So programs of others, each at a pinned version, ask a
 server on this machine as they ask elsewhere, and what they show is compared with what was said.
@@ -33,9 +33,9 @@ tried, because the client or the way of asking has no such thing.
 _SERVED_HEAD: Final = """\
 ## Packages that ask `partstream serve`
 
-For each way of asking, `make clients` starts `partstream serve interop/clients/served/model.py`: a provider in Python
-that knows no wire. The packages ask with the settings that they come with, also with their own number of tries. What
-they show is judged together with the line that the server prints for each answer.
+For each way of asking, `make interop TRY=served` starts `partstream serve interop/clients/served/model.py`: a provider
+in Python that knows no wire. The packages ask with the settings that they come with, also with their own number of
+tries. What they show is judged together with the line that the server prints for each answer.
 
 - **text**, **thinking**, **usage**: they are those of the model.
 - **two tool rounds**: the client runs its loop, the package's own where it has one. The model calls a tool, with its
@@ -60,11 +60,11 @@ packages below them for Node are.
 _REPLAYED_HEAD: Final = """\
 ## Packages that ask the replay upstream
 
-The replay upstream says what real servers have said, also what they say wrongly. `make clients` lets packages ask it,
-and compares text, thinking, calls with their ids and arguments, the second round with the results of tools, finish
-reason, tokens and sources. In the second round a client sends back what it got, and the upstream refuses what a real
-server of the wire refuses, such as thinking that was changed. A failed answer has to raise; of one that breaks off, a
-client must not say that it is whole.
+The replay upstream says what real servers have said, also what they say wrongly. `make interop TRY=clients` lets
+packages ask it, and compares text, thinking, calls with their ids and arguments, the second round with the results of
+tools, finish reason, tokens and sources. In the second round a client sends back what it got, and the upstream refuses
+what a real server of the wire refuses, such as thinking that was changed. A failed answer has to raise; of one that
+breaks off, a client must not say that it is whole.
 """
 
 _ERRORS_HEAD: Final = """\

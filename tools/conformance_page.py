@@ -9,7 +9,7 @@ from targets_table import targets_table
 
 __all__ = ["conformance_page"]
 
-_HEAD: Final = """<!-- Made by tools/generate.py of the results of `make conformance` and `make parsers`. -->
+_HEAD: Final = """<!-- Made by tools/generate.py of the results of `make interop TRY="conformance parsers"`. -->
 # What others keep of the contract
 
 [The conformance kit](conformance-kit.md) tests any provider and any model server. This page is what it found in the
@@ -19,17 +19,18 @@ one contract, that of VS Code: a package may keep all that it promises itself, a
 
 _TARGETS: Final = """## Providers and servers
 
-`make conformance` installs each at its pinned version and tests it, in about three minutes. A package is tested as the
-provider that a developer writes around it (`interop/conformance/providers`), with the kit as its model server:
-everything can be provoked then, errors and broken connections too. A mock server is asked at its base URL and told by
-the prompt what to do, so that less can be judged. What the code around a package has to do is done: it reports usage,
-wraps errors, and raises one where nothing visible came.
+`make interop TRY=conformance` installs each at its pinned version and tests it, in about three minutes. A package is
+tested as the provider that a developer writes around it (`interop/conformance/providers`), with the kit as its model
+server: everything can be provoked then, errors and broken connections too. A mock server is asked at its base URL and
+told by the prompt what to do, so that less can be judged. What the code around a package has to do is done: it reports
+usage, wraps errors, and raises one where nothing visible came.
 """
 
 _PARSERS: Final = """## What parsers make of recorded streams
 
-`make parsers` has each package read the same recorded streams of real servers, over HTTP on loopback, through the door
-that its documentation names, and compares what came out with what is known of each stream. It takes about four minutes.
+`make interop TRY=parsers` has each package read the same recorded streams of real servers, over HTTP on loopback,
+through the door that its documentation names, and compares what came out with what is known of each stream. It takes
+about four minutes.
 
 - **Text and thinking** are right when every character is there, once and in order; white space is not compared.
 - **Calls** are right when those that the client has to run are there with all their arguments, and no others: not those

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Demand", "Document", "demands_page", "documents"]
 
-ROOT: Final = Path(__file__).resolve().parents[1]
-FOLDER: Final = ROOT / "tools" / "demands"
+FOLDER: Final = Path(__file__).resolve().parent / "demands"
 ORDER: Final = ("semantics", "state_machine", "streaming_adapter", "feature_mapping", "provider_api")
 
 _HEAD: Final = """\
@@ -29,6 +28,9 @@ show it. *Decided otherwise* means that the page of the row gives the reason for
 built in its place. Every test that a row names exists, and the tests run with `make check`.
 
 """
+
+
+_ROOT = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,13 @@ def _demand(section: str, text: str, *evidence: str) -> Demand:
 
 
 def _test(named: str) -> str:
-    """A test as pytest and Node name it: rows leave out the folder of tests and the prefix of names."""
+    """A test as pytest and Node name it: rows leave out what all tests of Python have in common."""
     if named.startswith("extension/"):
         return named
     path, separator, name = named.partition("::")
-    found = [folder for folder in (ROOT / "tests", *sorted(ROOT.glob("packages/*/tests"))) if (folder / path).is_file()]
-    folder = found[0].relative_to(ROOT).as_posix() if found else "tests"
-    return f"{folder}/{path}{separator}{'test_' if name else ''}{name}"
+    folders = [*sorted(_ROOT.glob("packages/*/tests")), _ROOT / "tests"]
+    folder = next((one for one in folders if (one / path).is_file()), _ROOT / "tests")
+    return f"{(folder / path).relative_to(_ROOT).as_posix()}{separator}{'test_' if name else ''}{name}"
 
 
 def _section(document: Document) -> str:

@@ -6,8 +6,8 @@ Needs the extra `tokens`, whose tokenizer gives the true counts. Windows of many
 texts. For each alphabet, the script first fits a weight for each class of character, then one for each pair of classes;
 ridge regression draws the weight of a pair towards those of its two classes, so that a rare pair behaves like its
 characters. Errors are weighted so that relative errors count. The seeds are fixed: the same texts give the same table.
-The script never reads the held-out half; `make tokens-accuracy` uses it to judge. `--cross-validate` writes nothing: it
-leaves out every seventh training text in turn and shows the errors of the estimates for the texts left out.
+The script never reads the held-out half; `make bench WHAT=tokens` uses it to judge. `--cross-validate` writes nothing:
+it leaves out every seventh training text in turn and shows the errors of the estimates for the texts left out.
 """
 
 from __future__ import annotations

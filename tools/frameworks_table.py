@@ -1,4 +1,4 @@
-"""Puts what `make frameworks` showed into the page on agents."""
+"""Puts what `make interop TRY=frameworks` showed into the page on agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts what was looked at for `make freshness` into the page on it."""
+"""Puts what was looked at for `make interop TRY=freshness` into the page on it."""
 
 from __future__ import annotations
 

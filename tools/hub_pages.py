@@ -1,4 +1,5 @@
-"""Makes docs/hub-performance.md and docs/hub-proof.md of the figures that `make bench-hub` and `make hub` kept."""
+"""Makes docs/hub-performance.md and docs/hub-proof.md of the figures of `make bench WHAT=hub` and
+`make bench WHAT=proof`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts what `make newcomer` showed into the page on installing."""
+"""Puts what `make test PART=newcomer` showed into the page on installing."""
 
 from __future__ import annotations
 
@@ -43,4 +43,4 @@ def _lines() -> Iterator[str]:
             )
         )
     yield ""
-    yield f"Gone through by `make newcomer` on {max(door['date'] for door in results.values())}."
+    yield f"Gone through by `make test PART=newcomer` on {max(door['date'] for door in results.values())}."

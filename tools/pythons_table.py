@@ -1,4 +1,4 @@
-"""Puts what `make check-pythons` showed into the page on releases."""
+"""Puts what `make test PART=pythons` showed into the page on releases."""
 
 from __future__ import annotations
 

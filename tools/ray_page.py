@@ -1,4 +1,4 @@
-"""Puts what `make ray` showed into the page on Ray."""
+"""Puts what `make interop TRY=ray` showed into the page on Ray."""
 
 from __future__ import annotations
 

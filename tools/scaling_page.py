@@ -1,4 +1,4 @@
-"""Makes docs/scaling.md and its pictures of the figures that `make simulate-hub` kept."""
+"""Makes docs/scaling.md and its pictures of the figures that `make bench WHAT=simulate` kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the options of `partstream serve`, and what `make soak` showed, into the page on serving."""
+"""Puts the options of `partstream serve`, and what `make bench WHAT=soak` showed, into the page on serving."""
 
 from __future__ import annotations
 

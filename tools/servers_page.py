@@ -62,7 +62,7 @@ _TRIED_AS: Final = {"litellm": "LiteLLM proxy"}
 _HEAD: Final = """\
 # Servers
 
-<!-- Made by tools/generate.py of the tables of known servers and of interop/servers/results.json (`make servers`). -->
+<!-- Made by tools/generate.py of the tables of known servers and of interop/servers/results.json. -->
 
 An address and a key are enough for any server that speaks one of these protocols; this page is about those that are
 known by name. `partstream add` and the extension's *Add Models* offer them.
@@ -82,10 +82,10 @@ last column names.
 _TRIED_HEAD: Final = """\
 ## Tried here
 
-`make servers` starts servers that nobody here wrote, on this machine, and asks each of them the same things: first with
-nothing but its address, then with its protocol named. ✓ is what worked. A number is a fault of that server, which
-stands below the table. – is what cannot be tried there. *In between* puts our own model server behind a proxy: what it
-says directly and through the proxy has to be the same.
+`make interop TRY=servers` starts servers that nobody here wrote, on this machine, and asks each of them the same
+things: first with nothing but its address, then with its protocol named. ✓ is what worked. A number is a fault of that
+server, which stands below the table. – is what cannot be tried there. *In between* puts our own model server behind a
+proxy: what it says directly and through the proxy has to be the same.
 """
 
 

@@ -48,7 +48,7 @@ def _broken(where: str, rule: str, broken: dict[str, Any]) -> Iterator[str]:
     yield f"{broken['promise']} In the scenario `{broken['scenario']}`{more}: {broken['got']}."
     yield ""
     if broken["came"]:
-        yield "<!-- not run: what `make conformance` has seen of a package that is installed for it alone -->"
+        yield "<!-- not run: what `make interop TRY=conformance` saw of a package that it alone installs -->"
         yield "```text"
         yield from broken["came"]
         yield "```"

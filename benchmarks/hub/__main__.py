@@ -1,4 +1,4 @@
-"""The command behind `make bench-hub`: measures, shows, writes; its exit says whether it ran, never what it found."""
+"""The command of `make bench WHAT=hub`: measures, shows, writes; its exit says whether it ran, not what it found."""
 
 from __future__ import annotations
 

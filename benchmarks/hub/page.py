@@ -20,11 +20,11 @@ _MEGABYTE: Final = 1e6
 _TIMES_LESS: Final = 20.0
 
 _INTRODUCTION: Final = """\
-<!-- Made by tools/generate.py of benchmarks/hub/results.json, which `make bench-hub` writes. -->
+<!-- Made by tools/generate.py of benchmarks/hub/results.json, which `make bench WHAT=hub` writes. -->
 # Performance of the hub
 
-`make bench-hub` measures the [hub](hub.md) beside LiteLLM's proxy with its database, which most teams use. It needs
-Linux, takes about half an hour, and makes this page. Its exit code is 0 whatever the figures are.
+`make bench WHAT=hub` measures the [hub](hub.md) beside LiteLLM's proxy with its database, which most teams use. It
+needs Linux, takes about half an hour, and makes this page. Its exit code is 0 whatever the figures are.
 
 | contestant | what it is |
 |---|---|

@@ -1,4 +1,4 @@
-"""The command behind `make hub`: puts workers through what a team fears, and writes what they showed.
+"""The command behind `make bench WHAT=proof`: puts workers through what a team fears, and writes what they showed.
 
 It ends with code 1 when something did not hold.
 """

@@ -1,4 +1,5 @@
-"""Makes the page of what `make hub` showed; reads nothing but its results, so that the page can be made anywhere."""
+"""Makes the page of what `make bench WHAT=proof` showed; reads nothing but its results, so that the page can be made
+anywhere."""
 
 from __future__ import annotations
 
@@ -13,12 +14,12 @@ __all__ = ["RESULTS", "page"]
 RESULTS: Final = Path(__file__).with_name("results.json")
 
 _INTRODUCTION: Final = """\
-<!-- Made by tools/generate.py of benchmarks/hub_proof/results.json, which `make hub` writes. -->
+<!-- Made by tools/generate.py of benchmarks/hub_proof/results.json, which `make bench WHAT=proof` writes. -->
 # Proof of the budgets
 
-`make hub` runs four workers of a [hub](hub.md), each a process of `partstream serve --hub`, over a Postgres that it
-starts itself. Their clocks are 0, 2, -2 and 4 seconds wrong. It takes about a quarter of an hour, and its exit code
-is 1 if anything that this page says does not hold. [Budgets of a hub](hub-budgets.md) says why it holds.
+`make bench WHAT=proof` runs four workers of a [hub](hub.md), each a process of `partstream serve --hub`, over a
+Postgres that it starts itself. Their clocks are 0, 2, -2 and 4 seconds wrong. It takes about a quarter of an hour, and
+its exit code is 1 if anything that this page says does not hold. [Budgets of a hub](hub-budgets.md) says why it holds.
 
 - **A worker is killed** (`SIGKILL`) half a second after a thousand clients have asked, which wait for answers of a
   second and a half. There is money for everybody: nobody may be refused, and no answer of another worker may be

@@ -1,4 +1,4 @@
-"""The page docs/scaling.md and its pictures, made of the figures that `make simulate-hub` kept."""
+"""The page docs/scaling.md and its pictures, made of the figures that `make bench WHAT=simulate` kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of all simulations: what `make simulate-hub` runs."""
+"""The table of all simulations: what `make bench WHAT=simulate` runs."""
 
 from __future__ import annotations
 

@@ -7,13 +7,13 @@ from typing import Final
 __all__ = ["BETWEEN", "BREAKING", "INTRODUCTION", "PLAN"]
 
 INTRODUCTION: Final = """\
-<!-- Made by tools/generate.py of benchmarks/hub_simulation/results.json, which `make simulate-hub` writes. -->
+<!-- Made by tools/generate.py of benchmarks/hub_simulation/results.json, which `make bench WHAT=simulate` writes. -->
 # Past one machine
 
 A hub grows by workers: the same process on as many machines as it needs, behind any balancer, with one Postgres. What
 they share is the database, and what they share of it while people ask are the rows of budgets. This page says how far
-that goes, where it breaks, and what to do then. Its figures come from a simulation, which `make simulate-hub` repeats
-in about ten minutes; a seed makes the same numbers, and a short run of it is a test.
+that goes, where it breaks, and what to do then. Its figures come from a simulation, which `make bench WHAT=simulate`
+repeats in about ten minutes; a seed makes the same numbers, and a short run of it is a test.
 
 ## What is real in it, and what is a model
 

@@ -1,4 +1,4 @@
-"""The command behind `make pages`: measures the inspector's page, and writes the figures to results.json.
+"""The command behind `make bench WHAT=pages`: measures the inspector's page, and writes the figures to results.json.
 
 It ends with code 1 when the page is slower than it may be.
 """
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "packages/partstream-devtools/tests"))
 
 from benchmarks.machine import facts
 from benchmarks.pages.measuring import EVENTS, LIMITS, browser, live_figures, page_figures, script_figures

@@ -88,7 +88,7 @@ def browser() -> Iterator[Any]:
     """
     path = browser_path()
     if path is None:
-        raise RuntimeError("there is no Chromium: `make setup-browser` installs it")
+        raise RuntimeError("there is no Chromium: `extension/e2e/setup-browser.sh` installs it")
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         try:

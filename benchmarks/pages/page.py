@@ -43,6 +43,6 @@ def _lines(results: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"A page that follows live answers of ten events a second keeps its last five; the memory of its script is "
         f"{memory[1]:.1f} MB after two minutes and {memory[-1]:.1f} MB after ten. The script has "
-        f"{size['bytes of script'] / 1000:.0f} kB and needs no library. Measured by `make pages` on {results['date']} "
-        f"({results['processor']})."
+        f"{size['bytes of script'] / 1000:.0f} kB and needs no library. Measured by `make bench WHAT=pages` "
+        f"on {results['date']} ({results['processor']})."
     )

@@ -1,1 +1,1 @@
-"""What the recording proxy costs: `make bench-record`."""
+"""What the recording proxy costs: `make bench WHAT=record`."""

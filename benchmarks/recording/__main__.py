@@ -1,4 +1,5 @@
-"""The command behind `make bench-record`: measures, shows, writes; its exit says whether it ran, not what it found."""
+"""The command behind `make bench WHAT=record`: measures, shows, writes; its exit says whether it ran, not what it
+found."""
 
 from __future__ import annotations
 

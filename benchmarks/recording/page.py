@@ -24,11 +24,11 @@ _MOST_CANCEL: Final = 50.0
 _MOST_GROWTH: Final = 10.0
 
 _INTRODUCTION: Final = """\
-<!-- Made by tools/generate.py of benchmarks/recording/results.json, which `make bench-record` writes. -->
+<!-- Made by tools/generate.py of benchmarks/recording/results.json, which `make bench WHAT=record` writes. -->
 # What recording costs
 
-`make bench-record` measures `partstream record` before a server beside that server alone, in turn, over loopback. It
-needs Linux and makes this page. Its exit code is 0 whatever the figures are.
+`make bench WHAT=record` measures `partstream record` before a server beside that server alone, in turn, over loopback.
+It needs Linux and makes this page. Its exit code is 0 whatever the figures are.
 
 The server says in each event when it was sent, by the clock of the machine; the client, on raw sockets, looks at the
 same clock when it has read the event. What the recorder adds is the difference of the same percentile of both sides:

@@ -1,4 +1,4 @@
-"""A server on raw sockets for `make bench-record`: each event says when it was sent, by the clock of the machine.
+"""A server on raw sockets for `make bench WHAT=record`: each event says when it was sent, by the clock of the machine.
 
 GET /ready                      200
 GET /paced?count=N&pause=MS     N events, each with its time in nanoseconds

@@ -1,4 +1,5 @@
-"""The command behind `make bench-serve`: measures, shows, writes; its exit says whether it ran, never what it found."""
+"""The command behind `make bench WHAT=serve`: measures, shows, writes; its exit says whether it ran, never what it
+found."""
 
 from __future__ import annotations
 

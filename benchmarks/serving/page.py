@@ -31,11 +31,11 @@ _MEGABYTE: Final = 1e6
 _TIMES_LESS: Final = 20.0
 
 _INTRODUCTION: Final = """\
-<!-- Made by tools/generate.py of benchmarks/serving/results.json, which `make bench-serve` writes. -->
+<!-- Made by tools/generate.py of benchmarks/serving/results.json, which `make bench WHAT=serve` writes. -->
 # Performance of serving
 
-`make bench-serve` measures `partstream serve` beside LiteLLM's proxy, which most teams use, and beside a bare server.
-It needs Linux, takes about ten minutes, and makes this page. Its exit code is 0 whatever the figures are.
+`make bench WHAT=serve` measures `partstream serve` beside LiteLLM's proxy, which most teams use, and beside a bare
+server. It needs Linux, takes about ten minutes, and makes this page. Its exit code is 0 whatever the figures are.
 
 | contestant | what it is |
 |---|---|

@@ -1,4 +1,4 @@
-"""The command behind `make soak`: loads a server, and writes what it showed to benchmarks/soak/results.json.
+"""The command behind `make bench WHAT=soak`: loads a server, and writes what it showed to benchmarks/soak/results.json.
 
 It ends with code 1 when a demand was not met.
 """

@@ -1,4 +1,5 @@
-"""The command behind `make clients`: installs and starts each client, asks it everything, and writes what it showed.
+"""The command behind `make interop TRY=clients`: installs and starts each client, asks it everything, and writes what
+it showed.
 
 It ends with code 1 when a client showed something else than the upstream said, and that is no known fault of it.
 """

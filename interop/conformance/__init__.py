@@ -1,1 +1,1 @@
-"""Software of others, tested with the conformance kit: `make conformance`."""
+"""Software of others, tested with the conformance kit: `make interop TRY=conformance`."""

@@ -1,4 +1,5 @@
-"""The command behind `make conformance`: tests software of others with the kit, and writes what each of them breaks.
+"""The command behind `make interop TRY=conformance`: tests software of others with the kit, and writes what each of
+them breaks.
 
 It ends with code 1 when a target could not be tested or the kit itself failed. What others break is no failure here.
 """

@@ -1,5 +1,5 @@
-"""The command behind `make frameworks`: installs each framework at two versions, runs the tests of its adapter with
-both, and writes what they showed.
+"""The command behind `make interop TRY=frameworks`: installs each framework at two versions, runs the tests of its
+adapter with both, and writes what they showed.
 
 It ends with code 1 when a test failed.
 """

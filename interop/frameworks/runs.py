@@ -24,7 +24,7 @@ OWN_TESTS: Final = "its own tests"
 
 _LONGEST: Final = 300
 """Seconds that the tests of one edition may take."""
-_SCENARIOS: Final = ROOT / "tests" / "agents" / "scenarios.py"
+_SCENARIOS: Final = ROOT / "packages/partstream-agents/tests/agents/scenarios.py"
 _ROW: Final = re.compile(r'^@_row\("([^"]+)"', re.MULTILINE)
 _PARAMETER: Final = re.compile(r"\[(?:[^:\]]+: )?(.+)\]$")
 

@@ -15,7 +15,7 @@ __all__ = ["EDITIONS", "FRAMEWORKS", "LOCKS", "Framework"]
 
 LOCKS: Final = Path(__file__).resolve().parent / "locks"
 """For each framework and edition, NAME-EDITION.in says which versions are wanted, and NAME-EDITION.lock holds all that
-they need, with hashes. `make frameworks-lock` makes the second of the first."""
+they need, with hashes. `make lock WHAT=frameworks` makes the second of the first."""
 
 EDITIONS: Final = ("oldest", "newest")
 """Each framework is tested at the oldest version that its adapter supports, found by trying, and at the newest."""

@@ -1,4 +1,5 @@
-"""The command behind `make freshness`: compares our tables of wires with the newest packages of the registries.
+"""The command behind `make interop TRY=freshness`: compares our tables of wires with the newest packages of the
+registries.
 
 It ends with code 1 when something is new, gone or changed that no table and no reason names.
 """

@@ -1,1 +1,1 @@
-"""What parsers of others make of the recorded streams, beside ours: `make parsers`."""
+"""What parsers of others make of the recorded streams, beside ours: `make interop TRY=parsers`."""

@@ -1,5 +1,5 @@
-"""The command behind `make parsers`: has each parser read every recorded stream over HTTP on loopback, and writes what
-each got right.
+"""The command behind `make interop TRY=parsers`: has each parser read every recorded stream over HTTP on loopback, and
+writes what each got right.
 
 It ends with code 1 when this project's own reader got something wrong.
 """

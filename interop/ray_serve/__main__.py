@@ -1,4 +1,5 @@
-"""The command behind `make ray`: serves plainly and on Ray in both of its ways, tries and measures each, ends it.
+"""The command behind `make interop TRY=ray`: serves plainly and on Ray in both of its ways, tries and measures each,
+ends it.
 
 It ends with code 1 when something was not as it should be.
 """

@@ -1,4 +1,5 @@
-"""The command behind `make servers`: installs and starts each server, tries everything, and writes what was seen.
+"""The command behind `make interop TRY=servers`: installs and starts each server, tries everything, and writes what was
+seen.
 
 It ends with code 1 when something failed that is no known fault of a server.
 """

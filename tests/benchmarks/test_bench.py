@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bench")
     page = folder / "performance.md"
     page.write_text(
-        "before\n<!-- figures: begin (written by `make bench-docs`) -->\nold\n<!-- figures: end -->\nafter\n", "utf-8"
+        "before\n<!-- figures: begin (written by `make bench DOCS=1`) -->\nold\n<!-- figures: end -->\nafter\n", "utf-8"
     )
     arguments = ["--events", "200", "--rounds", "1", "--large-event", "20000", "--no-install"]
     done = subprocess.run(

@@ -1,4 +1,5 @@
-"""The command behind `make fuzz`: reads damaged streams for as long as one likes, and stops at the first fault.
+"""The command behind `make test PART=fuzz`: reads damaged streams for as long as one likes, and stops at the first
+fault.
 
     python -m fuzzing --seconds 600
     python -m fuzzing --seed 4711 --streams 1

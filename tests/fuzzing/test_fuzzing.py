@@ -1,4 +1,4 @@
-"""Damaged streams of every protocol are read alike in every way: a few here, as many as one likes by `make fuzz`."""
+"""Damaged streams of every protocol are read alike in every way: a few here, more by `make test PART=fuzz`."""
 
 import random
 from collections.abc import Callable, Iterable

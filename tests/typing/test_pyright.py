@@ -1,7 +1,7 @@
 """Pyright accepts, in its strict mode, what mypy accepts in its own: the public surface and all examples.
 
 `make types` runs mypy. Pyright needs Node, so this runs where somebody has installed it;
-`make types-examples` installs a pinned version and runs that.
+`make types EXAMPLES=1` installs a pinned version and runs that.
 """
 
 import shutil

@@ -9,7 +9,8 @@ A comment stands on the line before the fence, where readers do not see it:
 - `<!-- given: NAME, NAME -->`: it is run here, with these names of `surroundings.py`; what it uses of `GIVEN` there
   without making it, it gets in any case.
 - `<!-- continues -->`: it is read together with the blocks of its language before it.
-- `<!-- door: NAME -->`: it is one way from nothing to an answer, or a piece of one, that `make newcomer` goes.
+- `<!-- door: NAME -->`: it is one way from nothing to an answer, or a piece of one, that `make test PART=newcomer`
+goes.
 
 A tutorial is followed from its beginning to its end; there, other comments say what its reader does:
 

@@ -1,1 +1,1 @@
-"""What the pages tell newcomers to type, typed by one: `make newcomer`."""
+"""What the pages tell newcomers to type, typed by one: `make test PART=newcomer`."""

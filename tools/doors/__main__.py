@@ -1,4 +1,5 @@
-"""The command behind `make newcomer`: goes through each door of the README in an empty home, as the pages say it.
+"""The command behind `make test PART=newcomer`: goes through each door of the README in an empty home, as the pages say
+it.
 
 It ends with code 1 when a step failed, or when what was seen at the end is not what the door promises.
 """

@@ -1,5 +1,5 @@
-"""The command behind `make check-pythons`: runs the tests on each Python of this machine, with the oldest packages that
-are allowed and the newest that there are, and writes what they showed.
+"""The command behind `make test PART=pythons`: runs the tests on each Python of this machine, with the oldest packages
+that are allowed and the newest that there are, and writes what they showed.
 
 It ends with code 1 when a test failed.
 """

@@ -114,7 +114,7 @@ def untested_bounds(pins: Mapping[str, str]) -> Iterator[str]:
     """
     optional = (line for extra in _extras() for line in _optional()[extra])
     required = (line for project in _projects() for line in project["dependencies"])
-    for requirement in map(Requirement, [*required, *optional]):
+    for requirement in map(Requirement, dict.fromkeys([*required, *optional])):
         bound = next((one.version for one in requirement.specifier if one.operator == ">="), "")
         pin = pins.get(canonicalize_name(requirement.name), "")
         if bound and pin and Version(pin).release[:2] != (*Version(bound).release, 0)[:2]:

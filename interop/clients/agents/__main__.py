@@ -1,4 +1,4 @@
-"""The command behind `make agents-clients`: runs each coding agent against a server, and writes what it showed.
+"""The command behind `make interop TRY=agents`: runs each coding agent against a server, and writes what it showed.
 
 It ends with code 1 when an agent showed something else than it should, and that is no known fault of it.
 """

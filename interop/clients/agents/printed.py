@@ -25,7 +25,7 @@ TRIAL: Final = "as printed"
 _NODE: Final = NodeEnvironment(SERVED / "node")
 _PYTHON: Final = PythonEnvironment("clients-served", SERVED / "python" / "requirements.lock")
 ENVIRONMENTS: Final = (_NODE, _PYTHON)
-"""What the programs need: the packages that ask the server in `make clients`."""
+"""What the programs need: the packages that ask the server in `make interop TRY=served`."""
 _LONGEST: Final = 90
 
 

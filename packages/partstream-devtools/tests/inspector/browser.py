@@ -60,7 +60,7 @@ def running_browser() -> Iterator[RunningBrowser]:
     """Chromium without a window. Without one on this machine the tests are skipped, or fail if E2E_REQUIRED is 1."""
     path = browser_path()
     if path is None:
-        reason = "there is no Chromium: `make setup-browser` installs it, or CHROMIUM names it"
+        reason = "there is no Chromium: `extension/e2e/setup-browser.sh` installs it, or CHROMIUM names it"
         if os.environ.get("E2E_REQUIRED"):
             pytest.fail(reason)
         pytest.skip(reason)

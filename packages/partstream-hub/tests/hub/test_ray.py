@@ -1,4 +1,4 @@
-"""Ray as a host: what holds of it where Ray is not installed. `make ray` runs the rest."""
+"""Ray as a host: what holds of it where Ray is not installed. `make interop TRY=ray` runs the rest."""
 
 import ast
 import re

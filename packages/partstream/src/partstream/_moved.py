@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 MOVED: Final[Mapping[str, str]] = {
     "agents": "partstream_agents",
-    "agents.langchain": "partstream_agents.langchain",
-    "agents.openai_agents": "partstream_agents.openai_agents",
-    "agents.pydantic_ai": "partstream_agents.pydantic_ai",
     "bundles": "partstream_devtools.bundles",
     "bundles.exchange": "partstream_devtools.bundles.exchange",
     "bundles.forms": "partstream_devtools.bundles.forms",
@@ -32,7 +29,6 @@ MOVED: Final[Mapping[str, str]] = {
     "hosts": "partstream_hub",
     "hosts.ray": "partstream_hub.ray",
     "hub": "partstream_hub",
-    "hub.policy": "partstream_hub.policy",
     "json_codec": "partstream.codec.json_codec",
     "messages": "partstream.lm.messages",
     "outputs": "partstream.lm.outputs",
@@ -51,7 +47,10 @@ MOVED: Final[Mapping[str, str]] = {
     "upstreams": "partstream.upstream",
     "usage": "partstream.lm.parts",
 }
-"""The new module of each old name below `partstream` that a page named; some are in packages of their own."""
+"""The new module of each old name below `partstream` that a page named."""
+
+_PACKAGES: Final = ("agents", "hub")
+"""The rooms that became packages of the same inner shape: each of their modules is found by its old name."""
 
 RENAMED: Final[Mapping[str, str]] = {
     "Asked": "InboundRequest",
@@ -84,24 +83,36 @@ class MovedFinder:
     @classmethod
     def find_spec(cls, name: str, _path: Sequence[str] | None = None, _target: object = None) -> ModuleSpec | None:
         """How to load a module of an old name; None for every other name."""
-        return (
-            ModuleSpec(name, cast("Loader", cls()), is_package=True)
-            if name.removeprefix("partstream.") in MOVED
-            else None
-        )
+        return ModuleSpec(name, cast("Loader", cls()), is_package=True) if _new_name(name) is not None else None
 
     def create_module(self, _spec: ModuleSpec) -> None:
         """The import system makes the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Makes the old module say, for each name, what the new one has for it."""
-        new = import_module(MOVED[module.__name__.removeprefix("partstream.")])
+        new_name = str(_new_name(module.__name__))
+        try:
+            new = import_module(new_name)
+        except ModuleNotFoundError as error:
+            package = new_name.partition(".")[0].replace("_", "-")
+            if error.name is None or error.name.replace("_", "-") != package:
+                raise
+            from partstream.plugins import MissingPackageError  # noqa: PLC0415 - for a missing package alone
+
+            raise ModuleNotFoundError(str(MissingPackageError(module.__name__, package)), name=error.name) from error
         warnings.warn(f"{module.__name__} is {new.__name__} now", DeprecationWarning, stacklevel=2)
 
         def look_up(name: str) -> Any:
             return getattr(new, name) if hasattr(new, name) else renamed(new.__name__, name)
 
         vars(module)["__getattr__"] = look_up
+
+
+def _new_name(name: str) -> str | None:
+    """The new name of a module; None for a name that is no old one."""
+    old = name.removeprefix("partstream.")
+    room, _, rest = old.partition(".")
+    return f"partstream_{room}.{rest}" if rest and room in _PACKAGES else MOVED.get(old)
 
 
 def find_moved_modules() -> None:

@@ -1,5 +1,6 @@
 """What holds for the recordings of every protocol, and how they are compared with what is expected of them."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -73,5 +74,12 @@ for one in RECORDINGS:
 def assert_same_without_msgspec(folder: str, root: Path) -> None:
     """The recordings of a folder give what is expected in a process that cannot import msgspec."""
     command = [sys.executable, "-c", _WITHOUT_MSGSPEC.format(folder=folder)]
-    run = subprocess.run(command, cwd=root / "tests", capture_output=True, timeout=120, check=False)
+    run = subprocess.run(
+        command,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
     assert (run.returncode, run.stderr.decode()) == (0, "")

@@ -1,4 +1,4 @@
-"""The loads of `make soak` with few clients: nothing is left behind, and no answer is cut."""
+"""The loads of `make bench WHAT=soak` with few clients: nothing is left behind, and no answer is cut."""
 
 import asyncio
 import os

@@ -3,7 +3,7 @@
 One upstream is the replay upstream, which takes four bytes for a token; the other counts the JSON that it received with
 o200k. Both know nothing of what Partstream counts.
 
-What a session costs grows with the square of its turns: `make tokens-session` has one of 200.
+What a session costs grows with the square of its turns: `make bench WHAT=session` has one of 200.
 """
 
 import random

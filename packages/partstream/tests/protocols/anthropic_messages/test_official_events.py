@@ -1,4 +1,4 @@
-"""What is written is valid by Anthropic's own types, strictly; `make clients` asks its helpers.
+"""What is written is valid by Anthropic's own types, strictly; `make interop TRY=clients` asks its helpers.
 
 Source: docs/wires/anthropic-messages.md#events and docs/wires/anthropic-messages.md#order-of-blocks.
 """

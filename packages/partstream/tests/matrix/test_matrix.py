@@ -1,0 +1,57 @@
+"""Each row of the matrix, in every way that its bytes can come."""
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from matrix.rows import Expected, Row, kinds
+from partstream import DataPart, Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPart, Unmapped, read_stream
+from partstream.lm.outputs import CitationMode
+from protocols.feeding import every_feed
+
+KINDS = kinds()
+OPTIONS = StreamOptions(call_id_prefix="", citations=CitationMode.OFF)
+
+
+def _read(row: Row, feed: Callable[[bytes], Iterable[bytes]]) -> tuple[Expected, str]:
+    """What comes of a row, and the message of its error."""
+    unmapped: list[Unmapped] = []
+    parts = [*read_stream(feed(row.data()), protocol=row.wire, options=OPTIONS, on_unmapped=unmapped.append)]
+    *answer, finish = parts
+    assert isinstance(finish, Finish)
+    calls = [part for part in answer if isinstance(part, ToolCallPart)]
+    assert len({call.call_id for call in calls}) == len(calls), "every call has an id of its own"
+    thoughts = [part.value for part in answer if isinstance(part, ThinkingPart)]
+    said = "" if finish.error is None else finish.error.message
+    return Expected(
+        text="".join(part.value for part in answer if isinstance(part, TextPart)),
+        thinking="".join(one if isinstance(one, str) else "".join(one) for one in thoughts),
+        calls=tuple((call.name, dict(call.input)) for call in calls),
+        media=tuple(part.mime_type for part in answer if isinstance(part, DataPart)),
+        finish=None if finish.reason is None else finish.reason.unified.value,
+        outcome=finish.outcome.value,
+        error=row.expected.error if row.expected.error in said and bool(row.expected.error) == bool(said) else said,
+        unmapped=tuple(sorted(one.type for one in unmapped)),
+    ), said
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=f"{name}-{row.wire}-{row.shape}-{row.form}")
+        for name, (_, rows) in KINDS.items()
+        for row in rows
+    ],
+)
+@every_feed
+def test_a_fault_of_a_server_gives_the_one_right_answer(row: Row, feed: Callable[[bytes], Iterable[bytes]]):
+    answer, said = _read(row, feed)
+    assert answer == row.expected, said
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_has_a_sentence_and_no_row_twice(name: str):
+    kind, rows = KINDS[name]
+    assert kind.endswith(".")
+    places = [(row.wire, row.shape, row.form) for row in rows]
+    assert len(places) == len(set(places))
