@@ -148,7 +148,7 @@ def measure(kind: str, vocabulary: Vocabulary, size: int, seed: int = 1) -> Erro
     """
     counter = bpe_openai_counter(vocabulary)
     if counter is None:
-        raise RuntimeError("the truth needs bpe-openai: pip install '.[tokens]'")
+        raise RuntimeError("the truth needs bpe-openai: pip install './packages/partstream[tokens]'")
     writer = _Writer(seed)
     plain, calibrated = [], []
     for _ in range(_REQUESTS):

@@ -84,7 +84,7 @@ def measure(vocabulary: Vocabulary) -> list[Row]:
     """
     truth, cl100k = bpe_openai_counter(vocabulary), bpe_openai_counter(Vocabulary.CL100K)
     if truth is None or cl100k is None:
-        raise RuntimeError("the truth needs bpe-openai: pip install '.[tokens]'")
+        raise RuntimeError("the truth needs bpe-openai: pip install './packages/partstream[tokens]'")
     rows = []
     for kind, texts in held_out_texts().items():
         tokens = [truth.count(text) for text in texts]

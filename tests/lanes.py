@@ -73,7 +73,10 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream/tests/protocols/test_round_trips.py::test_a_recorded_answer_survives_every_protocol",
     ),
     "serves each recording over each wire": ("packages/partstream/tests/serving/test_recordings.py",),
-    "follows the guide to a protocol of one's own, in processes": ("tests/test_adding_a_protocol.py",),
+    "follows the guides to a protocol and a package of one's own, in processes": (
+        "tests/test_adding_a_package.py",
+        "tests/test_adding_a_protocol.py",
+    ),
     "types the README from top to bottom": ("tests/test_doors.py",),
     "reads the types of installed packages, in processes": ("tests/test_freshness.py",),
     "makes every generated file anew": ("tests/test_generated.py",),

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from test_architecture import PACKAGE, RATCHETS, ROOMS
+from test_architecture import PACKAGE, PACKAGES, RATCHETS, ROOMS
 from trips import TRIPS, Walk
 
 PROJECT = Path(__file__).resolve().parents[1]
 PAGE = (PROJECT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 PICTURE = (PROJECT / "docs/rooms.svg").read_text(encoding="utf-8")
+OTHERS = [name for name in PACKAGES if name != "partstream"]
+IN_THE_CORE = [room for room in ROOMS if room[0] != "_" and f"partstream_{room}" not in OTHERS]
 WALKS = {
     "The walk of a response": "read_stream of a text, Chat Completions",
     "The walk of a request": "write_request of Anthropic Messages, from messages to body",
@@ -38,11 +40,17 @@ def test_the_page_can_be_read_in_one_sitting() -> None:
 
 
 def test_its_table_of_rooms_is_the_order_of_the_house() -> None:
-    assert [row.strip("`") for row in _rows("The rooms")] == [room for room in ROOMS if not room.startswith("_")]
+    assert [row.strip("`") for row in _rows("The rooms")] == IN_THE_CORE
 
 
-def test_its_picture_shows_every_room() -> None:
-    assert set(re.findall(r'font-weight="600"[^>]*>(\w+)<', PICTURE)) == {room for room in ROOMS if room[0] != "_"}
+def test_its_table_of_packages_names_each_folder_and_what_it_is_imported_as() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| `(\w+)` \|", _section("The packages"), re.MULTILINE)
+    assert rows == [(folder.parents[1].name, name) for name, folder in PACKAGES.items()]
+
+
+def test_its_picture_shows_every_room_and_package() -> None:
+    shown = set(re.findall(r'font-weight="600"[^>]*>([\w-]+)<', PICTURE))
+    assert shown == {*IN_THE_CORE, *(name.replace("_", "-") for name in OTHERS)}
 
 
 @pytest.mark.parametrize(("title", "trip"), WALKS.items(), ids=WALKS)

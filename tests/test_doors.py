@@ -78,7 +78,7 @@ def test_the_readme_can_be_typed_from_top_to_bottom_in_one_shell(stranger: Stran
     typed = [line for block in blocks if block.language == "sh" for line in commands_in(block)]
     assert set(typed) >= HEAVY
     said = [stranger.types(line)[1] for line in typed if line not in HEAVY]
-    assert [line for line in typed if line.startswith("pip install")] == ["pip install ."]
+    assert [line for line in typed if line.startswith("pip install")] == ["pip install ./packages/partstream"]
     assert "You said: hello" in said[-2]
     assert re.search(r"part: TextPart[\s\S]*completed", said[-1])
 

@@ -37,7 +37,12 @@ def test_the_example_runs_offline() -> None:
     assert done.stdout == "You said: hello\n"
 
 
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *ROOT.glob("packages/*/README.md"),
+    ROOT / "examples/README.md",
+    *(ROOT / "docs").rglob("*.md"),
+]
 
 
 @pytest.mark.parametrize("page", sorted(path.relative_to(ROOT).as_posix() for path in PAGES))
@@ -48,11 +53,14 @@ def test_every_link_to_a_file_leads_to_one(page: str) -> None:
 
 
 def test_every_extra_that_is_installed_is_one() -> None:
-    project = tomllib.loads((ROOT / "packages/partstream/pyproject.toml").read_text(encoding="utf-8"))["project"]
     page = (ROOT / "docs/install.md").read_text(encoding="utf-8")
-    named = {extra for extras in re.findall(r"pip install '\.\[(.+?)\]'", page) for extra in extras.split(",")}
-    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == named
-    assert named == set(project["optional-dependencies"])
+    installed = re.findall(r"^\| `(\w+)` \| `.*'\./packages/([\w-]+)\[(?:\w+,)*(\w+)\]'` \|", page, re.MULTILINE)
+    assert [row for row, _, extra in installed if row != extra] == []
+    assert {(package, extra) for _, package, extra in installed} == {
+        (path.parent.name, extra)
+        for path in ROOT.glob("packages/*/pyproject.toml")
+        for extra in tomllib.loads(path.read_text(encoding="utf-8"))["project"].get("optional-dependencies", {})
+    }
 
 
 TOML = [
@@ -84,7 +92,7 @@ def test_every_command_is_in_the_table_of_commands() -> None:
 def test_every_command_that_it_shows_exists() -> None:
     from partstream.cli import COMMANDS
 
-    shown = set(re.findall(r"(?:`|^|from \. )partstream (\w+)", README, re.MULTILINE))
+    shown = set(re.findall(r"(?:`|^|from \./packages/partstream )partstream (\w+)", README, re.MULTILINE))
     assert {"demo", "new", "chat", "doctor"} <= shown <= set(COMMANDS)
 
 

@@ -29,3 +29,10 @@ def test_every_test_that_a_page_names_exists(page: str) -> None:
     named = {name for name in re.findall(r"\btest_\w+\b(?!\.py)", text) if name not in {path.stem for path in TESTS}}
     assert named, "a page shows what it says by tests"
     assert named - FUNCTIONS == set()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_a_page_names_is_below_a_folder_of_tests(page: str) -> None:
+    named = set(re.findall(r"`((?:\w[\w-]*/)+test_\w+\.py)", (FOLDER / page).read_text(encoding="utf-8")))
+    folders = [ROOT, ROOT / "tests", *ROOT.glob("packages/*/tests")]
+    assert {name for name in named if not any((folder / name).is_file() for folder in folders)} == set()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from command_options import options_as_code, options_table
 
-from partstream.cli import main
+from partstream.cli import COMMANDS, main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ __all__ = ["command_line_page"]
 _HEAD: Final = """\
 # Reference of the command line
 
-<!-- Made by tools/generate.py from the commands in partstream/cli. Change their docstrings and options. -->
+<!-- Made by tools/generate.py from the commands of all packages. Change their docstrings and options. -->
 
 Every command with all its options, as `partstream COMMAND --help` says it. [The command line](../command-line.md)
 explains what belongs together, with exit codes and output. An option that somebody gives is stronger than its
@@ -43,6 +43,9 @@ def _command(context: click.Context) -> Iterator[str]:
     command, path = context.command, context.command_path
     yield f"\n{'#' * len(path.split())} {path}\n"
     yield f"`{' '.join((path, *command.collect_usage_pieces(context)))}`\n"
+    home, _ = COMMANDS.get(path.removeprefix("partstream "), (".", ""))
+    if "." not in home:
+        yield f"In the package `{home}` ([installing](../install.md#the-packages)).\n"
     yield from _paragraphs(command.help)
     yield from options_table(command, context)
     yield ""

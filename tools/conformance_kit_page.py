@@ -24,10 +24,10 @@ where it does not. It shows defects, not their absence. [docs/conformance.md](co
 
 ## In one minute
 
-From a clone of this repository; `pip install partstream-*.whl` installs what `make wheel` made.
+The kit is in the package `partstream-devtools` ([installing](install.md#the-packages)). In a clone of this repository:
 
 ```sh
-pip install .
+pip install ./packages/partstream ./packages/partstream-devtools
 partstream conformance my_provider.py
 ```
 
@@ -47,7 +47,7 @@ jobs:
     runs-on: ubuntu-latest
     steps:
       - uses: actions/checkout@v4
-      - run: pip install wheels/partstream-*.whl   # what `make wheel` made
+      - run: pip install wheels/*.whl   # those that `make wheel` made
       - run: partstream conformance my_provider.py --json report.json
 ```
 

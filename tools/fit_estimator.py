@@ -174,7 +174,7 @@ def truth(text: str, vocabulary: Vocabulary) -> int:
     """The number of tokens of a text."""
     counter = bpe_openai_counter(vocabulary)
     if counter is None:
-        sys.exit("bpe-openai is not installed: pip install '.[tokens]'")
+        sys.exit("bpe-openai is not installed: pip install './packages/partstream[tokens]'")
     return counter.count(text)
 
 

@@ -17,8 +17,8 @@ repeats in about ten minutes; a seed makes the same numbers, and a short run of 
 
 ## What is real in it, and what is a model
 
-- **Real**: every decision of a worker about budgets (`hub/worker.py`), every statement of the database (on
-  SQLite in memory), the choice of upstreams and their circuits (`hub/routing/`).
+- **Real**: every decision of a worker about budgets (`partstream_hub/worker.py`), every statement of the database (on
+  SQLite in memory), the choice of upstreams and their circuits (`partstream_hub/routing.py`).
 - **A model**: time. A question to the database takes a round trip of 0.5 ms, a statement 50 µs of one of its 8
   processors, a row 1 µs, a commit that waits for the disk 170 µs, as measured on the machine that made these figures
   (`python -m benchmarks.hub_store`). Who locks the row of a budget holds it until the end of the transaction.

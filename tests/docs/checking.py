@@ -68,7 +68,7 @@ def _example_faults(block: Block, name: str) -> Iterator[str]:
 
 
 def _file_faults(block: Block, name: str) -> Iterator[str]:
-    yield from _run_by_faults(block, "tests/test_adding_a_protocol.py")
+    yield from _run_by_faults(block, f"tests/test_{Path(block.page).stem.replace('-', '_')}.py")
 
 
 def _run_by_faults(block: Block, name: str) -> Iterator[str]:

@@ -16,12 +16,15 @@ from partstream.cli.client_settings import CLIENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-EXTRAS = tomllib.loads((ROOT / "packages/partstream/pyproject.toml").read_text(encoding="utf-8"))["project"][
-    "optional-dependencies"
-]
+EXTRAS = {
+    path.parent.name: set(tomllib.loads(path.read_text(encoding="utf-8"))["project"].get("optional-dependencies", {}))
+    for path in ROOT.glob("packages/*/pyproject.toml")
+}
+"""The extras of each package of ours."""
+INSTALLERS = {"pip": ["install"], "pipx": ["install"], "uv": ["tool", "install"]}
 AGENTS = {client.run[0] for client in CLIENTS.values() if client.run}
 """The programs that take the settings which `partstream connect` writes."""
-OTHERS = {".", "cd", "code", "npm", "pipx", "python3", "uv"}
+OTHERS = {".", "cd", "code", "npm", "python3"}
 """Programs that a reader has, and that know nothing of Partstream."""
 HOME = "/home/you"
 """The home folder of the pages."""
@@ -55,14 +58,37 @@ def _other_faults(command: str, arguments: list[str], line: str) -> list[str]:
     if command == "make":
         unknown = [one for one in arguments if "=" not in one and one not in TARGETS]
         return [f"`make` has no target {one!r}" for one in unknown]
-    if command == "pip":
-        named = {extra for extras in re.findall(r"\[(.+?)\]", line) for extra in extras.split(",")}
-        return [f"the package has no extra {one!r}" for one in sorted(named - set(EXTRAS))]
+    if command in INSTALLERS:
+        return install_faults(command, arguments)
     if command == "python" and arguments[:1] == ["-m"]:
         return _line_faults(shlex.join(arguments[1:]), Path())
     if command == "python" and arguments:
         return [] if (ROOT / arguments[0]).is_file() else [f"there is no file {arguments[0]}"]
     return [] if command in AGENTS | OTHERS else [f"nobody checks the command {command!r}"]
+
+
+def install_faults(command: str, arguments: list[str]) -> list[str]:
+    """What is wrong with a line that installs: the top of the repository is no project, and no index has ours."""
+    start = len(INSTALLERS[command])
+    if arguments[:start] != INSTALLERS[command]:
+        return []
+    faults, ours = [], set()
+    for one in arguments[start:]:
+        name, _, extras = one.rstrip("]").partition("[")
+        if name == ".":
+            faults.append("there is no project at the top of the repository")
+        elif re.match(r"partstream\b(?!.*\.whl$)", name):
+            faults.append(f"no index has {name!r}")
+        elif name.startswith("./packages/"):
+            ours.add(name := name.removeprefix("./packages/"))
+            if name not in EXTRAS:
+                faults.append(f"there is no package {name!r}")
+            else:
+                unknown = {extra for extra in extras.split(",") if extra} - EXTRAS[name]
+                faults += [f"{name} has no extra {extra!r}" for extra in sorted(unknown)]
+    if ours and "partstream" not in ours:
+        faults.append(f"pip would look on an index for what {min(ours)} needs: ./packages/partstream is missing")
+    return faults
 
 
 def _partstream_faults(arguments: list[str], folder: Path) -> list[str]:

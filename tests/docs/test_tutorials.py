@@ -22,27 +22,36 @@ TUTORIALS = {
 }
 MINUTES = {"ten": "10", "fifteen": "15"}
 WAYS_ON = 3
-EXTRA = re.compile(r"the package with its\s+extra `(\w+)`")
+NAMED = re.compile(r"`(partstream[\w-]*)`")
+EXTRA = re.compile(r"with its\s+extra `(\w+)`")
 HERE = Path(sys.executable).parent
 
 pytestmark = FOLLOWS_PAGES
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel: what a reader has before the first step."""
-    return build_wheel(tmp_path_factory.mktemp("wheel"))
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The wheels by package: what a reader has before the first step."""
+    folder = tmp_path_factory.mktemp("wheels")
+    named = {package for text in TUTORIALS.values() for package in _packages(text)}
+    return {package: build_wheel(folder, package) for package in sorted(named)}
+
+
+def _packages(text: str) -> list[str]:
+    """The packages that a tutorial says one needs, in its first paragraph; `partstream` is the first of them."""
+    return NAMED.findall(text.split("\n\n")[1])
 
 
 @pytest.mark.timeout(SECONDS * 4)
 @pytest.mark.parametrize("name", TUTORIALS)
-def test_a_tutorial_can_be_followed_where_only_the_package_is_and_prints_what_it_shows(
-    name: str, wheel: Path, tmp_path: Path
+def test_a_tutorial_can_be_followed_where_only_its_packages_are_and_prints_what_it_shows(
+    name: str, wheels: dict[str, Path], tmp_path: Path
 ) -> None:
+    first, *more = (wheels[package] for package in _packages(TUTORIALS[name]))
     extra = EXTRA.search(TUTORIALS[name])
     for made in (home := tmp_path / "home", elsewhere := tmp_path / "elsewhere"):
         made.mkdir()
-    commands = install(wheel, elsewhere, f"[{extra[1]}]" if extra else "", with_pip=True)
+    commands = install(first, elsewhere, f"[{extra[1]}]" if extra else "", *more, with_pip=True)
     assert_none(following.faults(list(find_blocks(name, TUTORIALS[name])), home, commands))
 
 

@@ -94,9 +94,10 @@ def test_a_project_installs_nothing_by_the_name_partstream_and_all_that_its_fram
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory):
-    """The folder of the commands of an environment with the wheel alone, and the wheel."""
-    wheel = build_wheel(tmp_path_factory.mktemp("wheel"))
-    return install(wheel, tmp_path_factory.mktemp("clean"), with_pip=True), wheel
+    """The folder of the commands of an environment without ours, and the wheels that a project needs, by package."""
+    folder = tmp_path_factory.mktemp("wheels")
+    wheels = {package: build_wheel(folder, package) for package in PLAIN.packages}
+    return install(wheels["partstream"], tmp_path_factory.mktemp("clean"), with_pip=True), wheels
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the page is typed into a shell of POSIX")
@@ -108,9 +109,9 @@ def test_the_commands_of_a_project_s_readme_work_in_a_clean_environment(template
     name = ProjectName.read("my-own-model", template)
     write_project(tmp_path / "project", project_files(name, template))
     readme = (tmp_path / "project" / "README.md").read_text()
-    folder, wheel = commands
+    folder, wheels = commands
     blocks = re.findall(r"```text\n(.*?)```", readme, re.DOTALL)
-    typed = [line for block in blocks for line in block.replace("PATH_TO_THE_CLONE_OR_WHEEL", str(wheel)).splitlines()]
+    typed = re.sub(r"CLONE/packages/(\S+)", lambda named: str(wheels[named[1]]), "".join(blocks)).splitlines()
     newcomer = Newcomer(tmp_path / "project", commands=folder)
     for line in typed:
         said = newcomer.run(line + ' "Hello"' * line.startswith("partstream chat"))
@@ -129,6 +130,31 @@ def test_a_framework_that_is_missing_is_named_with_the_command_that_installs_it(
         assert '  python -m pip install "langgraph>=1.2"\n  partstream chat' in new.output
 
     run(test())
+
+
+def test_a_package_of_ours_that_is_missing_is_named_with_the_line_that_installs_it(tmp_path, monkeypatch):
+    missing = {"partstream_agents", "partstream_devtools"}
+    monkeypatch.setattr("partstream.cli.new.find_spec", lambda module: None if module in missing else module)
+
+    async def test() -> None:
+        said = (await call("new", str(tmp_path / "mine"), "--from", "langgraph")).output
+        assert "mine.py needs the package partstream-agents, which is not installed: `pip install ./packages/" in said
+        assert "test_mine.py needs the package partstream-devtools" in said
+        assert "partstream-agents" not in (await call("new", str(tmp_path / "plain"))).output
+
+    run(test())
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda template: template.name)
+def test_the_readme_of_a_project_installs_what_its_files_import(template):
+    written = project_files(ProjectName.read("my-own-model", template), template)
+    imported = {
+        one.replace("_", "-")
+        for path, text in written.items()
+        if path.endswith(".py")
+        for one in re.findall(r"^(?:from|import) (partstream\w*)", text, re.MULTILINE)
+    }
+    assert set(re.findall(r"CLONE/packages/(\S+)", written["README.md"])) == imported
 
 
 def test_nothing_is_overwritten(tmp_path):

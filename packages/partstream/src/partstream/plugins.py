@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
+PACKAGES: Final = ("partstream-agents", "partstream-devtools", "partstream-hub")
+"""The packages of this project beside the core."""
+
 COMMANDS: Final = "partstream.commands"
 AGENTS: Final = "partstream.agents"
 CAPTURES: Final = "partstream.captures"

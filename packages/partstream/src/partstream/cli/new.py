@@ -18,6 +18,7 @@ import click
 from partstream.cli.program import program
 from partstream.cli.provider_source import TEMPLATES, Template, UnusableProviderError, find_template
 from partstream.errors import CallerError
+from partstream.plugins import MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _PROVIDER: Final = "provider.py.txt"
 _SHARED: Final = {"README.md": "README.md.txt", "pyproject.toml": "pyproject.toml.txt", ".gitignore": "gitignore.txt"}
-_TAKEN: Final = sys.stdlib_module_names | {"partstream", "pytest", "mypy"}
+_TAKEN: Final = sys.stdlib_module_names | {"partstream", "partstream_agents", "partstream_devtools", "pytest", "mypy"}
 
 
 class UnusableNameError(CallerError):
@@ -80,6 +81,7 @@ def project_files(name: ProjectName, template: Template, *, python: str | None =
         "title": name.title,
         "says": template.says,
         "to_change": template.to_change.format(module=name.module),
+        "packages": " ".join(f"CLONE/packages/{package}" for package in template.packages),
         "requirements": ", ".join(f'"{requirement}"' for requirement in template.requirements),
     }
     return {
@@ -153,6 +155,10 @@ def command(*, folder: Path, template_name: str) -> None:
         raise UnusableProviderError(str(error)) from error
     for path in written:
         click.echo(f"wrote {folder / path}")
+    for package in template.packages:
+        if find_spec(package.replace("-", "_")) is None:
+            file = f"test_{name.module}.py" if package == "partstream-devtools" else f"{name.module}.py"
+            click.echo(f"\n{MissingPackageError(file, package)}")
     click.echo(f"\nTry it:\n  cd {folder}")
     if missing:
         packages = " ".join(f'"{requirement}"' for requirement in template.requirements)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from partstream.cli.terminal import ExitCode
+from partstream.plugins import PACKAGES, MissingPackageError
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import ProviderNotFoundError, ReloadedProvider, SourceLoader
 
@@ -35,6 +36,12 @@ class Template:
     modules: tuple[str, ...] = ()  # the top-level modules of these; a project must not be called like one
     also_called: tuple[str, ...] = ()  # other names that `--from` takes
     test: str = "agent_test.py.txt"  # the file of its test, below the folder `templates`
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The packages of ours that a project and its test import."""
+        agents = ("partstream-agents",) if self.requirements else ()
+        return ("partstream", *agents, "partstream-devtools")
 
 
 _MODEL: Final = (
@@ -140,9 +147,8 @@ def find_template(name: str) -> Template | None:
 
 
 def requirements_of(module: str) -> tuple[str, ...]:
-    """What installs a module that a template needs, as pip takes it; empty for every other module."""
-    top = module.partition(".")[0]
-    found = next((one for one in _ALL if top in one.modules and top not in _COME_ALONE), None)
+    """What installs a top-level module that a template needs, as pip takes it; empty for every other module."""
+    found = next((one for one in _ALL if module in one.modules and module not in _COME_ALONE), None)
     return () if found is None else found.requirements
 
 
@@ -234,7 +240,9 @@ def _named(source: str, loader: ProviderLoader, make: Callable[[], _Made]) -> _M
     except (Exception, SystemExit) as error:
         fault = fault_of(error, loader.file)
         said = f"{source}: {fault}" if fault.place is None else str(fault)
-        missing = requirements_of(error.name or "") if isinstance(error, ModuleNotFoundError) else ()
-        if missing:
+        module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        if missing := requirements_of(module):
             said += f"; install it: python -m pip install {' '.join(map(shlex.quote, missing))}"
+        elif (package := module.replace("_", "-")) in PACKAGES:
+            said += f"; {MissingPackageError(module, package)}"
         raise UnusableProviderError(said) from error
