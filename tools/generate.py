@@ -26,6 +26,7 @@ from http_page import http_page
 from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
 from install_page import install_page
+from matrix_page import matrix_page
 from package_versions import package_files
 from preset_types import preset_types
 from project_examples import project_examples
@@ -65,6 +66,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "extension/package.json": extension_manifest,
     "extension/package.nls.json": extension_texts,
     **package_files(),
+    "docs/matrix.md": matrix_page,
     "docs/ray.md": ray_page,
     "docs/releasing.md": releasing_page,
     "docs/recording-performance.md": recording_page,
