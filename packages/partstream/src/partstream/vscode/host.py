@@ -43,7 +43,7 @@ from partstream.vscode.methods import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage
@@ -92,7 +92,7 @@ class ProviderHost:
     Args:
         sources: The user's own providers.
         announcements: Tells the extension of events at the providers.
-        recordings: Captures the answers.
+        recordings: Returns what captures the answers.
         surroundings: The things that the built-in gateway needs beside a group.
     """
 
@@ -100,7 +100,7 @@ class ProviderHost:
         self,
         sources: Sequence[wire.ProviderSource],
         announcements: Announcements,
-        recordings: Recordings,
+        recordings: Callable[[], Recordings],
         surroundings: GatewaySurroundings | None = None,
     ) -> None:
         self._announcements = announcements
@@ -191,7 +191,7 @@ class ProviderHost:
         messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
         sealed = SealedState(progress, self._thinking) if seals else None
         async with hosted.using(generation):
-            with self._recordings.capture(model.id, is_of_chat=not is_copilots_own(options)) as tap:
+            with self._recordings().capture(model.id, is_of_chat=not is_copilots_own(options)) as tap:
                 own = sealed or progress
                 shown = own if tap is None else CapturedProgress(own, tap)
                 answer = HostedAnswer(hosted, generation, model, messages, options, shown, token, self._files)

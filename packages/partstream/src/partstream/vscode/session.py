@@ -11,7 +11,7 @@ import asyncio
 import logging
 import sys
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from partstream.server.pages.document import Nonces
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.failures import GroupSecrets
+    from partstream.vscode.recordings import Recordings
     from partstream.vscode.rpc import ItemStream, Outbox, RequestId
 
 
@@ -186,8 +187,7 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._state = _State.NEW
         self._announcements = Announcements(self._loop, outbox, redactor)
-        self._recordings = open_recordings(redactor.redact, self._announcements.did_record)
-        self._host = ProviderHost((), self._announcements, self._recordings)
+        self._host = ProviderHost((), self._announcements, lambda: self._recordings)
         self._running: dict[RequestId, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._receivers: Mapping[type, Callable[[Any], None]] = {
@@ -222,6 +222,11 @@ class Session:
             "exit": self._exit,
         }
 
+    @cached_property
+    def _recordings(self) -> Recordings:
+        """The recordings of the connection: looked up when they are first needed."""
+        return open_recordings(self._redactor.redact, self._announcements.did_record)
+
     def receive(self, data: bytes) -> None:
         """Takes more bytes from the peer."""
         for message in self._connection.receive(data):
@@ -240,7 +245,8 @@ class Session:
         seconds = RELEASE_SECONDS / 2
         if ending and (await asyncio.wait(ending, timeout=seconds))[1]:
             _logger.warning("a provider did not end its answer within %g s", seconds)
-        await self._recordings.aclose()
+        if "_recordings" in vars(self):
+            await self._recordings.aclose()
         await self._host.aclose(seconds)
 
     def _on_request(self, request: Request) -> None:
@@ -325,8 +331,11 @@ class Session:
         for source in configuration["providers"]:
             self._redactor.learn_secret(source.get("apiKey", ""))
         surroundings = GatewaySurroundings(editor_settings(configuration), self._redactor.learn_secret)
-        self._host = ProviderHost(configuration["providers"], self._announcements, self._recordings, surroundings)
-        self._recordings.begin(params["vscodeVersion"])
+        self._host = ProviderHost(
+            configuration["providers"], self._announcements, lambda: self._recordings, surroundings
+        )
+        # After the response: the window waits for that, and nothing is captured before it.
+        self._loop.call_soon(lambda: self._recordings.begin(params["vscodeVersion"]))
         self._state = _State.READY
         self._on_ready()
         return {
