@@ -39,6 +39,7 @@ from partstream.lm.messages import ChatMessage, Role, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Unmapped
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
+from partstream.protocols.schemas import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -416,8 +417,6 @@ SPEAKER_NAMES: Final = RequestFeature("speaker-names", "The names of speakers.",
 
 # ---- requests: what preparation changes ----
 
-_EMPTY_SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {}}
-
 
 def _without_mark(part: MessagePart) -> MessagePart | None:
     return None if isinstance(part, DataPart) and is_mark(part.mime_type) else part
@@ -468,7 +467,7 @@ def _identifiers(asked: InboundRequest) -> InboundRequest:
 
 def _tools(asked: InboundRequest) -> InboundRequest:
     tools = tuple(
-        replace(tool, description=well_formed(tool.description), input_schema=tool.input_schema or _EMPTY_SCHEMA)
+        replace(tool, description=well_formed(tool.description), input_schema=PLAIN.of(tool.input_schema).schema)
         for tool in asked.options.tools
     )
     return replace(asked, options=replace(asked.options, tools=tools))
@@ -519,7 +518,11 @@ PREPARED: Final = (
     RequestFeature(
         "names", "Names of tools and identifiers of calls that servers refuse are replaced by others.", _identifiers
     ),
-    RequestFeature("schemas", "A tool without a schema gets one that describes an empty object.", _tools),
+    RequestFeature(
+        "schemas",
+        "A tool without a schema gets one that describes an empty object; what is no schema of an object becomes one.",
+        _tools,
+    ),
     SPEAKER_NAMES,
     RequestFeature("orders", "Orders that an assistant gives before anyone asked are system messages.", _orders),
     RequestFeature(

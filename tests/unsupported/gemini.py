@@ -21,7 +21,8 @@ from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.gemini.provider_state import WrittenState, is_made_up
 from partstream.protocols.gemini.read_response import FILTERS, read_usage
 from partstream.protocols.gemini.serve import file_part, finish_word, written_usage
-from partstream.protocols.gemini.write_request import json_schema, read_options
+from partstream.protocols.gemini.write_request import read_options
+from partstream.protocols.schemas import GOOGLE_JSON
 from unsupported.common import (
     BROKEN_ANSWER,
     ERROR_CODE,
@@ -210,7 +211,7 @@ def _schemas(asked: InboundRequest) -> InboundRequest:
 
 
 def _with_schema(tool: Tool) -> Tool:
-    schema: dict[str, Any] = json_schema(tool.input_schema or {})
+    schema = GOOGLE_JSON.of(tool.input_schema).schema
     return replace(tool, input_schema=schema if schema.get("properties") else None)
 
 

@@ -13,7 +13,7 @@ from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, 
 from partstream.protocols.ollama.models import NUM_CTX, read_options
 from partstream.protocols.ollama.serve import is_picture, read_think
 from partstream.protocols.ollama.write_request import words_for
-from partstream.protocols.schemas import tool_schema
+from partstream.protocols.schemas import IN_WORDS
 from unsupported.common import (
     ANSWERS,
     ERROR_CODE,
@@ -151,7 +151,7 @@ def _without_demand(asked: InboundRequest) -> InboundRequest:
 
 
 def _schemas(asked: InboundRequest) -> InboundRequest:
-    tools = tuple(replace(tool, input_schema=tool_schema(tool.input_schema or {})) for tool in asked.options.tools)
+    tools = tuple(replace(tool, input_schema=IN_WORDS.of(tool.input_schema).schema) for tool in asked.options.tools)
     return replace(asked, options=replace(asked.options, tools=tools))
 
 

@@ -7,6 +7,7 @@ import pytest
 from partstream.protocols.chat_completions import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.known_servers import KNOWN_SERVERS, known_server, server_at
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, spoken_at
+from partstream.upstream.detection_rules import decide_by_host, known_wires
 
 ROWS = [
     *((name, row) for name, one in PROTOCOLS.items() if one.spoken_at is not None for row in one.spoken_at()),
@@ -24,7 +25,19 @@ ROWS = [
         ("https://mine.openai.azure.com/openai/v1", "azure"),
         ("https://mine.services.ai.azure.com/openai/v1", "azure"),
         ("https://dashscope-us.aliyuncs.com/compatible-mode/v1", "qwen"),
+        ("https://coding.dashscope.aliyuncs.com/v1", "qwen"),
+        ("https://coding-intl.dashscope.aliyuncs.com/apps/anthropic/v1", "qwen"),
         ("https://api.moonshot.cn/v1", "moonshot"),
+        ("https://api.kimi.com/coding/v1", "moonshot"),
+        ("https://api.kimi.ai/coding/v1", "moonshot"),
+        ("https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/l/endpoints/openapi", "vertex"),
+        ("https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1", "bedrock"),
+        ("https://bedrock-mantle.us-east-2.api.aws/openai/v1", "bedrock"),
+        ("https://dbc-1.cloud.databricks.com/serving-endpoints", "databricks"),
+        ("https://adb-1.7.azuredatabricks.net/serving-endpoints", "databricks"),
+        ("https://org-account.snowflakecomputing.com/api/v2/cortex/v1", "snowflake"),
+        ("https://api.cohere.ai/compatibility/v1", "cohere"),
+        ("https://opencode.ai/zen/v1", "opencode-zen"),
         ("https://api.business.githubcopilot.com", "github-copilot"),
         ("https://ai-gateway.vercel.sh/v4/ai", "vercel"),
         ("http://localhost:11434/v1", "ollama"),
@@ -48,6 +61,9 @@ def test_a_known_server_is_found_by_its_host_or_by_its_port_at_home(url: str, na
         "https://openai.com.attacker.example/v1",
         "https://notapi.openai.com.example",
         "https://openai.azure.com/openai/v1",  # no resource before it
+        "https://api.kimi.com.attacker.example/coding/v1",
+        "https://bedrock-runtime.us-west-2.amazonaws.com.attacker.example/openai/v1",
+        "https://aiplatform.example/v1",
         "https://example.com:11434/v1",  # a public host may have anything on that port
         "http://localhost:9999/v1",
         "http://localhost/v1",
@@ -64,7 +80,7 @@ def test_an_unknown_address_is_no_known_server(url: str) -> None:
 def test_no_two_servers_share_a_name_a_host_or_a_port() -> None:
     for values in (
         [one.name for one in KNOWN_SERVERS],
-        [host for one in KNOWN_SERVERS for host in one.hosts],
+        [host for one in KNOWN_SERVERS for host in (*one.hosts, *one.other_hosts)],
         [port for one in KNOWN_SERVERS for port in one.ports],
     ):
         assert len(values) == len(set(values))
@@ -110,3 +126,9 @@ def test_the_better_protocol_of_a_server_comes_first() -> None:
 def test_a_row_gives_the_base_url_at_the_host_of_another_url(url: str, base_url: str) -> None:
     (row, *_) = [row for name, row in spoken_at("azure") if name == "openresponses"]
     assert row.at(url) == base_url
+
+
+@pytest.mark.parametrize("url", ["https://api.kimi.com", "https://coding.dashscope.aliyuncs.com"])
+def test_the_paths_of_a_server_are_not_guessed_at_hosts_that_have_others(url: str) -> None:
+    assert decide_by_host(url, known_wires()) is None
+    assert decide_by_host("https://api.moonshot.cn", known_wires()) is not None

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.redaction import HiddenValues
 from partstream.conversation.provider_state import (
@@ -44,6 +45,7 @@ from partstream.conversation.turns import (
     CallIds,
     HistoryDigest,
     NameForm,
+    Note,
     Result,
     Text,
     ToolNames,
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.conversation.provider_state import Origin
-    from partstream.conversation.turns import Note, Turn
+    from partstream.conversation.turns import Turn
     from partstream.lm.messages import ChatMessage, RequestOptions, ToolMode
     from partstream.lm.parts import ResponsePart
 
@@ -165,8 +167,26 @@ class ChatRequest:
 # ---- Facts about servers and models, which are no settings ----
 
 
+class FormedSchema(NamedTuple):
+    """The schema of a tool as a server takes it.
+
+    Attributes:
+        schema: An object with properties.
+        renamed: The given names of its properties, by the names to send, where these are others.
+        lost: The keywords that the server has no place for, and the references that it gets no definition for.
+    """
+
+    schema: Mapping[str, Any]
+    renamed: Mapping[str, str] = MappingProxyType({})
+    lost: tuple[str, ...] = ()
+
+
 def _any_item(_item: Mapping[str, Any]) -> bool:
     return True
+
+
+def _any_schema(schema: Mapping[str, Any] | None) -> FormedSchema:
+    return FormedSchema({"type": "object", "properties": {}, **(schema or {})})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +195,13 @@ class ConversationRules:
 
     `may_end` decides whether an item that goes back, such as reasoning, may be the last one of a response. Servers
     refuse an item there that only leads to the next one, for instance the reasoning before a call that is gone.
+    `tool_schema` puts the schema of a tool into the form that the server takes.
     """
 
     call_ids: CallIdRule = ANY_IDS
     tool_names: NameForm = ANY_NAME
     may_end: Callable[[Mapping[str, Any]], bool] = _any_item
+    tool_schema: Callable[[Mapping[str, Any] | None], FormedSchema] = _any_schema
 
 
 ANY_CONVERSATION: Final = ConversationRules()
@@ -390,8 +412,6 @@ REQUEST_ROWS: Final = (
 
 # ---- Preparation ----
 
-_EMPTY_SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {}}
-
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
@@ -477,7 +497,9 @@ def prepare(
     """
     given, notes = read_turns(messages)
     calls = (piece.name for turn in given for piece in turn.content if isinstance(piece, Call))
-    names = ToolNames([*(tool.name for tool in options.tools), *calls], rules.tool_names)
+    formed = [rules.tool_schema(tool.input_schema) for tool in options.tools]
+    renamed = {tool.name: one.renamed for tool, one in zip(options.tools, formed, strict=True) if one.renamed}
+    names = ToolNames([*(tool.name for tool in options.tools), *calls], rules.tool_names, renamed)
     ids = CallIds(call_id_prefix, rules.call_ids)
     markers = _markers(messages)
     # The upstreams of one program share a prefix, so only the marker shows which one made a call.
@@ -491,8 +513,8 @@ def prepare(
         turns=tuple(turns),
         instructions=instructions,
         tools=tuple(
-            Tool(names.to_upstream(tool.name), well_formed(tool.description), tool.input_schema or _EMPTY_SCHEMA)
-            for tool in options.tools
+            Tool(names.to_upstream(tool.name), well_formed(tool.description), one.schema)
+            for tool, one in zip(options.tools, formed, strict=True)
         ),
         tool_mode=options.tool_mode,
         # Names with an underscore are for the host (observed in Copilot 0.67).
@@ -510,7 +532,16 @@ def prepare(
         continuation = find_continuation(messages, markers, turns, origin, ids)
     current = max((turn.message for turn in turns if turn.role is TurnRole.USER), default=0)
     reasoning = _reasoning(messages, markers, origin, current)
+    lost = sorted({word for one in formed for word in one.lost})
+    of_tools = [tool.name for tool, one in zip(options.tools, formed, strict=True) if one.lost]
+    if lost:
+        said = f"schemas of tools lose {', '.join(lost)}, which the server does not take"
+        notes.append(Note(said[:_MOST_SAID], f"tools {', '.join(of_tools)}"[:_MOST_SAID]))
     return Preparation(request, reasoning, current, rules, continuation, names, ids, (*notes, *pairing_notes))
+
+
+_MOST_SAID: Final = 500
+"""Characters of a note."""
 
 
 def _reasoning(
@@ -578,7 +609,8 @@ class ResponseState:
             self._texts.append(part.value)
             self._place.add_text(part.value)
         elif isinstance(part, ToolCallPart):
-            part = tool_call_part(part.call_id, self._names.from_upstream(part.name), part.input)
+            name = self._names.from_upstream(part.name)
+            part = tool_call_part(part.call_id, name, self._names.input_from_upstream(name, part.input))
             self._calls.append(part)
             self._place.add_call()
         elif isinstance(part, ThinkingPart) and part.metadata is not None:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby, takewhile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.conversation.media import MediaKind, read_media
@@ -484,7 +485,8 @@ class _Pairing:
             return piece
         self._tool_of[piece.call_id] = piece.name
         call_id = self._ids.open(piece.call_id, is_foreign=turn.message in self._foreign)
-        call = replace(piece, call_id=call_id, name=self._names.to_upstream(piece.name))
+        given = self._names.input_to_upstream(piece.name, piece.input)
+        call = replace(piece, call_id=call_id, name=self._names.to_upstream(piece.name), input=given)
         self._calls.append(call)
         return call
 
@@ -729,15 +731,29 @@ class NameForm:
 ANY_NAME: Final = NameForm()
 
 
+def _with_other_names(values: Mapping[str, Any], others: Mapping[str, str] | None) -> Mapping[str, Any]:
+    return {others.get(name, name): value for name, value in values.items()} if others else values
+
+
 class ToolNames:
-    """The sent and given tool names of one request.
+    """The sent and given names of one request: of tools, and of the properties of their inputs.
 
     Args:
         names: All given names in the request; valid names are sent unchanged, so no other name can take them.
         form: The names that the server accepts.
+        properties: By the given name of a tool, the given names of its properties by the sent ones, where they differ.
     """
 
-    def __init__(self, names: Iterable[str], form: NameForm = ANY_NAME) -> None:
+    def __init__(
+        self,
+        names: Iterable[str],
+        form: NameForm = ANY_NAME,
+        properties: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    ) -> None:
+        self._properties = properties
+        self._sent_properties = {
+            tool: {given: sent for sent, given in renamed.items()} for tool, renamed in properties.items()
+        }
         names = list(dict.fromkeys(names))
         self._form = form
         self._sent = {name: name for name in names if form.fits(name)}
@@ -760,6 +776,14 @@ class ToolNames:
             return self._given[name]
         bare = next((name.removeprefix(one) for one in _NAMESPACES if name.startswith(one)), name)
         return self._given.get(bare, name)
+
+    def input_to_upstream(self, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The input to send of an earlier call, under the given name of its tool."""
+        return _with_other_names(given, self._sent_properties.get(name))
+
+    def input_from_upstream(self, name: str, sent: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The input of a call with the given names of the properties of its tool, which has its given name."""
+        return _with_other_names(sent, self._properties.get(name))
 
     def _add(self, name: str) -> str:
         attempt = 0

@@ -20,6 +20,14 @@ class KeyRequirement(StrEnum):
     """The owner of the server decides it; most run it without."""
 
 
+def _fits(host: str, form: str) -> bool:
+    """Whether a host name has a form, in which one `*` may be any text."""
+    first, star, rest = form.partition("*")
+    if not star:
+        return host == form
+    return len(host) > len(first + rest) and host.startswith(first) and host.endswith(rest)
+
+
 @dataclass(frozen=True, slots=True)
 class Region:
     """A part of the world with a host of its own, and the title that a person reads; a key works in one region only."""
@@ -34,7 +42,9 @@ class KnownServer:
 
     Attributes:
         name: What a person types to choose it, and what tables of other modules are keyed by: lower case, no blanks.
-        hosts: Its host names, regional ones too; `*.` at the beginning is any name below the rest.
+        hosts: Its host names, regional ones too; `*` is any text, such as `*.` for any name below the rest.
+        other_hosts: Those of its host names at which base URLs have other paths than at the rest: its rules are known
+            there, and what is spoken is not.
         key_variables: The environment variables that usually hold its key; the vendor's own first.
         keys_page: Where a person makes a key; empty where there is no such page.
         ports: The ports on which it listens by default where people run it themselves; the usual one first.
@@ -56,6 +66,7 @@ class KnownServer:
     headers: tuple[tuple[str, str], ...] = ()
     regions: tuple[Region, ...] = ()
     is_offered: bool = True
+    other_hosts: tuple[str, ...] = ()
 
     @property
     def is_local(self) -> bool:
@@ -64,7 +75,11 @@ class KnownServer:
 
     def has_host(self, host: str) -> bool:
         """Whether a host name, in lower case, is one of its own."""
-        return any(host == one or (one.startswith("*.") and host.endswith(one[1:])) for one in self.hosts)
+        return any(_fits(host, one) for one in (*self.hosts, *self.other_hosts))
+
+    def has_paths_at(self, host: str) -> bool:
+        """Whether base URLs at one of its host names have the paths that the tables of protocols have for it."""
+        return self.has_host(host) and not any(_fits(host, one) for one in self.other_hosts)
 
 
 # In the order in which they are offered. Sources: docs/wires and the documentation of vendors, read in November 2026.
@@ -140,8 +155,9 @@ KNOWN_SERVERS: Final = (
         "moonshot",
         "Moonshot AI (Kimi)",
         ("api.moonshot.ai", "api.moonshot.cn"),
-        ("MOONSHOT_API_KEY",),
+        ("MOONSHOT_API_KEY", "KIMI_API_KEY"),
         "https://platform.moonshot.ai/console/api-keys",
+        other_hosts=("api.kimi.com", "api.kimi.ai"),  # `/coding/v1`, for keys of the coding plan
         regions=(Region("api.moonshot.ai", "International"), Region("api.moonshot.cn", "China")),
     ),
     KnownServer(
@@ -169,6 +185,8 @@ KNOWN_SERVERS: Final = (
             Region("dashscope.aliyuncs.com", "China (Beijing)"),
             Region("cn-hongkong.dashscope.aliyuncs.com", "Hong Kong"),
         ),
+        # `/v1`, for keys of the coding plan
+        other_hosts=("coding.dashscope.aliyuncs.com", "coding-intl.dashscope.aliyuncs.com"),
     ),
     KnownServer(
         "minimax",
@@ -228,6 +246,7 @@ KNOWN_SERVERS: Final = (
         ("GOOGLE_API_KEY",),
         "https://console.cloud.google.com/vertex-ai/studio",
         is_offered=False,  # its list of models wants more than a key
+        other_hosts=("*-aiplatform.googleapis.com",),  # the paths of regions name a project
     ),
     KnownServer("sglang", "SGLang", ports=(30000,), key=KeyRequirement.OPTIONAL, is_offered=False),
     KnownServer(
@@ -269,6 +288,37 @@ KNOWN_SERVERS: Final = (
         ("api.cloudflare.com", "gateway.ai.cloudflare.com"),
         ("CLOUDFLARE_API_TOKEN",),
         is_offered=False,
+    ),
+    KnownServer(
+        "bedrock",
+        "Amazon Bedrock",
+        key_variables=("AWS_BEARER_TOKEN_BEDROCK",),
+        is_offered=False,
+        other_hosts=("bedrock-runtime.*.amazonaws.com", "bedrock-mantle.*.api.aws"),
+    ),
+    KnownServer(
+        "databricks",
+        "Databricks",
+        key_variables=("DATABRICKS_TOKEN",),
+        is_offered=False,
+        other_hosts=("*.cloud.databricks.com", "*.azuredatabricks.net", "*.gcp.databricks.com"),
+    ),
+    KnownServer("snowflake", "Snowflake Cortex", is_offered=False, other_hosts=("*.snowflakecomputing.com",)),
+    KnownServer(
+        "cohere",
+        "Cohere",
+        key_variables=("COHERE_API_KEY", "CO_API_KEY"),
+        keys_page="https://dashboard.cohere.com/api-keys",
+        is_offered=False,
+        other_hosts=("api.cohere.ai", "api.cohere.com"),
+    ),
+    KnownServer(
+        "opencode-zen",
+        "OpenCode Zen",
+        key_variables=("OPENCODE_API_KEY",),
+        keys_page="https://opencode.ai/auth",
+        is_offered=False,
+        other_hosts=("opencode.ai",),
     ),
 )
 

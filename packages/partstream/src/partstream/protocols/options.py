@@ -159,10 +159,33 @@ class OptionalField:
         return tuple(dict.fromkeys((word, first + "".join(other.capitalize() for other in others))))
 
 
-def refused_fields(rows: Sequence[OptionalField]) -> Callable[[UpstreamError, Mapping[str, Any]], frozenset[str]]:
-    """Makes the function for :attr:`partstream.protocols.errors.Errors.refused_fields` from a protocol's table."""
+class Correction(NamedTuple):
+    """Another form of something that a request needs: what takes the place of a refused form.
+
+    Attributes:
+        name: What is refused, in memory and in the log.
+        sentence: A regular expression for the refusal.
+        change: Gives the body with the other form; the same body where there is nothing to correct.
+    """
+
+    name: str
+    sentence: str
+    change: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+    def helps(self, error: UpstreamError, body: Mapping[str, Any]) -> bool:
+        """Whether an error refuses what the body holds in the first form."""
+        is_meant = error.http_status in _CORRECTED_STATUSES and re.search(self.sentence, _said(error), re.IGNORECASE)
+        return bool(is_meant) and self.change(body) != body
+
+
+def refused_fields(
+    rows: Sequence[OptionalField], corrections: Sequence[Correction] = ()
+) -> Callable[[UpstreamError, Mapping[str, Any]], frozenset[str]]:
+    """Makes the function for :attr:`partstream.protocols.errors.Errors.refused_fields` from a protocol's tables."""
 
     def find(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
+        if corrected := frozenset(one.name for one in corrections if one.helps(error, body)):
+            return corrected
         if error.http_status is None:
             blames_request = _REQUEST_IS_WRONG.search(f"{error.provider_code} {error.provider_type}") is not None
         else:
@@ -189,11 +212,15 @@ def refused_fields(rows: Sequence[OptionalField]) -> Callable[[UpstreamError, Ma
     return find
 
 
-def leave_out(rows: Sequence[OptionalField]) -> Callable[[WireRequest, Collection[str]], WireRequest]:
-    """Makes :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out` from a protocol's table."""
+def leave_out(
+    rows: Sequence[OptionalField], corrections: Sequence[Correction] = ()
+) -> Callable[[WireRequest, Collection[str]], WireRequest]:
+    """Makes :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out` from a protocol's tables."""
 
     def change(request: WireRequest, names: Collection[str]) -> WireRequest:
         body: Mapping[str, Any] = request.body
+        for one in corrections:
+            body = one.change(body) if one.name in names else body
         for row in rows:
             body = _without(body, row, names)
         return request if body is request.body else replace(request, body=body)
@@ -203,6 +230,8 @@ def leave_out(rows: Sequence[OptionalField]) -> Callable[[WireRequest, Collectio
 
 _STATUSES: Final = frozenset({400, 404, 422})
 """404: OpenRouter, of a model none of whose providers takes a value."""
+_CORRECTED_STATUSES: Final = frozenset({None, 400, 404, 422, 500})
+"""None: an error in the stream. 500: Ollama, and engines that make a grammar of each schema."""
 _REQUEST_IS_WRONG: Final = re.compile(r"invalid_?request|bad_?request", re.IGNORECASE)
 _MOST_READ: Final = 4000
 

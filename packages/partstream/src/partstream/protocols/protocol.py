@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from partstream.codec.sse import EventDecoder
     from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings
+    from partstream.conversation.turns import Note
     from partstream.lm.outputs import ResponseStream, StreamOptions
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
@@ -271,6 +272,7 @@ class RequestWriterSpec:
             the list of models already.
         conversation_rules: What the server of a model accepts in a conversation, given the completed settings and the
             model's id.
+        notes: Notes for the owner of a request about what it says and the wire has no place for, such as options.
         continues: Whether a request can continue a stored response.
         errors: The errors of its servers.
         leave_out: Takes optional fields out of a request that servers refuse, or puts their twins into their place; the
@@ -307,6 +309,7 @@ class RequestWriterSpec:
         ANY_CONVERSATION
     )
     continues: bool = False
+    notes: Callable[[ChatRequest], tuple[Note, ...]] = lambda _request: ()
     errors: Errors = COMMON_ERRORS
     leave_out: Callable[[WireRequest, Collection[str]], WireRequest] = lambda request, _names: request
     resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest] | None = None

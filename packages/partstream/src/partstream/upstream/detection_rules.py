@@ -429,7 +429,7 @@ def joined(asked: Round, more: Round) -> Round:
 def decide_by_host(url: str, wires: Sequence[CandidateProtocol]) -> Detected | None:
     """The protocol of a known host; None where the host is unknown, or the path is not that of a base URL there."""
     server = server_at(url)
-    if server is None or not server.has_host(_host(url)):
+    if server is None or not server.has_paths_at(_host(url)):
         return None
     path = without_ending(path_of(url), (*(wire.path for wire in wires), MODELS))
     known = [(wire, row) for wire in wires for row in wire.rows if row.server == server.name]

@@ -212,7 +212,7 @@ class RequestSender:
         prefix = configuration.stream.call_id_prefix
         rules = self._upstream.conversation_rules(settings, model.id)
         prepared = prepare(origin, question.messages, question.options, settings, prefix, rules)
-        self._say(prepared.notes)
+        self._say((*prepared.notes, *self._upstream.notes(prepared.whole)))
         return _Request(question, origin, prepared, self._tokens(model, question), model, self._upstream.fits_answers)
 
     def _completed(self, settings: RequestSettings, model: LanguageModelChatInformation) -> RequestSettings:

@@ -25,6 +25,9 @@ ORIGIN_OF_AGENT = Origin("u", "agent")
 AGUI = PROTOCOLS["ag-ui"]
 
 
+EMPTY = {"type": "object", "properties": {}}
+
+
 def written(messages: Sequence[ChatMessage], options: RequestOptions = RequestOptions(), **changes: Any) -> Any:  # noqa: B008 - immutable
     prepared = prepare(ORIGIN_OF_AGENT, messages, options, RequestSettings(**changes))
     request = WRITE_REQUEST.write(prepared.request())
@@ -146,7 +149,7 @@ def test_options_are_passed_through_and_a_body_of_ones_own_adds_to_them() -> Non
         "tenant": "acme",
     }
     assert body["state"] == {"board": []}
-    assert body["tools"] == [{"name": "look_up", "description": "Looks up.", "parameters": {"type": "object"}}]
+    assert body["tools"] == [{"name": "look_up", "description": "Looks up.", "parameters": EMPTY}]
 
 
 # ---- what the agent did by itself ----

@@ -281,6 +281,7 @@ OWN_SCHEMAS: dict[str, dict[str, Any]] = {
     "gemini": {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}},
     "moonshot": {name: value for name, value in SCHEMA.items() if name != "$schema"},
     "xai": {name: value for name, value in SCHEMA.items() if name != "additionalProperties"},
+    "ollama": {"type": "object", "properties": {"a": {"type": ["string", "null"]}}},
     "qwen": {
         "$schema": SCHEMA["$schema"],
         "type": "object",

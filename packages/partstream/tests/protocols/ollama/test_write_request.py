@@ -313,7 +313,7 @@ def of(**properties: Any) -> dict[str, Any]:
 
 
 SCHEMAS: dict[str, tuple[Any, Any]] = {
-    "nothing": ({}, {"type": "object"}),
+    "nothing": ({}, {"type": "object", "properties": {}}),
     "a definition": ({**of(a={"$ref": "#/$defs/A"}), "$defs": {"A": {"type": "string"}}}, of(a={"type": "string"})),
     "branches": (
         of(a={"oneOf": [{"type": "string", "minLength": 2}, {"const": 1}]}),

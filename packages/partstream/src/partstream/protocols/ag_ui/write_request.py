@@ -50,6 +50,7 @@ from partstream.protocols.ag_ui.tool_calls import resume_entries
 from partstream.protocols.options import call_arguments, with_extra_fields
 from partstream.protocols.protocol import RequestWriterSpec
 from partstream.protocols.read_response import identifier, mapping, objects
+from partstream.protocols.schemas import PLAIN
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 
 if TYPE_CHECKING:
@@ -451,7 +452,7 @@ WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
     path="",
     lists_models=False,
-    conversation_rules=lambda _settings, _model_id: ConversationRules(CallIdRule(IdForm(256))),
+    conversation_rules=lambda _settings, _model_id: ConversationRules(CallIdRule(IdForm(256)), tool_schema=PLAIN.of),
     errors=ERRORS,
     identify=_identify,
 )

@@ -18,6 +18,8 @@ from partstream.protocols.ai_sdk.provider_state import PROVIDER, wrap
 from partstream.protocols.ai_sdk.read_response import PROVIDER_STREAM
 from partstream.protocols.errors import Errors
 from partstream.protocols.failures import FailureKind, FailureRow, common_reply
+from partstream.protocols.options import Correction, leave_out, refused_fields
+from partstream.protocols.schemas import smallest_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,7 +113,15 @@ def refuses_reasoning(error: UpstreamError) -> bool:
     return any(word in said for word in _WORDS)
 
 
-ERRORS: Final = Errors(refused=lambda error: Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING)
+_CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].inputSchema")),)
+
+LEAVE_OUT: Final = leave_out((), _CORRECTIONS)
+"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
+
+ERRORS: Final = Errors(
+    refused=lambda error: Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING,
+    refused_fields=refused_fields((), _CORRECTIONS),
+)
 
 
 # ---- Documents: chunks of a stream in one piece, and back ----

@@ -15,6 +15,7 @@ Sources: `gateway-stream-request.json` of the recordings, `@ai-sdk/gateway` 2.0.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.conversation.preparation import ToolImages
@@ -30,11 +31,12 @@ from partstream.protocols.ai_gateway.models import (
     model_lists,
     specification_version,
 )
-from partstream.protocols.ai_gateway.read_response import ERRORS
+from partstream.protocols.ai_gateway.read_response import ERRORS, LEAVE_OUT
 from partstream.protocols.ai_sdk.provider_state import RULES
 from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages
 from partstream.protocols.options import with_extra_fields
 from partstream.protocols.protocol import RequestWriterSpec
+from partstream.protocols.schemas import PLAIN, for_model
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
@@ -244,6 +246,7 @@ WRITE_REQUEST: Final = RequestWriterSpec(
     document_headers=DOCUMENT_HEADERS,
     find_model_lists=model_lists,
     complete_settings=complete_settings,
-    conversation_rules=lambda _settings, _model_id: RULES,
+    conversation_rules=lambda _settings, model_id: replace(RULES, tool_schema=for_model(PLAIN, model_id).of),
+    leave_out=LEAVE_OUT,
     errors=ERRORS,
 )

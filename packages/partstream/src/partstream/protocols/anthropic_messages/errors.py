@@ -30,8 +30,9 @@ from partstream.protocols.anthropic_messages.endpoint import (
 from partstream.protocols.anthropic_messages.models import LEAST_BUDGET
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
-from partstream.protocols.options import OptionalField, leave_out, refused_fields
+from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import mapping
+from partstream.protocols.schemas import smallest_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -101,7 +102,8 @@ _TOO_MANY: Final = re.compile(r"max_tokens: (?P<asked>\d+) > (?P<most>\d+), whic
 """The longest answer, in a refusal (docs/wires/anthropic-messages.md#requests-that-are-too-long)."""
 
 
-_OF_TABLE: Final = refused_fields(OPTIONAL_FIELDS)
+_CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].input_schema")),)
+_OF_TABLE: Final = refused_fields(OPTIONAL_FIELDS, _CORRECTIONS)
 
 
 def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
@@ -134,7 +136,7 @@ def _type_of_thinking(body: Mapping[str, Any]) -> Any:
     return mapping(body, "thinking").get("type")
 
 
-_WITHOUT_FIELDS: Final = leave_out(OPTIONAL_FIELDS)
+_WITHOUT_FIELDS: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 
 
 def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest:

@@ -24,6 +24,7 @@ from partstream.conversation.preparation import ContextEdit, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import OwnSettings
+from partstream.protocols.schemas import IN_WORDS, MOONSHOT, PLAIN, PLAIN_PATTERNS, SchemaForm
 from partstream.settings.kinds import STRINGS, Choice, ConfigurationError, choice, shortened, text, whole
 from partstream.settings.row import Setting
 
@@ -289,6 +290,7 @@ class ServerRules:
         demands_thinking: Whether an answer that called tools may not go back without its thinking while the model
             thinks.
         takes_effort: Whether models that are none of Anthropic's take `output_config.effort`.
+        schemas: The form of the schemas of tools that it takes, beside the rules of the wire.
     """
 
     call_ids: CallIdRule = CallIdRule(_SIGNS, _SIGNS)  # noqa: RUF009 - immutable
@@ -302,6 +304,7 @@ class ServerRules:
     efforts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     demands_thinking: bool = False
     takes_effort: bool = True
+    schemas: SchemaForm = PLAIN
 
 
 _LOCAL: Final = ServerRules(
@@ -323,10 +326,11 @@ SERVER_RULES: Final[Mapping[str, ServerRules]] = MappingProxyType(
             _LOCAL,
             fetches=False,  # an address gives 400
             efforts=MappingProxyType({"minimal": "low", "xhigh": "high"}),
+            schemas=IN_WORDS,
         ),
         "vllm": _LOCAL,  # the effort becomes `reasoning_effort`
         "sglang": _LOCAL,
-        "llama.cpp": _LOCAL,
+        "llama.cpp": replace(_LOCAL, schemas=PLAIN_PATTERNS),
         "lm-studio": _LOCAL,
         "deepseek": ServerRules(
             caches_marks=False,
@@ -335,7 +339,7 @@ SERVER_RULES: Final[Mapping[str, ServerRules]] = MappingProxyType(
             efforts=MappingProxyType({"minimal": "low", "medium": "high", "xhigh": "high"}),
             demands_thinking=True,  # docs/wires/anthropic-messages.md#thinking-that-goes-back
         ),
-        "moonshot": ServerRules(call_ids=_KEEPS_IDS, takes_documents=False, wants_bearer=True),
+        "moonshot": ServerRules(call_ids=_KEEPS_IDS, takes_documents=False, wants_bearer=True, schemas=MOONSHOT),
         "zhipu": ServerRules(takes_documents=False, wants_bearer=True),
         "minimax": ServerRules(takes_documents=False, wants_bearer=True, thinking=ThinkingForm.ADAPTIVE),
     }

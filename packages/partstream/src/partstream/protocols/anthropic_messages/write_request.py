@@ -65,7 +65,6 @@ from partstream.protocols.anthropic_messages.provider_state import (
 )
 from partstream.protocols.options import AnswerFormat, options_for, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
-from partstream.protocols.schemas import inlined
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ if TYPE_CHECKING:
     from partstream.protocols.anthropic_messages.models import ServerRules
     from partstream.protocols.anthropic_messages.provider_state import Wire
     from partstream.protocols.known_servers import KnownServer
-    from partstream.protocols.schemas import Schema
 
 
 # ---- Messages ----
@@ -272,9 +270,6 @@ def read_options(options: Mapping[str, Any]) -> ChosenOptions:
 
 # ---- Tools ----
 
-_ALTERNATIVES: Final = ("anyOf", "oneOf")
-_TOGETHER: Final = "allOf"
-
 
 def tool_fields(request: ChatRequest, *, parallel: bool | None) -> Wire:
     """The fields of a body that say which tools there are.
@@ -294,61 +289,11 @@ def tool_fields(request: ChatRequest, *, parallel: bool | None) -> Wire:
         {
             "name": tool.name,
             **({"description": tool.description} if tool.description else {}),
-            "input_schema": input_schema(tool.input_schema or {}),
+            "input_schema": tool.input_schema,
         }
         for tool in request.tools
     ]
     return {"tools": tools, **({"tool_choice": choice} if choice else {})}
-
-
-def input_schema(schema: Mapping[str, Any]) -> Schema:
-    """The schema of a tool's input as servers take it: an object at the top, with no alternatives there.
-
-    Alternatives at the top become one object that takes the properties of each, and demands what all of them demand.
-    """
-    top: Schema = dict(schema) if "$ref" not in schema else inlined(schema)
-    if any(word in top for word in (*_ALTERNATIVES, _TOGETHER)):
-        top = _flattened(top, schema)
-    if top.get("type") != "object":
-        top = {**top, "type": "object"}
-    return top if isinstance(top.get("properties", {}), Mapping) else {**top, "properties": {}}
-
-
-def _flattened(top: Schema, root: Mapping[str, Any]) -> Schema:
-    rest = {name: value for name, value in top.items() if name not in {*_ALTERNATIVES, _TOGETHER}}
-    properties: dict[str, Any] = {}
-    required = dict.fromkeys(_names(rest))
-    for part in _objects(top.get(_TOGETHER), root):
-        properties |= _properties(part)
-        required |= dict.fromkeys(_names(part))
-    for word in _ALTERNATIVES:
-        listed = _objects(top.get(word), root)
-        for part in listed:
-            for name, value in _properties(part).items():
-                properties.setdefault(name, value)
-        if listed:
-            required |= {name: None for name in _names(listed[0]) if all(name in _names(one) for one in listed)}
-    flat: Schema = {**rest, "type": "object", "properties": {**properties, **_properties(rest)}}
-    return flat | ({"required": list(required)} if required else {})
-
-
-def _objects(parts: Any, root: Mapping[str, Any]) -> list[Schema]:
-    """The schemas of a list, each flat and without references to the rest."""
-    definitions = {name: root[name] for name in ("$defs", "definitions") if name in root}
-    found = (inlined({**part, **definitions}) for part in parts or () if isinstance(part, Mapping))
-    return [
-        _flattened(part, part) if any(word in part for word in (*_ALTERNATIVES, _TOGETHER)) else part for part in found
-    ]
-
-
-def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    properties = schema.get("properties")
-    return properties if isinstance(properties, Mapping) else {}
-
-
-def _names(schema: Mapping[str, Any]) -> list[str]:
-    required = schema.get("required")
-    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
 
 
 # ---- Marks of the prompt cache ----
@@ -495,9 +440,11 @@ def complete_settings(
 
 
 def conversation_rules(settings: RequestSettings, model_id: str) -> ConversationRules:
-    """The ids and names that the server of a model takes, and which blocks may end an answer."""
-    rules = rules_of(settings.own_settings(AnthropicMessagesSettings).messages_server, model_id)
-    return ConversationRules(rules.call_ids, may_end=may_end)
+    """The ids, names and schemas that the server of a model takes, and which blocks may end an answer."""
+    server = settings.own_settings(AnthropicMessagesSettings).messages_server
+    rules = rules_of(server, model_id)
+    form = replace(rules.schemas, flattens=True, names=True)
+    return ConversationRules(rules.call_ids, may_end=may_end, tool_schema=form.of)
 
 
 _FOLDERS: Final = ("/anthropic/v1", "/anthropic")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.provider_state import Carried
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, holds_error, read_error_body
 from partstream.protocols.failures import said_in_stream
-from partstream.protocols.options import OptionalField, leave_out, refused_fields
+from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
+from partstream.protocols.schemas import smallest_schemas
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError, UpstreamError
@@ -60,7 +61,9 @@ OPTIONAL_FIELDS: Final = (
     *map(OptionalField, ("presence_penalty", "frequency_penalty", "repetition_penalty")),
 )
 
-LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS)
+_CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].function.parameters")),)
+
+LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 """For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
 
 
@@ -162,7 +165,7 @@ ERRORS: Final = Errors(
     codes=_CODES,
     read_body=_read_body,
     refused=_refused,
-    refused_fields=refused_fields(OPTIONAL_FIELDS),
+    refused_fields=refused_fields(OPTIONAL_FIELDS, _CORRECTIONS),
     holds_error=_holds_error,
 )
 

@@ -21,7 +21,17 @@ from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.provider_state import CONTENT, REASONING_DETAILS, THINKING_BLOCKS
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import OwnSettings
-from partstream.protocols.schemas import inlined, moonshot_schema, open_objects, openapi_subset
+from partstream.protocols.schemas import (
+    GOOGLE_SUBSET,
+    IN_WORDS,
+    INLINED,
+    LOOSE,
+    MOONSHOT,
+    OPEN_OBJECTS,
+    PLAIN,
+    PLAIN_PATTERNS,
+    SchemaForm,
+)
 from partstream.settings.kinds import Choice, ConfigurationError, choice, shortened, text
 from partstream.settings.row import Setting
 
@@ -279,7 +289,7 @@ class Quirks:
         joins_users: Whether consecutive messages of the user become one: templates of Gemma and Mistral demand that
             user and assistant take turns, and hosts send two messages before the first answer.
         answers_results: Whether a message of the assistant must separate results of tools from a message of the user.
-        normalize_schema: Puts the schema of a tool's parameters into the subset of JSON Schema that it takes.
+        schemas: The form of the schemas of tools that it takes.
         tool_fields: Fields of a body with tools.
         lists_no_tools: Whether a body without tools has an empty list of them when the conversation has calls.
         required: Its word for "the model must call a tool"; empty where it has none.
@@ -299,7 +309,7 @@ class Quirks:
     names_results: bool = False
     joins_users: bool = False
     answers_results: bool = False
-    normalize_schema: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
+    schemas: SchemaForm = PLAIN
     tool_fields: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     lists_no_tools: bool = False
     required: str = "required"
@@ -384,8 +394,8 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             attachments=_NO_FILES,
         ),
         "gemini": Quirks(
+            schemas=GOOGLE_SUBSET,
             tool_names=_LETTER_FIRST,
-            normalize_schema=openapi_subset,
             names_results=True,
             fills_signatures=True,
         ),
@@ -396,6 +406,7 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             session_header="x-session-id",
         ),
         "ollama": Quirks(
+            schemas=IN_WORDS,
             # It refuses other kinds as an "invalid message format", and other words for the effort.
             attachments=AttachmentForms(image=lambda piece: _image(_with_bytes(piece)), audio=None, file=None),
             effort=Effort(_effort, {"minimal": "low", "xhigh": "max", "ultra": "max"}),
@@ -403,11 +414,12 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
         ),
         "lm-studio": Quirks(joins_users=True),  # templates require that user and assistant take turns
         "llama.cpp": Quirks(
+            schemas=PLAIN_PATTERNS,
             joins_users=True,
             effort=Effort(lambda word: {"chat_template_kwargs": _template(word) | _degree(word)}),  # also for gpt-oss
         ),
-        "vllm": Quirks(joins_users=True, effort=_LOCAL_EFFORT),
-        "sglang": Quirks(joins_users=True, effort=_LOCAL_EFFORT),
+        "vllm": Quirks(schemas=LOOSE, joins_users=True, effort=_LOCAL_EFFORT),
+        "sglang": Quirks(schemas=LOOSE, joins_users=True, effort=_LOCAL_EFFORT),
         "deepseek": Quirks(
             attachments=_NO_FILES,  # it takes uploaded files only, by their ids
             effort=Effort(
@@ -433,7 +445,7 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             stream_options=None,  # it refuses unknown fields, and reports usage unasked
         ),
         "xai": Quirks(
-            normalize_schema=open_objects,
+            schemas=OPEN_OBJECTS,
             limit_field=MAX_COMPLETION_TOKENS,
             cache_key_field="prompt_cache_key",
             reasoning_back=ReasoningBack.OFF,  # no field for it in this API
@@ -445,8 +457,8 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             reasoning_back=ReasoningBack.REASONING,  # `wrong_api_format`
         ),
         "moonshot": Quirks(
+            schemas=MOONSHOT,
             tool_names=_LETTER_FIRST,
-            normalize_schema=moonshot_schema,
             effort=Effort(_thinking),
             filled_reasoning=REASONING_CONTENT,  # a message with calls and without it is refused
             required="",  # refused beside thinking
@@ -457,8 +469,8 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             tool_fields={"tool_stream": True},  # otherwise arguments arrive whole
         ),
         "qwen": Quirks(
+            schemas=INLINED,
             attachments=AttachmentForms(audio=lambda piece: _audio_of(piece, _address(piece)), video=_video, file=None),
-            normalize_schema=inlined,
             effort=CHOSEN_EFFORTS[EffortAs.ENABLE_THINKING],
             reasoning_back=ReasoningBack.OFF,  # not needed
             required="",  # refused while it thinks

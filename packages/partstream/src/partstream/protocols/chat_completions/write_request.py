@@ -47,6 +47,7 @@ from partstream.protocols.chat_completions.models import (
 from partstream.protocols.chat_completions.provider_state import joined_items
 from partstream.protocols.options import AnswerFormat, call_arguments, options_for, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.schemas import for_model
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import fits_header
 
@@ -278,18 +279,17 @@ def tool_fields(request: ChatRequest, quirks: Quirks, *, has_calls: bool) -> Wir
     """The fields of the tools and their choice; `has_calls` if the conversation holds calls."""
     if not request.tools:
         return {"tools": []} if quirks.lists_no_tools and has_calls else {}
-    fields: Wire = {"tools": [_tool(tool, quirks) for tool in request.tools], **quirks.tool_fields}
+    fields: Wire = {"tools": [_tool(tool) for tool in request.tools], **quirks.tool_fields}
     if request.tool_mode is ToolMode.REQUIRED and quirks.required:
         fields["tool_choice"] = quirks.required
     return fields
 
 
-def _tool(tool: Tool, quirks: Quirks) -> Wire:
-    schema = tool.input_schema or {}
+def _tool(tool: Tool) -> Wire:
     function: Wire = {"name": tool.name}
     if tool.description:
         function["description"] = tool.description
-    function["parameters"] = schema if quirks.normalize_schema is None else quirks.normalize_schema(schema)
+    function["parameters"] = tool.input_schema
     return {"type": "function", "function": function}
 
 
@@ -412,9 +412,9 @@ def complete_settings(
 
 
 def conversation_rules(settings: RequestSettings, model_id: str) -> ConversationRules:
-    """The ids and names that the server of a model takes."""
+    """The ids, names and schemas that the server of a model takes."""
     quirks = quirks_of(settings.own_settings(ChatCompletionsSettings), model_id)
-    return ConversationRules(quirks.call_ids, quirks.tool_names)
+    return ConversationRules(quirks.call_ids, quirks.tool_names, tool_schema=for_model(quirks.schemas, model_id).of)
 
 
 WRITE_REQUEST: Final = RequestWriterSpec(

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
-from functools import reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,15 +25,14 @@ from partstream.conversation.provider_state import Carried
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, error_layers, read_error_body
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.gemini.provider_state import with_dummies
-from partstream.protocols.options import OptionalField, leave_out, refused_fields
+from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import identifier, objects
-from partstream.protocols.schemas import openapi_subset
+from partstream.protocols.schemas import SCHEMA_REFUSAL, openapi_subset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Mapping
 
     from partstream.errors import LanguageModelError, UpstreamError
-    from partstream.protocols.serve import WireRequest
 
 
 # ---- Corrections ----
@@ -124,50 +121,33 @@ OPTIONAL_FIELDS: Final = (
     OptionalField("labels", is_word=True),
 )
 
-_CORRECTIONS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]]] = {
-    # Proxies that know only the older field (docs/wires/gemini.md#tools-and-schemas).
-    "tools[].functionDeclarations[].parametersJsonSchema": (
-        r"unknown name \W?parameters_?json_?schema",
+_CORRECTIONS: Final = (
+    # Proxies that know only the older field, and what Google refuses of JSON Schema
+    # (docs/wires/gemini.md#tools-and-schemas).
+    Correction(
+        "tools[].functionDeclarations[].parametersJsonSchema",
+        rf"unknown name \W?parameters_?json_?schema|{SCHEMA_REFUSAL}",
         with_subset_schemas,
     ),
-    # Models of which the table does not know that they sign (docs/wires/gemini.md#unsigned-calls).
-    "contents[].parts[].thoughtSignature of a call": (
+    # Models of which the table does not know that they sign (docs/wires/gemini.md#unsigned-calls): each step of the
+    # current turn has a signature on its first call.
+    Correction(
+        "contents[].parts[].thoughtSignature of a call",
         r"missing a? ?.?thought_?signature",
-        # Each step of the current turn has a signature on its first call.
         lambda body: {**body, "contents": with_dummies(body["contents"])},
     ),
     # Models of which the table does not know that they take no files in results (docs/wires/gemini.md#contents).
-    "contents[].parts[].functionResponse.parts": (
+    Correction(
+        "contents[].parts[].functionResponse.parts",
         r"unknown name \W?parts\W? at .{0,80}function_?response|multimodal function response.{0,60}not supported",
         with_files_behind,
     ),
-}
-"""By the name of a refusal, its sentence and the correction."""
+)
 
-_find = refused_fields(OPTIONAL_FIELDS)
-_leave_out = leave_out(OPTIONAL_FIELDS)
-
-
-def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
-    """See :attr:`partstream.protocols.errors.Errors.refused_fields`."""
-    if error.http_status not in {None, 400, 404}:
-        return frozenset()
-    corrected = frozenset(
-        name
-        for name, (sentence, _) in _CORRECTIONS.items()
-        if re.search(sentence, error.message[:_MOST_READ], re.IGNORECASE)
-    )
-    return corrected or _find(error, body)
-
-
-def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest:
-    """See :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
-    changes = [change for name, (_, change) in _CORRECTIONS.items() if name in names]
-    body = reduce(lambda changed, change: change(changed), changes, request.body)
-    return _leave_out(request if body is request.body else replace(request, body=body), names)
-
-
-_MOST_READ: Final = 4000
+refused_by: Final = refused_fields(OPTIONAL_FIELDS, _CORRECTIONS)
+"""See :attr:`partstream.protocols.errors.Errors.refused_fields`."""
+without_refused: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
+"""See :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
 
 
 # ---- Errors that are read ----

@@ -58,7 +58,7 @@ from partstream.protocols.gemini.provider_state import (
 )
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, KeyKind, RequestWriterSpec
 from partstream.protocols.read_response import checksum
-from partstream.protocols.schemas import inlined, openapi_subset, with_inner_schemas
+from partstream.protocols.schemas import GOOGLE_JSON, GOOGLE_SUBSET
 from partstream.protocols.serve import WireRequest, path_for_model
 
 if TYPE_CHECKING:
@@ -401,24 +401,13 @@ def tool_fields(request: ChatRequest, settings: GeminiSettings, model: KnownMode
     return {"tools": tools} | ({"toolConfig": config} if config else {})
 
 
-def json_schema(schema: Mapping[str, Any]) -> Wire:
-    """A schema as the servers take it whole: of an object, with its references resolved and without its dialect."""
-    return {"type": "object"} | _without_dialect(inlined(schema))
-
-
-def _without_dialect(schema: Mapping[str, Any]) -> Wire:
-    kept = {name: value for name, value in schema.items() if name != "$schema"}
-    return with_inner_schemas(kept, _without_dialect)
-
-
 def _declaration(tool: Tool, settings: GeminiSettings) -> Wire:
     declared: Wire = {"name": tool.name}
     if tool.description:
         declared["description"] = tool.description
     schema = tool.input_schema or {}
-    if schema.get("properties") or schema.keys() - {"type", "properties", "required", "$schema"}:
-        is_subset = settings.tool_schemas is ToolSchemas.OPENAPI
-        declared |= {SUBSET: openapi_subset(schema)} if is_subset else {JSON_SCHEMA: json_schema(schema)}
+    if schema.get("properties") or schema.keys() - {"type", "properties", "required"}:
+        declared[SUBSET if settings.tool_schemas is ToolSchemas.OPENAPI else JSON_SCHEMA] = schema
     return declared  # a tool without parameters has no schema: older models refuse an object without properties
 
 
@@ -520,9 +509,11 @@ def _write(request: ChatRequest) -> WireRequest:
     return WireRequest(path, build_request(request), query=_AS_EVENTS)
 
 
-def conversation_rules(_settings: RequestSettings, _model_id: str) -> ConversationRules:
-    """The names that the servers take. Ids need no rule: only those that a server gave go back."""
-    return ConversationRules(tool_names=NameForm(letter_first=True))
+def conversation_rules(settings: RequestSettings, _model_id: str) -> ConversationRules:
+    """The names and schemas that the servers take. Ids need no rule: only those that a server gave go back."""
+    is_subset = settings.own_settings(GeminiSettings).tool_schemas is ToolSchemas.OPENAPI
+    form = GOOGLE_SUBSET if is_subset else GOOGLE_JSON
+    return ConversationRules(tool_names=NameForm(letter_first=True), tool_schema=form.of)
 
 
 _OAUTH: Final = "ya29."

@@ -43,7 +43,7 @@ from partstream.lm.parts import (
 )
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.ollama.models import HIGHEST
-from partstream.protocols.options import OptionalField, leave_out, refused_fields
+from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -57,6 +57,7 @@ from partstream.protocols.read_response import (
     objects,
     read_arguments,
 )
+from partstream.protocols.schemas import smallest_schemas
 from partstream.protocols.thinking import ThinkTagSplitter
 
 if TYPE_CHECKING:
@@ -534,10 +535,12 @@ OPTIONAL_FIELDS: Final = (
     OptionalField("keep_alive"),
 )
 
-REFUSED_FIELDS: Final = refused_fields(OPTIONAL_FIELDS)
+_CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].function.parameters")),)
+
+REFUSED_FIELDS: Final = refused_fields(OPTIONAL_FIELDS, _CORRECTIONS)
 """For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 
-LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS)
+LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 """For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
 
 

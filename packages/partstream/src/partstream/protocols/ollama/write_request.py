@@ -46,7 +46,7 @@ from partstream.protocols.ollama.models import (
 from partstream.protocols.ollama.read_response import CONTENT, ERRORS, LEAVE_OUT, THINKING, joined_items
 from partstream.protocols.options import call_arguments, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
-from partstream.protocols.schemas import tool_schema
+from partstream.protocols.schemas import IN_WORDS, for_model
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
     function: dict[str, Any] = {"name": tool.name}
     if tool.description:
         function["description"] = tool.description
-    return {"type": "function", "function": function | {"parameters": tool_schema(tool.input_schema or {})}}
+    return {"type": "function", "function": function | {"parameters": tool.input_schema}}
 
 
 # ---- Messages ----
@@ -190,7 +190,9 @@ WRITE_REQUEST: Final = RequestWriterSpec(
     write=lambda request: WireRequest(PATH, build_request(request)),
     path=PATH,
     complete_settings=complete_settings,
-    conversation_rules=lambda _settings, _model_id: ConversationRules(CallIdRule(IdForm(256))),
+    conversation_rules=lambda _settings, model_id: ConversationRules(
+        CallIdRule(IdForm(256)), tool_schema=for_model(IN_WORDS, model_id).of
+    ),
     errors=ERRORS,
     leave_out=LEAVE_OUT,
     empty_request=NO_FIELDS,

@@ -16,8 +16,9 @@ from partstream.errors import UpstreamHTTPError, UpstreamProtocolError
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.errors import Errors
 from partstream.protocols.failures import said_in_stream
-from partstream.protocols.options import OptionalField, leave_out, refused_fields
+from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import shown
+from partstream.protocols.schemas import smallest_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,10 +57,12 @@ OPTIONAL_FIELDS: Final = (
     OptionalField("frequency_penalty"),
 )
 
-REFUSED_FIELDS: Final = refused_fields(OPTIONAL_FIELDS)
+_CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].parameters")),)
+
+REFUSED_FIELDS: Final = refused_fields(OPTIONAL_FIELDS, _CORRECTIONS)
 """For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 
-LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS)
+LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 """For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
 
 

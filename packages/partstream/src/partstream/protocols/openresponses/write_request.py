@@ -11,7 +11,7 @@ Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemPa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conversation.media import MediaKind, data_url, file_name
@@ -33,6 +33,7 @@ from partstream.lm.messages import ToolMode
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT
 from partstream.protocols.options import AnswerFormat, call_arguments, options_for, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, OwnSettings, RequestWriterSpec, count_of_fields
+from partstream.protocols.schemas import PLAIN, for_model
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import Choice, choice, whole
 from partstream.settings.row import Setting
@@ -318,10 +319,16 @@ COUNT: Final = CountEndpoint(
 # Servers refuse reasoning without the item that it led to; a summary of the conversation needs no such item.
 _RULES: Final = ConversationRules(may_end=lambda item: item.get("type") not in {None, "reasoning"})
 
+
+def conversation_rules(_settings: RequestSettings, model_id: str) -> ConversationRules:
+    """The items and schemas that the server of a model takes."""
+    return replace(_RULES, tool_schema=for_model(PLAIN, model_id).of)
+
+
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=lambda request: WireRequest(PATH, build_request(request)),
     path=PATH,
-    conversation_rules=lambda _settings, _model_id: _RULES,
+    conversation_rules=conversation_rules,
     continues=True,
     errors=ERRORS,
     leave_out=LEAVE_OUT,
