@@ -10,7 +10,8 @@ from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY
 from partstream.lm.messages import ToolMode
 from partstream.lm.parts import DataPart, TextPart, ToolResultPart
-from partstream.protocols.ai_gateway.write_request import read_call_options
+from partstream.protocols.ai_gateway.write_request import OPTIONS, read_call_options
+from partstream.protocols.options import chosen_options
 from unsupported.ai_sdk import PROVIDER_STREAM
 from unsupported.common import (
     PREPARED,
@@ -38,7 +39,7 @@ def _without_conversation(asked: InboundRequest) -> InboundRequest:
 
 def _named_options(asked: InboundRequest) -> InboundRequest:
     """Gives the options of a caller the names of the specification."""
-    chosen = read_call_options(asked.options.model_options).fields
+    chosen = read_call_options(chosen_options(asked.options.model_options, OPTIONS)).fields
     return replace(asked, options=replace(asked.options, model_options=chosen))
 
 

@@ -32,8 +32,9 @@ from partstream.protocols.anthropic_messages.serve import (
     usage_at_end,
     usage_at_start,
 )
-from partstream.protocols.anthropic_messages.write_request import CONTINUE, NO_BEGINNING, read_options
+from partstream.protocols.anthropic_messages.write_request import CONTINUE, NO_BEGINNING, OPTIONS
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
+from partstream.protocols.options import chosen_options
 from unsupported.common import (
     ERROR_KIND,
     INSTRUCTIONS,
@@ -248,7 +249,7 @@ def _ends(asked: InboundRequest) -> InboundRequest:
 
 def _options(asked: InboundRequest) -> InboundRequest:
     """Chooses a limit where nobody did, and says the effort as the server is told it."""
-    chosen = read_options(asked.options.model_options)
+    chosen = chosen_options(asked.options.model_options, OPTIONS)
     abilities = abilities_of(asked.model, UNKNOWN_CAPABILITIES)
     limit = answer_limit(chosen.limit, abilities, None, reserves=False)
     kept = {name: value for name, value in chosen.fields.items() if value is not None and not name.startswith("_")}

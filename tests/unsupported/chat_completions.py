@@ -27,9 +27,10 @@ from partstream.protocols.chat_completions.serve import (
     picture_address,
     written_usage,
 )
-from partstream.protocols.chat_completions.write_request import NO_OUTPUT, read_options
+from partstream.protocols.chat_completions.write_request import NO_OUTPUT, OPTIONS
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.failures import said_in_stream
+from partstream.protocols.options import chosen_options
 from unsupported.common import (
     ANSWERS,
     BROKEN_ANSWER,
@@ -256,7 +257,7 @@ def _with_output(part: MessagePart) -> MessagePart:
 
 def _options(asked: InboundRequest) -> InboundRequest:
     options = asked.options
-    chosen = read_options(options.model_options)
+    chosen = chosen_options(options.model_options, OPTIONS)
     kept = {name: value for name, value in chosen.fields.items() if value is not None and not name.startswith("_")}
     if chosen.limit is not None:
         kept[Quirks().limit_field] = chosen.limit

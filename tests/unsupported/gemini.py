@@ -21,7 +21,8 @@ from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.gemini.provider_state import WrittenState, is_made_up
 from partstream.protocols.gemini.read_response import FILTERS, read_usage
 from partstream.protocols.gemini.serve import file_part, finish_word, written_usage
-from partstream.protocols.gemini.write_request import read_options
+from partstream.protocols.gemini.write_request import OPTIONS
+from partstream.protocols.options import chosen_options
 from partstream.protocols.schemas import GOOGLE_JSON
 from unsupported.common import (
     BROKEN_ANSWER,
@@ -216,8 +217,8 @@ def _with_schema(tool: Tool) -> Tool:
 
 
 def _options(asked: InboundRequest) -> InboundRequest:
-    chosen = read_options(asked.options.model_options)
-    kept = {name: value for name, value in (chosen.generation | chosen.fields).items() if value is not None}
+    chosen = chosen_options(asked.options.model_options, OPTIONS)
+    kept = {name: value for name, value in chosen.fields.items() if value is not None}
     return replace(asked, options=replace(asked.options, model_options=kept))
 
 

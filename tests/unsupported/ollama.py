@@ -10,9 +10,10 @@ from partstream.conversation.turns import joined_texts
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.protocols.ollama.models import NUM_CTX, read_options
+from partstream.protocols.ollama.models import NUM_CTX, OPTIONS, body_options
 from partstream.protocols.ollama.serve import is_picture, read_think
 from partstream.protocols.ollama.write_request import words_for
+from partstream.protocols.options import chosen_options
 from partstream.protocols.schemas import IN_WORDS
 from unsupported.common import (
     ANSWERS,
@@ -137,7 +138,7 @@ def _text_before_images(said: Sequence[MessagePart]) -> Sequence[MessagePart]:
 
 def _options(asked: InboundRequest) -> InboundRequest:
     options = asked.options
-    chosen = read_options(options.model_options)
+    chosen = body_options(chosen_options(options.model_options, OPTIONS))
     kept = {**chosen.options, **chosen.fields}
     effort, think = read_think(kept.pop("think", None))
     kept = {name: value for name, value in {**kept, **think}.items() if value is not None and name[0] != "_"}

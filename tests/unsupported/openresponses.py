@@ -13,7 +13,8 @@ from partstream.protocols.failures import said_in_stream
 from partstream.protocols.openresponses.errors import INCOMPLETE_REASONS, incomplete_reason
 from partstream.protocols.openresponses.output_items import MADE_UP, annotation_of, source_of
 from partstream.protocols.openresponses.read_response import citation_of
-from partstream.protocols.openresponses.write_request import NOT_OPTIONS, OPTION_NAMES
+from partstream.protocols.openresponses.write_request import OPTIONS
+from partstream.protocols.options import chosen_options
 from unsupported.common import (
     ERROR_KIND,
     FAILED_RESULTS,
@@ -220,8 +221,8 @@ _RESPONSE: Final = (
 
 
 def _options(asked: InboundRequest) -> InboundRequest:
-    named = {OPTION_NAMES.get(name, name): value for name, value in asked.options.model_options.items()}
-    kept = {name: value for name, value in named.items() if name not in NOT_OPTIONS and value is not None}
+    chosen = chosen_options(asked.options.model_options, OPTIONS)
+    kept = {name: value for name, value in chosen.fields.items() if value is not None}
     return replace(asked, options=replace(asked.options, model_options=kept))
 
 

@@ -1,8 +1,9 @@
 """What the request writers of all wires share: further fields, options of other wires, optional fields.
 
-A caller in Python names options in the words of the server, and all of them are sent. A client of a served wire names
-them in the words of its own wire, and servers of another wire refuse a request for a field that they do not know:
-:func:`options_for` keeps the options that mean the same there, and the format that the response is to have.
+A caller in Python names options in the words of the server. A client of a served wire names them in the words of its
+own wire, and servers of another wire refuse a request for a field that they do not know. :class:`Option` is the table
+of what several wires know, under all its names; a wire has :class:`OptionRules` with its fields, and
+:func:`chosen_options` brings one into the other. What has no place is named in a note (:func:`notes_on_options`).
 
 Servers of one wire refuse different fields of it, with HTTP 400 or 422 and a sentence that names the field. A protocol
 has a table of its optional fields, rows of :class:`OptionalField`; :func:`refused_fields` reads the sentence and
@@ -15,10 +16,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import dumps
+from partstream.conversation.turns import Note
 from partstream.errors import RequestNotExpressibleError, UpstreamFailureError, UpstreamHTTPError
+from partstream.protocols.schemas import sound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -47,7 +52,7 @@ def call_arguments(call: Call) -> bytes:
         raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
 
 
-# ---- Options of other wires ----
+# ---- Options of a request ----
 
 
 class AnswerFormat(NamedTuple):
@@ -57,62 +62,249 @@ class AnswerFormat(NamedTuple):
         name: What the client calls it.
         schema: Its JSON Schema; None for any object.
         is_strict: Whether the server has to keep to it; None where the client does not say.
+        description: What the client says about it, or None.
     """
 
     name: str
     schema: Mapping[str, Any] | None
     is_strict: bool | None
+    description: str | None = None
 
 
-def options_for(
-    request: ChatRequest, wire: str, known: frozenset[str], write_format: Callable[[AnswerFormat], Mapping[str, Any]]
-) -> Mapping[str, Any]:
-    """The options of a request.
+class Option(Enum):
+    """What a caller may choose on several wires; the value has the names that wires and SDKs have for it."""
+
+    LIMIT = ("max_tokens", "maxTokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict")
+    EFFORT = ("reasoning_effort", "reasoningEffort")
+    TEMPERATURE = ("temperature",)
+    TOP_P = ("top_p", "topP")
+    TOP_K = ("top_k", "topK")
+    MIN_P = ("min_p", "minP")
+    STOP = ("stop", "stop_sequences", "stopSequences")
+    SEED = ("seed",)
+    PRESENCE_PENALTY = ("presence_penalty", "presencePenalty")
+    FREQUENCY_PENALTY = ("frequency_penalty", "frequencyPenalty")
+    PARALLEL_CALLS = ("parallel_tool_calls", "parallelToolCalls")
+    LOGIT_BIAS = ("logit_bias", "logitBias")
+    USER = ("user",)
+    SAFETY_IDENTIFIER = ("safety_identifier", "safetyIdentifier")
+    SERVICE_TIER = ("service_tier", "serviceTier")
+    VERBOSITY = ("verbosity", "textVerbosity")
+
+
+_OPTION_OF: Final = {word: option for option in Option for word in option.value}
+_FORMATS: Final = (
+    *("response_format", "responseFormat", "format", "output_format", "responseMimeType", "response_mime_type"),
+    *("responseJsonSchema", "response_json_schema", "responseSchema", "response_schema"),
+)
+"""The options for the form of the answer that are no part of an object."""
+_PARTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "reasoning": {"effort": "reasoning_effort", "summary": ""},
+    "text": {"format": "", "verbosity": "verbosity"},
+    "output_config": {"format": "", "effort": "reasoning_effort"},
+}
+"""The objects in which some wires have options, and the names of the options in them; empty for one that is read
+elsewhere, or asks for nothing elsewhere."""
+
+
+class OptionRules(NamedTuple):
+    """What a wire takes of options.
+
+    Attributes:
+        places: The fields for the options; a dot leads into an object. LIMIT, EFFORT and PARALLEL_CALLS without a field
+            are no fields of the body as they are.
+        fixed: The fields that no option of a caller replaces: the request and the settings of its owner set them, or
+            they say how an answer is read.
+        write_format: The options that say the form of the answer; None where the wire cannot say it.
+        formats: Its own options for the form of the answer: where one is given, it is sent as it is.
+        objects: The objects of :data:`_PARTS` that it has itself.
+        only_own: The options that many of its servers refuse: no caller in the words of another wire has them sent.
+        renamed: Its further options in the words of SDKs.
+        takes_others: Whether options that the table does not know are sent; otherwise they are lost.
+        ignores_others: Whether its servers ignore fields that they do not know, so that an option of the table without
+            a place is lost, and not refused.
+        lists_stops: Whether it takes stop sequences only as a list.
+    """
+
+    places: Mapping[Option, str]
+    fixed: frozenset[str]
+    write_format: Callable[[AnswerFormat], Mapping[str, Any] | None]
+    formats: frozenset[str] = frozenset()
+    objects: frozenset[str] = frozenset()
+    only_own: frozenset[Option] = frozenset()
+    renamed: Mapping[str, str] = MappingProxyType({})
+    takes_others: bool = True
+    ignores_others: bool = False
+    lists_stops: bool = True
+
+
+NO_FIELD: Final = ""
+"""The place of an option that a writer says in another way than in one field."""
+
+
+class ChosenOptions(NamedTuple):
+    """The options of a request in the words of a wire.
+
+    Attributes:
+        fields: Fields of the body.
+        limit: The most tokens of the answer, where it is no field.
+        effort: The reasoning effort.
+        parallel: Whether several tools may be called at once, where that is no field.
+        lost: The given names of the options that the wire has no place for.
+    """
+
+    fields: dict[str, Any]
+    limit: Any = None
+    effort: str | None = None
+    parallel: bool | None = None
+    lost: tuple[str, ...] = ()
+
+
+def options_of(
+    request: ChatRequest, wire: str, rules: OptionRules, takes: frozenset[Option] = frozenset()
+) -> ChosenOptions:
+    """The options of a request in the words of its wire.
 
     Args:
         request: The request.
         wire: The name of this wire.
-        known: The options of other wires that mean the same here.
-        write_format: The options that say the form of the answer on this wire.
+        rules: What it takes.
+        takes: The options of `only_own` that the server is known to take.
     """
-    options = request.options
-    if request.asked_in in {"", wire}:
-        return options
-    kept = {name: value for name, value in options.items() if name in known}
-    reasoning = options.get("reasoning")
-    if isinstance(reasoning, Mapping) and reasoning.keys() <= _OF_REASONING:
-        kept["reasoning"] = reasoning
-    asked = _format_in(options)
-    return kept if asked is None else {**kept, **write_format(asked)}
+    return chosen_options(request.options, rules, is_foreign=request.asked_in not in {"", wire}, takes=takes)
 
 
-_OF_REASONING: Final = frozenset({"effort", "summary"})
+def chosen_options(
+    options: Mapping[str, Any],
+    rules: OptionRules,
+    *,
+    is_foreign: bool = False,
+    takes: frozenset[Option] = frozenset(),
+) -> ChosenOptions:
+    """The options of a caller in the words of a wire.
+
+    A program names options in the words of its server, so that what the table does not know is sent as it is. Of those
+    of a client of another wire (`is_foreign`), only what means the same here is sent.
+    """
+    own_format = not is_foreign and any(_says_format(options, name) for name in rules.formats)
+    asked = None if own_format else _format_in(options)
+    fields: dict[str, Any] = {}
+    elsewhere: dict[Option, Any] = {}
+    lost: list[str] = []
+    for name, value in _flat(options, rules).items():
+        option = _OPTION_OF.get(name)
+        if option is not None and option in rules.places and not (is_foreign and option in rules.only_own - takes):
+            if not (place := rules.places[option]):
+                elsewhere[option] = value
+            elif option is Option.STOP and rules.lists_stops and isinstance(value, str):
+                _put(fields, place, [value])
+            else:
+                _put(fields, place, value)
+        elif name in rules.fixed or (name in _FORMATS and (asked is not None or (is_foreign and _is_text(value)))):
+            continue  # the format is written below
+        elif is_foreign or not _is_taken(name, rules):
+            lost.append(name)
+        else:
+            fields[rules.renamed.get(name, name)] = value
+    if asked is not None:
+        said = rules.write_format(asked)
+        if said is None:
+            lost.append(next(name for name in (*_FORMATS, *_PARTS) if name in options))
+        for name, value in (said or {}).items():
+            fields[name] = {**value, **fields[name]} if isinstance(fields.get(name), Mapping) else value
+    effort, parallel = elsewhere.get(Option.EFFORT), elsewhere.get(Option.PARALLEL_CALLS)
+    return ChosenOptions(
+        fields,
+        elsewhere.get(Option.LIMIT),
+        effort if isinstance(effort, str) and effort else None,
+        parallel if isinstance(parallel, bool) else None,
+        tuple(lost),
+    )
+
+
+def _is_taken(name: str, rules: OptionRules) -> bool:
+    """Whether an option in the words of the wire is sent that has no place in the table."""
+    return name in rules.renamed or (rules.takes_others and not (rules.ignores_others and name in _OPTION_OF))
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a format is that of plain text, which every answer has unasked."""
+    return value in (None, "", "text/plain") or (isinstance(value, Mapping) and value.get("type") == "text")
+
+
+def notes_on_options(chosen: ChosenOptions) -> tuple[Note, ...]:
+    """The note for the owner of a request about options that the wire has no place for; none where all have one."""
+    if not chosen.lost:
+        return ()
+    return (Note(f"options without a place in this protocol: {', '.join(sorted(chosen.lost))}"[:500], "modelOptions"),)
+
+
+def _flat(options: Mapping[str, Any], rules: OptionRules) -> dict[str, Any]:
+    """The options without the objects of other wires, whose parts are options of their own."""
+    flat: dict[str, Any] = {}
+    for name, value in options.items():
+        parts = _PARTS.get(name, {})
+        is_whole = name in rules.objects or not isinstance(value, Mapping) or not value.keys() <= parts.keys()
+        if is_whole:
+            flat[name] = value
+        if isinstance(value, Mapping) and not (is_whole and rules.takes_others):
+            for part, word in parts.items():
+                if word and value.get(part) is not None:
+                    flat.setdefault(word, value[part])
+    return flat
+
+
+def _put(fields: dict[str, Any], place: str, value: Any) -> None:
+    """Sets a field, which may be inside an object; one that is there already stays."""
+    name, _, inner = place.partition(".")
+    if not inner:
+        fields[name] = value
+    else:
+        before = fields.get(name)
+        fields[name] = {inner: value, **before} if isinstance(before, Mapping) else {inner: value}
+
+
 _JSON: Final = "application/json"
-_UNNAMED: Final = "answer"
+UNNAMED: Final = "answer"
+"""The name of a format that the client gives none."""
+_JSON_FORMATS: Final = frozenset({"json_schema", "json_object", "json"})
+
+
+def _says_format(options: Mapping[str, Any], name: str) -> bool:
+    value = options.get(name)
+    return isinstance(value, Mapping) and "format" in value if name in _PARTS else name in options
 
 
 def _format_in(options: Mapping[str, Any]) -> AnswerFormat | None:
     """The format of the response, in the words of any wire."""
-    text, output = options.get("text"), options.get("output_config")
+    text, output, plain = options.get("text"), options.get("output_config"), options.get("format")
     for place in (
         options.get("response_format"),
         text.get("format") if isinstance(text, Mapping) else None,
         output.get("format") if isinstance(output, Mapping) else None,
+        options.get("output_format"),
         options.get("responseFormat"),
+        plain,
     ):
-        if not isinstance(place, Mapping) or place.get("type") not in {"json_schema", "json_object", "json"}:
+        if not isinstance(place, Mapping) or place.get("type") not in _JSON_FORMATS:
             continue
         inner = place.get("json_schema")
         said = inner if isinstance(inner, Mapping) else place
-        name, schema, strict = (said.get(field) for field in ("name", "schema", "strict"))
+        name, schema, strict, words = (said.get(field) for field in ("name", "schema", "strict", "description"))
         return AnswerFormat(
-            name if isinstance(name, str) and name else _UNNAMED,
+            name if isinstance(name, str) and name else UNNAMED,
             schema if isinstance(schema, Mapping) else None,
             strict if isinstance(strict, bool) else None,
+            words if isinstance(words, str) and words else None,
         )
-    if options.get("responseMimeType") == _JSON:
-        schema = options.get("responseJsonSchema")
-        return AnswerFormat(_UNNAMED, schema if isinstance(schema, Mapping) else None, None)
+    if plain == "json":
+        return AnswerFormat(UNNAMED, None, None)
+    if isinstance(plain, Mapping) and plain and plain.get("type") != "text":
+        return AnswerFormat(UNNAMED, plain, None)
+    if _JSON in (options.get("responseMimeType"), options.get("response_mime_type")):
+        names = ("responseJsonSchema", "response_json_schema", "responseSchema", "response_schema")
+        schema = next((options[name] for name in names if isinstance(options.get(name), Mapping)), None)
+        return AnswerFormat(UNNAMED, None if schema is None else sound(schema), None)
     return None
 
 

@@ -34,7 +34,17 @@ from partstream.protocols.ai_gateway.models import (
 from partstream.protocols.ai_gateway.read_response import ERRORS, LEAVE_OUT
 from partstream.protocols.ai_sdk.provider_state import RULES
 from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages
-from partstream.protocols.options import with_extra_fields
+from partstream.protocols.options import (
+    NO_FIELD,
+    UNNAMED,
+    AnswerFormat,
+    ChosenOptions,
+    Option,
+    OptionRules,
+    notes_on_options,
+    options_of,
+    with_extra_fields,
+)
 from partstream.protocols.protocol import RequestWriterSpec
 from partstream.protocols.schemas import PLAIN, for_model
 from partstream.protocols.serve import WireRequest
@@ -52,29 +62,36 @@ if TYPE_CHECKING:
 PROMPT: Final = "prompt"
 """The field that holds the request itself."""
 
-_NAMES: Final = {
-    "maxTokens": "maxOutputTokens",
-    "max_tokens": "maxOutputTokens",
-    "max_completion_tokens": "maxOutputTokens",
-    "max_output_tokens": "maxOutputTokens",
-    "top_p": "topP",
-    "top_k": "topK",
-    "presence_penalty": "presencePenalty",
-    "frequency_penalty": "frequencyPenalty",
-    "stop": "stopSequences",
-    "stop_sequences": "stopSequences",
-    "response_format": "responseFormat",
-    "provider_options": "providerOptions",
-    "reasoning_effort": "reasoning",
-    "reasoningEffort": "reasoning",
-}
-"""Options in the words of other protocols and SDKs; all others are sent as they are."""
+WIRE: Final = "ai-gateway"
 
-_NOT_OPTIONS: Final = frozenset(
-    {PROMPT, "model", "stream", "messages", "input", "previous_response_id", "instructions"}
-    | {"tools", "toolChoice", "tool_choice", "store"}
+
+def _format_option(asked: AnswerFormat) -> dict[str, Any]:
+    if asked.schema is None:
+        return {"responseFormat": {"type": "json"}}
+    named = {} if asked.name == UNNAMED else {"name": asked.name}
+    described = {} if asked.description is None else {"description": asked.description}
+    return {"responseFormat": {"type": "json", "schema": asked.schema, **named, **described}}
+
+
+OPTIONS: Final = OptionRules(
+    {
+        Option.LIMIT: "maxOutputTokens",
+        Option.EFFORT: NO_FIELD,
+        Option.TEMPERATURE: "temperature",
+        Option.TOP_P: "topP",
+        Option.TOP_K: "topK",
+        Option.STOP: "stopSequences",
+        Option.SEED: "seed",
+        Option.PRESENCE_PENALTY: "presencePenalty",
+        Option.FREQUENCY_PENALTY: "frequencyPenalty",
+    },
+    frozenset(
+        {PROMPT, "model", "stream", "messages", "input", "previous_response_id", "instructions"}
+        | {"tools", "toolChoice", "tool_choice", "store"}
+    ),
+    _format_option,
+    renamed={"provider_options": "providerOptions"},
 )
-"""Fields that no option of a caller replaces: they come from the request and the settings of its owner."""
 
 
 class CallOptions(NamedTuple):
@@ -89,21 +106,20 @@ class CallOptions(NamedTuple):
     provider_options: Mapping[str, Mapping[str, Any]]
 
 
-def read_call_options(options: Mapping[str, Any]) -> CallOptions:
-    """Reads the options of a request.
+def read_call_options(options: ChosenOptions) -> CallOptions:
+    """The options of a request by their place in the body.
 
     Raises:
         RequestNotExpressibleError: The provider options are no object of objects.
     """
-    named = {_NAMES.get(name, name): value for name, value in options.items() if name not in _NOT_OPTIONS}
-    effort, chosen = named.pop("reasoning", None), named.pop("providerOptions", {})
-    fields = {name: _FORMS[name](value) if name in _FORMS else value for name, value in named.items()}
+    fields = dict(options.fields)
+    effort, chosen = fields.pop("reasoning", None), fields.pop("providerOptions", {})
     if isinstance(effort, Mapping):  # as OpenResponses says it
         effort = effort.get("effort")
     if (wrong := check_provider_options(chosen)) is not None:
         place, got = wrong
         raise RequestNotExpressibleError(got, f"modelOptions.providerOptions{place}", "an object of objects")
-    return CallOptions(fields, effort if isinstance(effort, str) else None, chosen)
+    return CallOptions(fields, options.effort or (effort if isinstance(effort, str) else None), chosen)
 
 
 def check_provider_options(value: Any) -> tuple[str, str] | None:
@@ -112,23 +128,6 @@ def check_provider_options(value: Any) -> tuple[str, str] | None:
         return "", type(value).__name__
     wrong = next((name for name, options in value.items() if not isinstance(options, Mapping)), None)
     return None if wrong is None else (f".{wrong}", type(value[wrong]).__name__)
-
-
-def _response_format(value: Any) -> Any:
-    """`{"type": "json", "schema", "name", "description"}`, also from the two forms of OpenAI's."""
-    if not isinstance(value, Mapping):
-        return value
-    schema = value.get("json_schema")
-    if value.get("type") == "json_schema" and isinstance(schema, Mapping):
-        known = {name: schema[name] for name in ("schema", "name", "description") if schema.get(name) is not None}
-        return {"type": "json", **known}
-    return {"type": "json"} if value.get("type") == "json_object" else value
-
-
-_FORMS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "stopSequences": lambda value: [value] if isinstance(value, str) else value,
-    "responseFormat": _response_format,
-}
 
 
 # ---- Provider options, by the creator in the model's id ----
@@ -186,7 +185,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         RequestNotExpressibleError: Something holds what JSON has no form for, or has no place in the request.
     """
     settings, version = request.settings, specification_version(request.settings)
-    options = read_call_options(request.options)
+    options = read_call_options(options_of(request, WIRE, OPTIONS))
     effort, creator = options.reasoning or request.reasoning_effort, creator_of(request.model_id)
     own: dict[str, Any] = {}
     if creator == "openai" and not settings.stores:
@@ -241,6 +240,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
 
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=lambda request: WireRequest(PATH, build_request(request), build_headers(request)),
+    notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
     path=PATH,
     authorize=authorize,
     document_headers=DOCUMENT_HEADERS,

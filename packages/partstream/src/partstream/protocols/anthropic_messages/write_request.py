@@ -20,9 +20,8 @@ is a row of its own (both in :mod:`partstream.protocols.anthropic_messages.model
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.preparation import ConversationRules, SystemAs, ToolImages
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole, shown_by_user, spoken_turns
@@ -63,12 +62,20 @@ from partstream.protocols.anthropic_messages.provider_state import (
     text_blocks,
     waits_for_server,
 )
-from partstream.protocols.options import AnswerFormat, options_for, with_extra_fields
+from partstream.protocols.options import (
+    NO_FIELD,
+    AnswerFormat,
+    Option,
+    OptionRules,
+    notes_on_options,
+    options_of,
+    with_extra_fields,
+)
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.conversation.turns import MergedTurn, Turn
@@ -197,75 +204,37 @@ def _container(turns: Sequence[Turn]) -> str | None:
 
 # ---- Options ----
 
-_LIMIT: Final = "limit"
-_EFFORT: Final = "effort"
-_PARALLEL: Final = "parallel"
+WIRE: Final = "anthropic-messages"
 
-_NAMES: Final = {
-    "maxTokens": _LIMIT,
-    "max_tokens": _LIMIT,
-    "max_completion_tokens": _LIMIT,
-    "max_output_tokens": _LIMIT,
-    "maxOutputTokens": _LIMIT,
-    "reasoning_effort": _EFFORT,
-    "reasoningEffort": _EFFORT,
-    "parallel_tool_calls": _PARALLEL,
-    "parallelToolCalls": _PARALLEL,
-    "topP": "top_p",
-    "topK": "top_k",
-    "stop": "stop_sequences",
-    "stopSequences": "stop_sequences",
-}
-"""Options in the words of other protocols and SDKs; all others are sent as they are."""
 
-_NOT_OPTIONS: Final = frozenset(
-    {"model", "messages", "system", "stream", "stream_options", "tools", "tool_choice", "store", "n"}
-    | {"prompt", "input", "instructions", "previous_response_id"}
+def _format_option(asked: AnswerFormat) -> dict[str, Any] | None:
+    """Only a schema has a form here (docs/wires/anthropic-messages.md#request-fields)."""
+    if asked.schema is None:
+        return None
+    return {"output_config": {"format": {"type": "json_schema", "schema": dict(asked.schema)}}}
+
+
+OPTIONS: Final = OptionRules(
+    {
+        Option.LIMIT: NO_FIELD,
+        Option.EFFORT: NO_FIELD,
+        Option.PARALLEL_CALLS: NO_FIELD,
+        Option.TEMPERATURE: "temperature",
+        Option.TOP_P: "top_p",
+        Option.TOP_K: "top_k",
+        Option.STOP: "stop_sequences",
+        Option.USER: "metadata.user_id",
+        Option.SERVICE_TIER: "service_tier",
+    },
+    frozenset(
+        {"model", "messages", "system", "stream", "stream_options", "tools", "tool_choice", "store", "n"}
+        | {"prompt", "input", "instructions", "previous_response_id"}
+    ),
+    _format_option,
+    formats=frozenset({"output_config", "output_format"}),
+    objects=frozenset({"output_config"}),
+    only_own=frozenset({Option.SERVICE_TIER}),  # its tiers are others than those of OpenAI
 )
-"""Fields that no option of a caller replaces: the request and the settings of its owner say them, or they say how an
-answer is read."""
-
-
-class ChosenOptions(NamedTuple):
-    """The chosen fields of the body, limit of the response, effort, and whether several tools may be called at once."""
-
-    fields: Wire
-    limit: int | None
-    effort: str | None
-    parallel: bool | None
-
-
-_WIRE: Final = "anthropic-messages"
-_KNOWN: Final = frozenset(_NAMES) | {"stop_sequences", "temperature", "top_k", "top_p"}
-"""The options of other wires that mean the same here."""
-
-
-def options_of(request: ChatRequest) -> ChosenOptions:
-    """Reads the options of a request, which may have come in over another wire."""
-
-    def write_format(asked: AnswerFormat) -> dict[str, Any]:
-        if asked.schema is None:
-            return {}  # only a schema has a form here (docs/wires/anthropic-messages.md#request-fields)
-        return {"output_config": {"format": {"type": "json_schema", "schema": dict(asked.schema)}}}
-
-    return read_options(options_for(request, _WIRE, _KNOWN, write_format))
-
-
-def read_options(options: Mapping[str, Any]) -> ChosenOptions:
-    """Reads the options of a request."""
-    named = {_NAMES.get(name, name): value for name, value in options.items() if name not in _NOT_OPTIONS}
-    limit, effort, parallel = (named.pop(name, None) for name in (_LIMIT, _EFFORT, _PARALLEL))
-    if isinstance(named.get("stop_sequences"), str):
-        named["stop_sequences"] = [named["stop_sequences"]]
-    reasoning = named.get("reasoning")
-    if effort is None and isinstance(reasoning, Mapping) and reasoning.keys() <= {"effort", "summary"}:
-        effort = named.pop("reasoning").get("effort")  # as OpenResponses says it
-    return ChosenOptions(
-        named,
-        limit if type(limit) is int and limit > 0 else None,
-        effort if isinstance(effort, str) and effort else None,
-        parallel if isinstance(parallel, bool) else None,
-    )
 
 
 # ---- Tools ----
@@ -366,7 +335,8 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     own = settings.own_settings(AnthropicMessagesSettings)
     rules = rules_of(own.messages_server, request.model_id)
     abilities = abilities_of(request.model_id, settings.capabilities)
-    options = options_of(request)
+    options = options_of(request, WIRE, OPTIONS)
+    limit = options.limit if type(options.limit) is int and options.limit > 0 else None
     conversation = _Writer(rules, request.instructions, keeps_places=settings.system_as is not SystemAs.INSTRUCTIONS)
     deferred = settings.tool_images is ToolImages.USER_MESSAGE
     for turn in spoken_turns(shown_by_user(request.turns, of_results=deferred, of_assistant=True)):
@@ -375,7 +345,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": request.model_id,
         "max_tokens": answer_limit(
-            settings.max_output_tokens if options.limit is None else options.limit,
+            settings.max_output_tokens if limit is None else limit,
             abilities,
             request.input_tokens,
             reserves=rules.reserves,
@@ -463,6 +433,7 @@ def find_model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:
 
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
+    notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
     path=PATH,
     authorize=authorize,
     authorize_for=authorize_for,

@@ -20,6 +20,7 @@ from partstream.conversation.turns import ANY_NAME, CallIdRule, IdForm, NameForm
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.provider_state import CONTENT, REASONING_DETAILS, THINKING_BLOCKS
 from partstream.protocols.known_servers import known_server
+from partstream.protocols.options import Option
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import (
     GOOGLE_SUBSET,
@@ -297,6 +298,7 @@ class Quirks:
         filled_reasoning: The field of reasoning that every message with calls must have, even if it is empty.
         fills_signatures: Whether the first call of a message must have a signature, even if another model made it.
         fields: Fields of every body.
+        sampling: The options of sampling that it takes beside those of OpenAI.
         cache_key_field: The field that requests with a common beginning share; empty where it takes none.
         session_header: The header for the same.
     """
@@ -320,6 +322,7 @@ class Quirks:
     filled_reasoning: str = ""
     fills_signatures: bool = False
     fields: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    sampling: frozenset[Option] = frozenset()
     cache_key_field: str = ""
     session_header: str = ""
     cache_marks: CacheMarks = CacheMarks.NONE
@@ -378,6 +381,8 @@ _LOCAL_EFFORT: Final = Effort(
     {"minimal": "low", "xhigh": "high", "max": "high"},
 )
 
+_SAMPLING: Final = frozenset({Option.TOP_K, Option.MIN_P})
+
 SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
     {
         "openai": Quirks(
@@ -400,6 +405,7 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             fills_signatures=True,
         ),
         "openrouter": Quirks(
+            sampling=_SAMPLING,
             attachments=AttachmentForms(video=_video, file=_file),
             tool_names=_LETTER_FIRST,  # the model may be Gemini
             effort=CHOSEN_EFFORTS[EffortAs.REASONING],
@@ -412,14 +418,17 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             effort=Effort(_effort, {"minimal": "low", "xhigh": "max", "ultra": "max"}),
             required="",  # ignored
         ),
-        "lm-studio": Quirks(joins_users=True),  # templates require that user and assistant take turns
+        "lm-studio": Quirks(
+            sampling=_SAMPLING, joins_users=True
+        ),  # templates require that user and assistant take turns
         "llama.cpp": Quirks(
+            sampling=_SAMPLING,
             schemas=PLAIN_PATTERNS,
             joins_users=True,
             effort=Effort(lambda word: {"chat_template_kwargs": _template(word) | _degree(word)}),  # also for gpt-oss
         ),
-        "vllm": Quirks(schemas=LOOSE, joins_users=True, effort=_LOCAL_EFFORT),
-        "sglang": Quirks(schemas=LOOSE, joins_users=True, effort=_LOCAL_EFFORT),
+        "vllm": Quirks(sampling=_SAMPLING, schemas=LOOSE, joins_users=True, effort=_LOCAL_EFFORT),
+        "sglang": Quirks(sampling=_SAMPLING, schemas=LOOSE, joins_users=True, effort=_LOCAL_EFFORT),
         "deepseek": Quirks(
             attachments=_NO_FILES,  # it takes uploaded files only, by their ids
             effort=Effort(
@@ -450,8 +459,10 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             cache_key_field="prompt_cache_key",
             reasoning_back=ReasoningBack.OFF,  # no field for it in this API
         ),
-        "together": Quirks(effort=Effort(lambda word: {"reasoning": {"enabled": word != _NONE}} | _degree(word))),
-        "fireworks": Quirks(cache_key_field="prompt_cache_key"),
+        "together": Quirks(
+            sampling=_SAMPLING, effort=Effort(lambda word: {"reasoning": {"enabled": word != _NONE}} | _degree(word))
+        ),
+        "fireworks": Quirks(sampling=_SAMPLING, cache_key_field="prompt_cache_key"),
         "cerebras": Quirks(
             limit_field=MAX_COMPLETION_TOKENS,
             reasoning_back=ReasoningBack.REASONING,  # `wrong_api_format`
@@ -469,6 +480,7 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             tool_fields={"tool_stream": True},  # otherwise arguments arrive whole
         ),
         "qwen": Quirks(
+            sampling=frozenset({Option.TOP_K}),
             schemas=INLINED,
             attachments=AttachmentForms(audio=lambda piece: _audio_of(piece, _address(piece)), video=_video, file=None),
             effort=CHOSEN_EFFORTS[EffortAs.ENABLE_THINKING],

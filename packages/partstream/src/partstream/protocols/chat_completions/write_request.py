@@ -16,10 +16,9 @@ Anthropic's models cache only marked parts, also through OpenRouter and LiteLLM,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.preparation import ConversationRules, SystemAs, ToolImages
 from partstream.conversation.turns import (
@@ -45,17 +44,27 @@ from partstream.protocols.chat_completions.models import (
     sent_back,
 )
 from partstream.protocols.chat_completions.provider_state import joined_items
-from partstream.protocols.options import AnswerFormat, call_arguments, options_for, with_extra_fields
+from partstream.protocols.options import (
+    NO_FIELD,
+    AnswerFormat,
+    ChosenOptions,
+    Option,
+    OptionRules,
+    call_arguments,
+    notes_on_options,
+    options_of,
+    with_extra_fields,
+)
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.schemas import for_model
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import fits_header
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from partstream.conversation.preparation import ChatRequest, RequestSettings
-    from partstream.conversation.turns import MergedTurn, Piece, ResultContent
+    from partstream.conversation.turns import MergedTurn, Note, Piece, ResultContent
     from partstream.lm.messages import Tool
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.chat_completions.models import AttachmentForms, Quirks, Wire
@@ -87,7 +96,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 def _chosen(request: ChatRequest, quirks: Quirks) -> dict[str, Any]:
     """The chosen values: from the options of the request, else from the configuration of the model."""
     settings = request.settings
-    options = read_options(options_for(request, "chat-completions", _KNOWN, _format_option))
+    options = _options_of(request, quirks)
     chosen: dict[str, Any] = {}
     effort = options.effort or request.reasoning_effort
     if effort is not None:
@@ -295,64 +304,52 @@ def _tool(tool: Tool) -> Wire:
 
 # ---- Options ----
 
-_LIMIT: Final = "limit"
-_EFFORT: Final = "effort"
-
-_NAMES: Final = {
-    **dict.fromkeys(
-        ("maxTokens", "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"), _LIMIT
-    ),
-    **dict.fromkeys(("reasoning_effort", "reasoningEffort"), _EFFORT),
-    "topP": "top_p",
-    "topK": "top_k",
-    "presencePenalty": "presence_penalty",
-    "frequencyPenalty": "frequency_penalty",
-    "parallelToolCalls": "parallel_tool_calls",
-    "stopSequences": "stop",
-    "stop_sequences": "stop",
-    "responseFormat": "response_format",
-}
-"""Options in the words of other protocols and SDKs; all others are sent as they are."""
-
-_NOT_OPTIONS: Final = frozenset(
-    {"model", "messages", "stream", "stream_options", "tools", "tool_choice", "store"}
-    | {"prompt", "input", "instructions", "previous_response_id"}
-)
-"""Fields that no option of a caller replaces: the request and the settings of its owner set them."""
-
-
-class ChosenOptions(NamedTuple):
-    """The options of a request: fields of the body, the output limit, and the reasoning effort."""
-
-    fields: Wire
-    limit: Any
-    effort: str | None
-
-
-_KNOWN: Final = frozenset(
-    _NAMES.keys()
-    | {"frequency_penalty", "logit_bias", "parallel_tool_calls", "presence_penalty", "safety_identifier"}
-    | {"seed", "stop", "temperature", "top_p", "user"}
-)
-"""The options of other wires that mean the same here."""
+WIRE: Final = "chat-completions"
 
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:
     if asked.schema is None:
         return {"response_format": {"type": "json_object"}}
     strict = {} if asked.is_strict is None else {"strict": asked.is_strict}
-    schema = {"name": asked.name, "schema": dict(asked.schema), **strict}
+    described = {} if asked.description is None else {"description": asked.description}
+    schema = {"name": asked.name, **described, "schema": dict(asked.schema), **strict}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
-def read_options(options: Mapping[str, Any]) -> ChosenOptions:
-    """Reads the options of a request."""
-    named = {_NAMES.get(name, name): value for name, value in options.items() if name not in _NOT_OPTIONS}
-    limit, effort = named.pop(_LIMIT, None), named.pop(_EFFORT, None)
-    reasoning = named.get("reasoning")
-    if effort is None and isinstance(reasoning, Mapping) and reasoning.keys() <= {"effort", "summary"}:
-        effort = named.pop("reasoning").get("effort")  # OpenResponses' form
-    return ChosenOptions(named, limit, effort if isinstance(effort, str) and effort else None)
+OPTIONS: Final = OptionRules(
+    {
+        Option.LIMIT: NO_FIELD,
+        Option.EFFORT: NO_FIELD,
+        Option.TEMPERATURE: "temperature",
+        Option.TOP_P: "top_p",
+        Option.TOP_K: "top_k",
+        Option.MIN_P: "min_p",
+        Option.STOP: "stop",
+        Option.SEED: "seed",
+        Option.PRESENCE_PENALTY: "presence_penalty",
+        Option.FREQUENCY_PENALTY: "frequency_penalty",
+        Option.PARALLEL_CALLS: "parallel_tool_calls",
+        Option.LOGIT_BIAS: "logit_bias",
+        Option.USER: "user",
+        Option.SAFETY_IDENTIFIER: "safety_identifier",
+        Option.SERVICE_TIER: "service_tier",
+        Option.VERBOSITY: "verbosity",
+    },
+    frozenset(
+        {"model", "messages", "stream", "stream_options", "tools", "tool_choice", "store"}
+        | {"prompt", "input", "instructions", "previous_response_id"}
+    ),
+    _format_option,
+    formats=frozenset({"response_format"}),
+    # OpenAI has neither of the first two; a tier means something else at each vendor
+    # (docs/wires/chat-completions.md#limits-and-sampling).
+    only_own=frozenset({Option.TOP_K, Option.MIN_P, Option.SERVICE_TIER}),
+    lists_stops=False,
+)
+
+
+def _options_of(request: ChatRequest, quirks: Quirks) -> ChosenOptions:
+    return options_of(request, WIRE, OPTIONS, quirks.sampling)
 
 
 # ---- Cache marks: the prompt is cached up to a marked part ----
@@ -417,8 +414,14 @@ def conversation_rules(settings: RequestSettings, model_id: str) -> Conversation
     return ConversationRules(quirks.call_ids, quirks.tool_names, tool_schema=for_model(quirks.schemas, model_id).of)
 
 
+def _notes(request: ChatRequest) -> tuple[Note, ...]:
+    own = request.settings.own_settings(ChatCompletionsSettings)
+    return notes_on_options(_options_of(request, quirks_of(own, request.model_id)))
+
+
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
+    notes=_notes,
     path=PATH,
     complete_settings=complete_settings,
     conversation_rules=conversation_rules,

@@ -15,8 +15,8 @@ models is a row in :mod:`partstream.protocols.gemini.models`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from partstream.codec.json_codec import is_json
@@ -55,6 +55,15 @@ from partstream.protocols.gemini.provider_state import (
     StateOfCall,
     read_item,
     with_dummies,
+)
+from partstream.protocols.options import (
+    NO_FIELD,
+    AnswerFormat,
+    ChosenOptions,
+    Option,
+    OptionRules,
+    notes_on_options,
+    options_of,
 )
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, KeyKind, RequestWriterSpec
 from partstream.protocols.read_response import checksum
@@ -308,72 +317,76 @@ def _text_of(pieces: Iterable[Piece]) -> str:
 
 # ---- Options ----
 
-_IN_GENERATION: Final = {
-    **dict.fromkeys(
-        ("maxOutputTokens", "maxTokens", "max_tokens", "max_output_tokens", "max_completion_tokens"), "maxOutputTokens"
-    ),
-    **dict.fromkeys(("stopSequences", "stop_sequences", "stop"), "stopSequences"),
-    **dict.fromkeys(("topP", "top_p"), "topP"),
-    **dict.fromkeys(("topK", "top_k"), "topK"),
-    **dict.fromkeys(("presencePenalty", "presence_penalty"), "presencePenalty"),
-    **dict.fromkeys(("frequencyPenalty", "frequency_penalty"), "frequencyPenalty"),
+WIRE: Final = "gemini"
+_JSON: Final = {"responseMimeType": "application/json"}
+
+
+def _format_option(asked: AnswerFormat) -> Wire:
+    return _JSON | ({} if asked.schema is None else {"responseJsonSchema": asked.schema})
+
+
+_FORMATS: Final = {
     **dict.fromkeys(("responseMimeType", "response_mime_type"), "responseMimeType"),
     **dict.fromkeys(("responseJsonSchema", "response_json_schema"), "responseJsonSchema"),
     **dict.fromkeys(("responseSchema", "response_schema"), "responseSchema"),
-    **dict.fromkeys(("responseModalities", "response_modalities"), "responseModalities"),
-    **dict.fromkeys(("mediaResolution", "media_resolution"), "mediaResolution"),
-    **dict.fromkeys(("thinkingConfig", "thinking_config"), "thinkingConfig"),
-    **dict.fromkeys(("imageConfig", "image_config"), "imageConfig"),
-    **dict.fromkeys(("speechConfig", "speech_config"), "speechConfig"),
-    **{name: name for name in ("temperature", "seed", "responseLogprobs", "logprobs")},
 }
-"""Options in Google's words and those of other protocols and SDKs, by their place in `generationConfig`."""
-
 _TOP: Final = {
     **dict.fromkeys(("safetySettings", "safety_settings"), "safetySettings"),
     **dict.fromkeys(("cachedContent", "cached_content"), "cachedContent"),
-    **dict.fromkeys(("serviceTier", "service_tier"), "serviceTier"),
-    **{name: name for name in ("labels",)},
+    "labels": "labels",
 }
-"""Options beside `contents`."""
+"""Options beside `contents`; all others are in `generationConfig`."""
+_SERVICE_TIER: Final = "serviceTier"
 
-_EFFORTS: Final = frozenset({"reasoning_effort", "reasoningEffort"})
+OPTIONS: Final = OptionRules(
+    {
+        Option.LIMIT: "maxOutputTokens",
+        Option.EFFORT: NO_FIELD,
+        Option.TEMPERATURE: "temperature",
+        Option.TOP_P: "topP",
+        Option.TOP_K: "topK",
+        Option.STOP: "stopSequences",
+        Option.SEED: "seed",
+        Option.PRESENCE_PENALTY: "presencePenalty",
+        Option.FREQUENCY_PENALTY: "frequencyPenalty",
+        Option.SERVICE_TIER: _SERVICE_TIER,
+    },
+    frozenset(
+        {"model", "messages", "contents", "systemInstruction", "stream", "stream_options", "tools", "tool_choice"}
+        | {"toolConfig", "store", "prompt", "input", "instructions", "previous_response_id"}
+    ),
+    _format_option,
+    formats=frozenset(_FORMATS),
+    renamed={
+        **_FORMATS,
+        **_TOP,
+        **dict.fromkeys(("responseModalities", "response_modalities"), "responseModalities"),
+        **dict.fromkeys(("mediaResolution", "media_resolution"), "mediaResolution"),
+        **dict.fromkeys(("thinkingConfig", "thinking_config"), "thinkingConfig"),
+        **dict.fromkeys(("imageConfig", "image_config"), "imageConfig"),
+        **dict.fromkeys(("speechConfig", "speech_config"), "speechConfig"),
+        **{name: name for name in ("responseLogprobs", "logprobs")},
+    },
+    takes_others=False,  # one field that it does not know fails the whole request
+)
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenOptions:
+class BodyOptions(NamedTuple):
     """The chosen fields of `generationConfig` and of the body, and the effort of thinking."""
 
-    generation: Wire = field(default_factory=dict)
-    fields: Wire = field(default_factory=dict)
-    effort: str | None = None
+    generation: Wire
+    fields: Wire
+    effort: str | None
 
 
-def read_options(options: Mapping[str, Any]) -> ChosenOptions:
-    """Reads the options of a request; those that this wire has no place for are left out."""
-    generation = {_IN_GENERATION[name]: value for name, value in options.items() if name in _IN_GENERATION}
-    generation |= _format(options.get("response_format") or options.get("responseFormat"))
-    if isinstance(stop := generation.get("stopSequences"), str):
-        generation["stopSequences"] = [stop]
-    effort = next((options[name] for name in _EFFORTS if name in options), None)
-    reasoning = options.get("reasoning")
-    if effort is None and isinstance(reasoning, Mapping):
-        effort = reasoning.get("effort")  # as OpenResponses names it
-    return ChosenOptions(
-        generation,
-        {_TOP[name]: value for name, value in options.items() if name in _TOP},
-        effort if isinstance(effort, str) and effort else None,
+def body_options(chosen: ChosenOptions) -> BodyOptions:
+    """Options by their place in the body."""
+    at_top = {*_TOP.values(), _SERVICE_TIER}
+    return BodyOptions(
+        {name: value for name, value in chosen.fields.items() if name not in at_top},
+        {name: value for name, value in chosen.fields.items() if name in at_top},
+        chosen.effort,
     )
-
-
-def _format(wanted: Any) -> Wire:
-    """The fields for what Chat Completions calls the format of the answer."""
-    kind = wanted.get("type") if isinstance(wanted, Mapping) else None
-    if kind not in {"json_object", "json_schema"}:
-        return {}
-    holder = wanted.get("json_schema")
-    schema = holder.get("schema") if isinstance(holder, Mapping) else None
-    return {"responseMimeType": "application/json"} | ({"responseJsonSchema": schema} if schema else {})
 
 
 # ---- Tools ----
@@ -450,7 +463,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     """
     settings = request.settings
     own, model = settings.own_settings(GeminiSettings), known_model(request.model_id)
-    options = read_options(request.options)
+    options = body_options(options_of(request, WIRE, OPTIONS))
     effort, most = options.effort or request.reasoning_effort, settings.max_output_tokens
     thinking = thinking_config(model.thinking, settings.capabilities, effort, shows=own.include_thoughts)
     # Options of the request win over the configuration of the model.
@@ -529,6 +542,7 @@ def authorize(key: str, kind: KeyKind) -> Mapping[str, str]:
 
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
+    notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
     path=PATH,
     authorize=authorize,
     conversation_rules=conversation_rules,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.protocols.options import NO_FIELD, AnswerFormat, ChosenOptions, Option, OptionRules
 from partstream.protocols.protocol import ChosenWindow, OwnSettings, WindowSource
 from partstream.settings.kinds import BOOLEAN, ConfigurationError, shortened, text, whole
 from partstream.settings.row import Setting
@@ -157,8 +158,6 @@ def think_for(effort: str, model_id: str, known: ModelCapabilities) -> bool | st
 
 NUM_CTX: Final = "num_ctx"
 NUM_PREDICT: Final = "num_predict"
-_EFFORT: Final = "effort"
-_FORMAT: Final = "format"
 
 MODEL_OPTIONS: Final = frozenset(
     {NUM_CTX, NUM_PREDICT, "num_keep", "seed", "temperature", "top_k", "top_p", "min_p", "typical_p", "stop"}
@@ -168,23 +167,36 @@ MODEL_OPTIONS: Final = frozenset(
 )
 """The fields of `options`; what is none of them is a field of the body itself."""
 
-_NAMES: Final = (
-    dict.fromkeys(("maxTokens", "max_tokens", "max_completion_tokens"), NUM_PREDICT)
-    | {"max_output_tokens": NUM_PREDICT, "maxOutputTokens": NUM_PREDICT, "keepAlive": "keep_alive"}
-    | {"reasoning_effort": _EFFORT, "reasoningEffort": _EFFORT, "responseFormat": _FORMAT, "response_format": _FORMAT}
-    | {"topP": "top_p", "topK": "top_k", "minP": "min_p", "stopSequences": "stop", "stop_sequences": "stop"}
-    | {"presencePenalty": "presence_penalty", "frequencyPenalty": "frequency_penalty"}
+
+def _format_option(asked: AnswerFormat) -> dict[str, Any]:
+    return {"format": "json" if asked.schema is None else dict(asked.schema)}
+
+
+WIRE: Final = "ollama"
+OPTIONS: Final = OptionRules(
+    {
+        Option.LIMIT: NUM_PREDICT,
+        Option.EFFORT: NO_FIELD,
+        Option.TEMPERATURE: "temperature",
+        Option.TOP_P: "top_p",
+        Option.TOP_K: "top_k",
+        Option.MIN_P: "min_p",
+        Option.STOP: "stop",
+        Option.SEED: "seed",
+        Option.PRESENCE_PENALTY: "presence_penalty",
+        Option.FREQUENCY_PENALTY: "frequency_penalty",
+    },
+    frozenset(
+        {"model", "messages", "stream", "tools", "tool_choice", "stream_options", "store"}
+        | {"prompt", "input", "instructions", "previous_response_id"}
+    ),
+    _format_option,
+    renamed={"keepAlive": "keep_alive"},
+    ignores_others=True,
 )
-"""Options in the words of other protocols and SDKs; all others are sent as they are."""
-
-_NOT_OPTIONS: Final = frozenset(
-    {"model", "messages", "stream", "tools", "tool_choice", "stream_options", "store", "parallel_tool_calls"}
-    | {"prompt", "input", "instructions", "previous_response_id"}
-)
-"""Fields that no option of a caller replaces, and fields of other wires that mean nothing here."""
 
 
-class ChosenOptions(NamedTuple):
+class BodyOptions(NamedTuple):
     """Fields of the body, fields of `options` in the body, and the reasoning effort."""
 
     fields: dict[str, Any]
@@ -192,29 +204,11 @@ class ChosenOptions(NamedTuple):
     effort: str | None
 
 
-def read_options(given: Mapping[str, Any]) -> ChosenOptions:
-    """Reads the options of a request."""
-    named = {_NAMES.get(name, name): value for name, value in given.items() if name not in _NOT_OPTIONS}
-    effort = named.pop(_EFFORT, None)
-    reasoning = named.get("reasoning")
-    if effort is None and isinstance(reasoning, Mapping) and reasoning.keys() <= {"effort", "summary"}:
-        effort = named.pop("reasoning").get("effort")  # as OpenResponses says it
+def body_options(chosen: ChosenOptions) -> BodyOptions:
+    """Options by their place in the body."""
+    named = dict(chosen.fields)
     nested = named.pop("options", None)
     options = dict(nested) if isinstance(nested, Mapping) else {}
     options |= {name: value for name, value in named.items() if name in MODEL_OPTIONS}
     fields = {name: value for name, value in named.items() if name not in MODEL_OPTIONS}
-    if _FORMAT in fields:
-        fields[_FORMAT] = _format(fields[_FORMAT])
-    if isinstance(options.get("stop"), str):
-        options["stop"] = [options["stop"]]
-    return ChosenOptions(fields, options, effort if isinstance(effort, str) and effort else None)
-
-
-def _format(value: Any) -> Any:
-    """`"json"` or a JSON Schema, also of the objects in which Chat Completions says them."""
-    kind = value.get("type") if isinstance(value, Mapping) else None
-    if kind == "json_object":
-        return "json"
-    if kind == "json_schema" and isinstance(wrapped := value.get("json_schema"), Mapping):
-        return wrapped.get("schema", value)
-    return value
+    return BodyOptions(fields, options, chosen.effort)

@@ -37,14 +37,16 @@ from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.ollama.models import (
     NUM_CTX,
     NUM_PREDICT,
+    OPTIONS,
+    WIRE,
     OllamaSettings,
+    body_options,
     choose_window,
     complete_settings,
-    read_options,
     think_for,
 )
 from partstream.protocols.ollama.read_response import CONTENT, ERRORS, LEAVE_OUT, THINKING, joined_items
-from partstream.protocols.options import call_arguments, with_extra_fields
+from partstream.protocols.options import call_arguments, notes_on_options, options_of, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.schemas import IN_WORDS, for_model
 from partstream.protocols.serve import WireRequest
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
 
 _Wire: TypeAlias = dict[str, Any]
 
-_OPTIONS: Final = "options"
+_NESTED: Final = "options"
 
 
 def build_request(request: ChatRequest) -> dict[str, Any]:
@@ -69,7 +71,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         RequestNotExpressibleError: A file is no image, or something holds what JSON has no form for.
     """
     settings = request.settings
-    own, chosen = settings.own_settings(OllamaSettings), read_options(request.options)
+    own, chosen = settings.own_settings(OllamaSettings), body_options(options_of(request, WIRE, OPTIONS))
     body: dict[str, Any] = {
         "model": request.model_id,
         "messages": messages_of(request),
@@ -92,9 +94,9 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     options = {NUM_CTX: window} if window else {}
     options |= ({NUM_PREDICT: limit} if limit is not None else {}) | dict(chosen.options)
     extra = dict(settings.extra_body)
-    if isinstance(extra.get(_OPTIONS), Mapping):
-        extra[_OPTIONS] = with_extra_fields(options, extra[_OPTIONS])
-    return with_extra_fields(body | {_OPTIONS: options}, extra)
+    if isinstance(extra.get(_NESTED), Mapping):
+        extra[_NESTED] = with_extra_fields(options, extra[_NESTED])
+    return with_extra_fields(body | {_NESTED: options}, extra)
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -188,6 +190,7 @@ MODELS_PATH: Final = "/tags"
 
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=lambda request: WireRequest(PATH, build_request(request)),
+    notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
     path=PATH,
     complete_settings=complete_settings,
     conversation_rules=lambda _settings, model_id: ConversationRules(

@@ -31,7 +31,16 @@ from partstream.conversation.turns import (
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT
-from partstream.protocols.options import AnswerFormat, call_arguments, options_for, with_extra_fields
+from partstream.protocols.options import (
+    NO_FIELD,
+    AnswerFormat,
+    Option,
+    OptionRules,
+    call_arguments,
+    notes_on_options,
+    options_of,
+    with_extra_fields,
+)
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, OwnSettings, RequestWriterSpec, count_of_fields
 from partstream.protocols.schemas import PLAIN, for_model
 from partstream.protocols.serve import WireRequest
@@ -109,34 +118,37 @@ OWN_SETTINGS: Final = OwnSettings(
 
 PATH: Final = "/responses"
 
-OPTION_NAMES: Final = {
-    "maxTokens": "max_output_tokens",
-    "max_tokens": "max_output_tokens",
-    "max_completion_tokens": "max_output_tokens",
-    "maxOutputTokens": "max_output_tokens",
-    "topP": "top_p",
-    "presencePenalty": "presence_penalty",
-    "frequencyPenalty": "frequency_penalty",
-    "parallelToolCalls": "parallel_tool_calls",
-}
-"""Options in the words of other protocols and SDKs; all others are sent as they are."""
-
-_KNOWN_OPTIONS: Final = frozenset(
-    OPTION_NAMES.keys() - {"presencePenalty", "frequencyPenalty"}
-    | {"max_output_tokens", "parallel_tool_calls", "safety_identifier", "temperature", "top_p", "user"}
-)
-"""The options of other wires that mean the same here."""
+WIRE: Final = "openresponses"
 
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:
     if asked.schema is None:
         return {"text": {"format": {"type": "json_object"}}}
-    said = {"type": "json_schema", "name": asked.name, "schema": dict(asked.schema)}
+    described = {} if asked.description is None else {"description": asked.description}
+    said = {"type": "json_schema", "name": asked.name, **described, "schema": dict(asked.schema)}
     return {"text": {"format": {**said, **({} if asked.is_strict is None else {"strict": asked.is_strict})}}}
 
 
-NOT_OPTIONS: Final = OWN_SETTINGS.request_fields | {"messages", "instructions", "tools", "tool_choice", "store"}
-"""Fields that no option of a caller replaces: the request and the settings of its owner set them."""
+OPTIONS: Final = OptionRules(
+    {
+        Option.LIMIT: "max_output_tokens",
+        Option.EFFORT: NO_FIELD,
+        Option.TEMPERATURE: "temperature",
+        Option.TOP_P: "top_p",
+        Option.PRESENCE_PENALTY: "presence_penalty",
+        Option.FREQUENCY_PENALTY: "frequency_penalty",
+        Option.PARALLEL_CALLS: "parallel_tool_calls",
+        Option.USER: "user",
+        Option.SAFETY_IDENTIFIER: "safety_identifier",
+        Option.SERVICE_TIER: "service_tier",
+        Option.VERBOSITY: "text.verbosity",
+    },
+    OWN_SETTINGS.request_fields | {"messages", "instructions", "tools", "tool_choice", "store"},
+    _format_option,
+    formats=frozenset({"text"}),
+    objects=frozenset({"reasoning", "text"}),
+    only_own=frozenset({Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY}),  # OpenAI has none of them here
+)
 
 
 def build_request(request: ChatRequest) -> dict[str, Any]:
@@ -181,12 +193,12 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 def _chosen(request: ChatRequest) -> dict[str, Any]:
     """The chosen values: from the options of the request, else from the configuration of the model."""
     settings = request.settings
-    given = options_for(request, "openresponses", _KNOWN_OPTIONS, _format_option)
-    options = {OPTION_NAMES.get(name, name): value for name, value in given.items()}
+    options = options_of(request, WIRE, OPTIONS)
+    effort = options.effort or request.reasoning_effort
     chosen: dict[str, Any] = {}
-    if request.reasoning_effort is not None:
-        chosen["reasoning"] = {"effort": request.reasoning_effort}
-        if request.reasoning_effort != "none":
+    if effort is not None:
+        chosen["reasoning"] = {"effort": effort}
+        if effort != "none":
             chosen["reasoning"]["summary"] = "auto"  # without it, servers send no visible reasoning
     if request.cache_key is not None:
         chosen["prompt_cache_key"] = request.cache_key
@@ -194,7 +206,7 @@ def _chosen(request: ChatRequest) -> dict[str, Any]:
         chosen["max_output_tokens"] = settings.max_output_tokens
     if settings.context_size_field and request.context_size is not None:
         chosen[settings.context_size_field] = request.context_size
-    chosen |= {name: value for name, value in options.items() if name not in NOT_OPTIONS}
+    chosen |= options.fields
     if _wants_encrypted_reasoning(request, chosen) and "include" not in chosen:
         chosen["include"] = [ENCRYPTED_REASONING]
     return chosen
@@ -327,6 +339,7 @@ def conversation_rules(_settings: RequestSettings, model_id: str) -> Conversatio
 
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=lambda request: WireRequest(PATH, build_request(request)),
+    notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
     path=PATH,
     conversation_rules=conversation_rules,
     continues=True,
