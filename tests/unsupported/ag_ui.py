@@ -16,7 +16,7 @@ from unsupported.common import (
     FINISH_WORD,
     INSTRUCTIONS,
     PICTURES,
-    PREPARED,
+    PREPARED_WITH_NAMES,
     PROVIDER_METADATA,
     RESPONSE_ID,
     TEXTS_OF_RESULTS,
@@ -91,7 +91,7 @@ def _options(asked: InboundRequest) -> InboundRequest:
 
 
 _REQUEST: Final = (
-    *PREPARED,
+    *PREPARED_WITH_NAMES,
     PICTURES,
     TEXTS_OF_RESULTS,
     INSTRUCTIONS,

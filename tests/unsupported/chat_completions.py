@@ -39,7 +39,7 @@ from unsupported.common import (
     INSTRUCTIONS,
     MODEL,
     PICTURES,
-    PREPARED,
+    PREPARED_WITH_NAMES,
     PROVIDER_METADATA,
     RESPONSE_ID,
     TEXTS_OF_RESULTS,
@@ -267,7 +267,7 @@ def _options(asked: InboundRequest) -> InboundRequest:
 
 
 _REQUEST: Final = (
-    *PREPARED,
+    *PREPARED_WITH_NAMES,
     FAILED_RESULTS,
     RequestFeature(
         "texts-of-users",

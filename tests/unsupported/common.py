@@ -32,6 +32,7 @@ from partstream.conversation.turns import (
     in_next_user_message,
     joined_texts,
     leading_instructions,
+    speaker_name,
     well_formed,
 )
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
@@ -61,6 +62,7 @@ __all__ = [
     "PICTURES",
     "PICTURES_OF_ANSWERS",
     "PREPARED",
+    "PREPARED_WITH_NAMES",
     "PROVIDER_METADATA",
     "RESPONSE_ID",
     "SOURCES_BEHIND",
@@ -407,12 +409,25 @@ def _without_names(asked: InboundRequest) -> InboundRequest:
     return replace(asked, messages=tuple(ChatMessage(one.role, one.content) for one in asked.messages))
 
 
+def _with_names_of_users(asked: InboundRequest) -> InboundRequest:
+    def named(one: ChatMessage) -> ChatMessage:
+        name = speaker_name(one.name) if one.role is Role.USER and one.name else None
+        return ChatMessage(one.role, one.content, name)
+
+    return replace(asked, messages=tuple(map(named, asked.messages)))
+
+
 TEXT_DOCUMENTS: Final = RequestFeature(
     "text-documents",
     "That a text document was a document: its text stands in its place.",
     each_part_of_a_request(_text_of_document),
 )
 SPEAKER_NAMES: Final = RequestFeature("speaker-names", "The names of speakers.", _without_names)
+NAMES_OF_OTHERS: Final = RequestFeature(
+    "names-of-others",
+    "The names of speakers who are no users; those of users have no blanks and none of `<`, `>`, `|`, `/`.",
+    _with_names_of_users,
+)
 
 
 # ---- requests: what preparation changes ----
@@ -532,6 +547,8 @@ PREPARED: Final = (
     ),
 )
 """In the order in which they are taken out."""
+PREPARED_WITH_NAMES: Final = tuple(NAMES_OF_OTHERS if one is SPEAKER_NAMES else one for one in PREPARED)
+"""The same on a wire that has a place for the names of users."""
 
 TEXTS_OF_RESULTS: Final = RequestFeature(
     "texts-of-results",

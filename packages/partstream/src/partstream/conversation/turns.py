@@ -128,11 +128,13 @@ class Turn:
     Attributes:
         content: The pieces. Only turns of tools hold results; only turns of the assistant hold calls and reasoning.
         message: The number of the message of the first piece.
+        name: The name of the user who speaks, in a form that servers take; empty for none.
     """
 
     role: TurnRole
     content: tuple[Piece, ...]
     message: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +233,17 @@ def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]
             if piece is not None:
                 placed.append((_role(piece, speaker), piece))
         for role, run in groupby(placed, lambda one: one[0]):
-            turns.append(Turn(role, tuple(piece for _, piece in run), number))
+            name = speaker_name(message.name) if role is TurnRole.USER and message.name else ""
+            turns.append(Turn(role, tuple(piece for _, piece in run), number, name))
     return turns, notes
+
+
+_REFUSED_IN_SPEAKERS: Final = re.compile(r"[\s<|\\/>]+")
+
+
+def speaker_name(name: str) -> str:
+    """The name of a speaker in the form that OpenAI takes."""
+    return _REFUSED_IN_SPEAKERS.sub("_", well_formed(name))[:64]
 
 
 def _role(piece: Piece, speaker: TurnRole) -> TurnRole:
@@ -295,6 +306,12 @@ class MergedTurn:
     def content(self) -> list[Piece]:
         """All pieces of the turns."""
         return [piece for turn in self.turns for piece in turn.content]
+
+    @property
+    def name(self) -> str:
+        """The name of the speaker; empty where the turns have several."""
+        names = {turn.name for turn in self.turns}
+        return names.pop() if len(names) == 1 else ""
 
     @property
     def text(self) -> str:

@@ -331,7 +331,8 @@ class _Writer:
             self._reply = len(self.messages), self._asked
             self._asked = None
         if said:
-            self.messages.append({"role": "user", "content": content_of(said)})
+            named = {"name": turn.name} if turn.name else {}
+            self.messages.append({"role": "user", **named, "content": content_of(said)})
 
     def _assistant(self, turn: MergedTurn, _is_last: bool) -> None:
         answer = Answer(self._answers)

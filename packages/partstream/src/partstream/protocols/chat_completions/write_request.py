@@ -195,10 +195,12 @@ class _Writer:
             return
         if self._quirks.answers_results and self.messages and self.messages[-1]["role"] == "tool":
             self.say("assistant", _RESULTS_SEEN)
-        said = self._content(content)
+        said, named = self._content(content), {"name": turn.name} if turn.name else {}
         if self._quirks.joins_users and self.messages and self.messages[-1]["role"] == "user":
-            said = _joined(self.messages.pop()["content"], said)
-        self.messages.append({"role": "user", "content": said})
+            before = self.messages.pop()
+            said = _joined(before["content"], said)
+            named = named if before.get("name", "") == turn.name else {}
+        self.messages.append({"role": "user", **named, "content": said})
 
     def _assistant(self, turn: MergedTurn) -> None:
         calls = [piece for piece in turn.content if isinstance(piece, Call)]
