@@ -148,6 +148,24 @@ ROWS = (
         of(a=TEXT),
         at=(*PLAIN, ("ollama", f"{OLLAMA}/api"), ("chat-completions", GOOGLE_CHAT)),
     ),
+    *_rows(
+        "null beside an object at the top",
+        {"anyOf": [{**of(a=TEXT), "required": ["a"]}, {"type": "null"}]},
+        {**of(a=TEXT), "required": ["a"]},
+    ),
+    *_rows(
+        "a reference at the top",
+        {"$ref": "#/$defs/A", "$defs": {"A": of(a={"$ref": "#/$defs/B"}), "B": TEXT}},
+        {**of(a={"$ref": "#/$defs/B"}), "$defs": {"A": of(a={"$ref": "#/$defs/B"}), "B": TEXT}},
+    ),
+    *_rows("a reference at the top to itself", {"$ref": "#"}, of(), at=PLAIN),
+    *_rows(
+        "numbers in a list of words",
+        of(a={"enum": [1, 2]}, b={"const": 3}),
+        of(a={}, b={}),
+        at=(("chat-completions", GOOGLE_CHAT),),
+        notes=("lose enum",),
+    ),
     *_rows("words at the top", {**of(a=TEXT), "not": {"required": ["a"]}}, of(a=TEXT), notes=("lose not",)),
     *_rows(
         "a union beside properties within",

@@ -534,7 +534,7 @@ _NOT_AT_TOP: Final = frozenset({*_ALTERNATIVES, _TOGETHER, "enum", "const", "not
 
 def _top(schema: Mapping[str, Any], *, flattens: bool = True) -> Schema:
     """The schema as an object with properties; with its alternatives as one object, unless they stay."""
-    top: Schema = dict(schema) if "$ref" not in schema else inlined(schema)
+    top = _without_reference(schema) if "$ref" in schema else dict(schema)
     if flattens and _NOT_AT_TOP & top.keys():
         top = {name: value for name, value in flattened(top, schema).items() if name not in _NOT_AT_TOP}
     if top.get("type") != "object":
@@ -544,8 +544,22 @@ def _top(schema: Mapping[str, Any], *, flattens: bool = True) -> Schema:
     return {**top, "properties": {}}
 
 
+def _without_reference(schema: Mapping[str, Any]) -> Schema:
+    """What a schema refers to at its top, with its other words and with the definitions that are still referred to."""
+    inlining, followed, top = _Inlining(schema), set[str](), dict(schema)
+    while isinstance(reference := top.pop("$ref", None), str) and reference not in followed:
+        followed.add(reference)
+        top = {**(inlining.target(reference) or {}), **top}
+    if any("$ref" in one for one in _within({name: top[name] for name in top if name not in _DEFINITIONS})):
+        return top
+    return {name: value for name, value in top.items() if name not in _DEFINITIONS}
+
+
 def flattened(top: Schema, root: Mapping[str, Any]) -> Schema:
-    """An object that takes the properties of each alternative, and demands what all of them demand."""
+    """An object that takes the properties of each alternative, and demands what all of them demand.
+
+    An alternative that is no object, such as null, is none for the input of a tool.
+    """
     rest = {name: value for name, value in top.items() if name not in {*_ALTERNATIVES, _TOGETHER}}
     properties: dict[str, Any] = {}
     required = dict.fromkeys(_names(rest))
@@ -553,7 +567,7 @@ def flattened(top: Schema, root: Mapping[str, Any]) -> Schema:
         properties |= _object(part.get("properties"))
         required |= dict.fromkeys(_names(part))
     for word in _ALTERNATIVES:
-        listed = _objects(top.get(word), root)
+        listed = [one for one in _objects(top.get(word), root) if _may_be_object(one)]
         for part in listed:
             for name, value in _object(part.get("properties")).items():
                 properties.setdefault(name, value)
@@ -561,6 +575,11 @@ def flattened(top: Schema, root: Mapping[str, Any]) -> Schema:
             required |= {name: None for name in _names(listed[0]) if all(name in _names(one) for one in listed)}
     flat: Schema = {**rest, "type": "object", "properties": {**properties, **_object(rest.get("properties"))}}
     return flat | ({"required": list(required)} if required else {})
+
+
+def _may_be_object(schema: Mapping[str, Any]) -> bool:
+    kind = schema.get("type")
+    return kind is None or "object" in (kind, *_list(kind))
 
 
 def _objects(parts: Any, root: Mapping[str, Any]) -> list[Schema]:
@@ -670,7 +689,7 @@ def _within(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 _OTHERWISE: Final = frozenset(
-    {"type", "properties", "required", "items", "prefixItems", "description", "nullable", "enum", "const", _TOGETHER}
+    {"type", "properties", "required", "items", "prefixItems", "description", "nullable", _TOGETHER}
     | {"$ref", "$schema", "$id", "$comment", "$anchor"}
     | _DEFINITIONS
 )
@@ -686,8 +705,10 @@ def _keywords(schema: Mapping[str, Any]) -> Iterator[str]:
     for one in _within(schema):
         for name, value in one.items():
             if name in _ALTERNATIVES:
-                if sum(1 for branch in _schemas(value) if branch.get("type") != _NULL) > 1:
+                if sum(branch.get("type") != _NULL for branch in _schemas(value)) > 1:
                     yield "anyOf"
+            elif name in {"enum", "const"}:
+                yield "enum"
             elif name not in _OTHERWISE:
                 yield name
 
