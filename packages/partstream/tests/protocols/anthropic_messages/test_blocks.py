@@ -80,7 +80,7 @@ def test_decision_1_half_a_call_of_an_answer_that_was_cut_is_no_call(word: str) 
     result = read(answer(text("Let me see."), call('{"path": "/et', index=1), reason=word))
     assert (result.text, result.calls) == ("Let me see.", [])
     assert result.finish.outcome is Outcome.INCOMPLETE
-    assert result.unmapped == {"tool_use (incomplete)": 1}
+    assert result.unmapped == {"tool call look_up (incomplete)": 1}
 
 
 @pytest.mark.parametrize("word", ["tool_use", "end_turn", None, "stop_sequence"])

@@ -270,7 +270,7 @@ def test_an_object_is_itself() -> None:
     assert answered(calls(call(0, "a", "add", {"x": 1}))).calls == [("a", "add", {"x": 1})]
 
 
-@pytest.mark.parametrize("word", ["length", "content_filter", "stop", "tool_calls"])
+@pytest.mark.parametrize("word", ["stop", "tool_calls"])
 @pytest.mark.parametrize("arguments", ['{"x": 1', '{"x": "', "["])
 def test_arguments_without_an_end_are_an_error_and_no_call(word: str, arguments: str) -> None:
     result = read([calls(call(0, "a", "add", arguments)), finished(word), DONE])
@@ -279,8 +279,13 @@ def test_arguments_without_an_end_are_an_error_and_no_call(word: str, arguments:
     assert result.finish.error.name == "add"
 
 
-def test_at_a_limit_no_arguments_are_not_yet_an_empty_object() -> None:
-    assert isinstance(read([calls(call(0, "a", "add", "")), finished("length")]).finish.error, ToolArgumentsError)
+@pytest.mark.parametrize(("word", "unified"), [("length", "length"), ("content_filter", "content-filter")])
+@pytest.mark.parametrize("arguments", ['{"x": 1', '{"x": "', "[", "", {}])
+def test_a_call_that_a_limit_or_a_filter_cuts_is_counted_and_no_error(word: str, unified: str, arguments: Any) -> None:
+    result = read([said("Hi"), calls(call(0, "a", "add", arguments)), finished(word), DONE])
+    assert (result.text, result.calls, result.finish.error) == ("Hi", [], None)
+    assert result.finish.reason is not None
+    assert (result.finish.reason.unified, result.unmapped) == (unified, {"tool call add (incomplete)": 1})
 
 
 @pytest.mark.parametrize("arguments", ['"x"', "[]", "5", '{"a":1}{"b":2}', "x"])

@@ -121,7 +121,7 @@ def test_a_call_whose_step_did_not_end_is_none() -> None:
 def test_a_call_that_comes_twice_is_handed_out_once() -> None:
     result = read(created(), call(), call(index=1), completed())
     assert result.calls == [("c1", "look_up", {})]
-    assert result.unmapped == {"function_call (an id for the second time)": 1}
+    assert result.unmapped == {"tool call look_up (repeated)": 1}
 
 
 def test_arguments_that_are_no_object_make_no_call() -> None:

@@ -462,14 +462,13 @@ class Message:
         """
         self.close(outputs)
         waiting = self.held.before(outputs)
-        if is_cut:
-            self.calls.count_halves(waiting)
+        broken = self.calls.end(self._blocks.all[-1] if self._blocks.all else None, waiting, is_cut=is_cut)
         if container:
             self.state.add(container_item(container), waiting)
         self.texts.end(waiting)
         self.state.hand_out(waiting)
         self.held.release(outputs)
-        return None if is_cut else self.calls.error
+        return broken
 
     def abandon(self, outputs: _Outputs) -> None:
         """Emits what waits of an answer that broke, but no call: the answer cannot be continued."""
@@ -888,6 +887,7 @@ class MessagesStream:
         begins = self._envelope.begin(message, is_empty=self._message.is_empty)
         if begins is False:
             return
+        self._message.calls.ended.response_id = self._envelope.response_id
         if isinstance(begins, UpstreamProtocolError):
             self._fail(begins, outputs)
             return

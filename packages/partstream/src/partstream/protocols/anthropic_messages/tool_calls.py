@@ -17,19 +17,18 @@ Calls are the last blocks of nearly all answers.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart, tool_call_part
 from partstream.protocols.anthropic_messages.provider_state import block_item, call_item
+from partstream.protocols.calls import Calls, later_pieces, read_pieces
 from partstream.protocols.citations import FOLD_AT
-from partstream.protocols.read_response import Wire, identifier, read_arguments, text
+from partstream.protocols.read_response import Wire, identifier, text
 
 if TYPE_CHECKING:
+    from partstream.errors import ToolArgumentsError
     from partstream.protocols.anthropic_messages.provider_state import CarriedState
     from partstream.protocols.citations import RecentText
 
@@ -73,7 +72,7 @@ class Block:
         self.pieces: list[str] = []
         self.citations: list[Wire] = []
         self.fields: dict[str, Any] = {}
-        self._whole: list[str] = []
+        self._whole: list[Any] = []
         self._said = said
 
     def add(self, piece: str) -> None:
@@ -81,6 +80,11 @@ class Block:
         self.pieces.append(piece)
         if len(self.pieces) >= FOLD_AT:
             self.fold()
+
+    def add_value(self, value: Any) -> None:
+        """Adds arguments that came as a value, where a piece of their text belongs."""
+        self.fold()
+        self._whole.append(value)
 
     def fold(self) -> None:
         """Joins the pieces, which take many times the memory of their text."""
@@ -98,6 +102,11 @@ class Block:
         if len(self._whole) > 1:
             self._whole = ["".join(self._whole)]
         return self._whole[0] if self._whole else ""
+
+    @property
+    def said(self) -> list[Any]:
+        """The same in the pieces that are known, texts and values."""
+        return [*self._whole, *self.pieces]
 
     @property
     def type(self) -> str:
@@ -189,7 +198,7 @@ class Blocks:
 
 def raw_block(block: Block) -> Wire | None:
     """A block as an entry of `content`; None for one that holds nothing, which no server takes."""
-    said = block.text
+    said = "" if block.channel is Channel.INPUT else block.text
     match block.channel:
         case Channel.TEXT:
             raw = {**block.wire, "type": "text", "text": said}
@@ -198,7 +207,7 @@ def raw_block(block: Block) -> Wire | None:
             is_empty = not said and not block.fields
             return None if is_empty else {**block.wire, "type": "thinking", "thinking": said, **block.fields}
         case Channel.INPUT:  # a call, or a block of an unknown kind, to which only a streamed input is added
-            given = input_of(block) if block.wire and ("input" in block.wire or said) else None
+            given = input_of(block) if block.wire and ("input" in block.wire or block.said) else None
             return (block.wire or None) if given is None else {**block.wire, "input": given}
         case Channel.COMPACTION:
             return {**block.wire, **block.fields, "type": "compaction"}
@@ -211,11 +220,7 @@ def input_of(block: Block) -> dict[str, Any] | None:
 
     None where they are no JSON object (docs/wires/anthropic-messages.md#arguments-of-calls).
     """
-    given, streamed = block.wire.get("input"), block.text
-    if streamed.strip():
-        read = read_arguments(streamed)
-        return given if read is None and isinstance(given, dict) and given else read
-    return {} if given in (None, "") else read_arguments(given) if isinstance(given, dict) else None
+    return read_pieces(later_pieces(block.wire.get("input"), block.said)).value
 
 
 # ---- Calls ----
@@ -224,7 +229,6 @@ TOOL_USE: Final = "tool_use"
 _OF_CALLS: Final = frozenset({"type", "id", "name", "input"})
 _DIRECT: Final = {"type": "direct"}
 """The `caller` of a call that the model made itself: as good as none."""
-_DIGITS: Final = 24
 _QUIET: Final = frozenset({"redacted_thinking"})
 """Blocks that are kept and not counted: nothing of an answer is lost with them."""
 
@@ -238,21 +242,24 @@ class ToolCalls:
         held: Takes the whole calls of the client's tools.
 
     Attributes:
-        half: The calls that closed without being whole.
+        ended: The calls that have closed.
     """
 
-    __slots__ = ("_held", "_ids", "_prefix", "_state", "half")
+    __slots__ = ("_bare", "_held", "_prefix", "_state", "ended")
 
     def __init__(self, prefix: str, state: CarriedState, held: PendingOutputs) -> None:
-        self.half: list[Block] = []
+        self.ended = Calls()
         self._prefix = prefix
         self._state = state
         self._held = held
-        self._ids: set[str] = set()
+        self._bare: tuple[Block, ToolCallPart] | None = None  # the last call, if it said no arguments
 
     def delta(self, block: Block, delta: Wire, _outputs: list[StreamOutput]) -> None:
-        """Takes a piece of the arguments of a call."""
-        if piece := text(delta, "partial_json"):
+        """Takes a piece of the arguments of a call; some servers send them as an object."""
+        piece = delta.get("partial_json")
+        if isinstance(piece, dict | list):
+            block.add_value(piece)
+        elif piece and isinstance(piece, str):
             block.add(piece)
 
     def closed(self, block: Block, outputs: list[StreamOutput]) -> None:
@@ -260,23 +267,37 @@ class ToolCalls:
         if block.wire and block.type != TOOL_USE:
             self.kept(block, outputs)
             return
-        given, name = input_of(block), identifier(block.wire, "name")
-        if given is None or name is None:
-            self.half.append(block)
+        pieces = later_pieces(block.wire.get("input"), block.said)
+        call = self.ended.take(identifier(block.wire, "id"), identifier(block.wire, "name"), pieces, outputs)
+        if call is None:
             return
-        call_id = identifier(block.wire, "id") or _own_id(len(self._ids), name, given)
-        if call_id in self._ids:
-            return
-        self._ids.add(call_id)
         extra = {
             field: value
             for field, value in block.wire.items()
             if field not in _OF_CALLS and value is not None and value != _DIRECT
         }
         if extra:
-            self._state.add(call_item(call_id, extra), outputs)
+            self._state.add(call_item(call.call_id, extra), outputs)
         self._state.hand_out(outputs)
-        self._held.hold(tool_call_part(self._prefix + call_id, name, given))
+        part = tool_call_part(self._prefix + call.call_id, call.name, call.input)
+        self._bare = None if call.input or any(map(str.strip, map(str, block.said))) else (block, part)
+        self._held.hold(part)
+
+    def end(self, last: Block | None, outputs: list[StreamOutput], *, is_cut: bool) -> ToolArgumentsError | None:
+        """Ends the answer.
+
+        Args:
+            last: Its last block. If a limit or a filter cut the answer, no arguments at all are not yet `{}` there.
+            outputs: Get the calls that were cut.
+            is_cut: Whether a limit or a filter did.
+
+        Returns:
+            The error of a call that is not whole.
+        """
+        if is_cut and self._bare is not None and self._bare[0] is last:
+            self._held.take_back(self._bare[1])
+            self.ended.half(identifier(self._bare[0].wire, "id"), self._bare[1].name, ())
+        return self.ended.end(outputs, is_cut=is_cut)
 
     def kept(self, block: Block, outputs: list[StreamOutput]) -> None:
         """Keeps a block of the server's, and counts it."""
@@ -284,33 +305,6 @@ class ToolCalls:
         self._state.add(block_item(raw), outputs)
         if block.type not in _QUIET:
             outputs.append(Unmapped(block.type, raw))
-
-    def count_halves(self, outputs: list[StreamOutput]) -> None:
-        """Counts the calls that a limit or a filter has cut: no part, and no error beside that reason."""
-        outputs += (
-            Unmapped(f"{TOOL_USE} (incomplete)", {**block.wire, "partial_json": block.text}) for block in self.half
-        )
-
-    @property
-    def error(self) -> ToolArgumentsError | None:
-        """The error of a call that is not whole, though the answer is; None without one."""
-        for block in self.half:
-            name = identifier(block.wire, "name")
-            expected = "a JSON object" if name else "a name for these arguments"
-            call_id = identifier(block.wire, "id")
-            given = block.wire.get("input")
-            return ToolArgumentsError(
-                call_id=call_id,
-                name=name,
-                arguments=(block.text or ("" if given in (None, {}) else str(given))),
-                expected=expected,
-            )
-        return None
-
-
-def _own_id(number: int, name: str, given: Any) -> str:
-    said = json.dumps([number, name, given]).encode()
-    return f"call_{hashlib.sha256(said).hexdigest()[:_DIGITS]}"
 
 
 class PendingOutputs:
@@ -334,6 +328,11 @@ class PendingOutputs:
         """Holds a call back."""
         self._outputs.append(call)
         self.has_calls = True
+
+    def take_back(self, call: ToolCallPart) -> None:
+        """Takes back one call."""
+        self._outputs[:] = [one for one in self._outputs if one is not call]
+        self.has_calls = any(isinstance(one, ToolCallPart) for one in self._outputs)
 
     def drop_calls(self) -> None:
         """Takes back the calls that wait."""

@@ -37,7 +37,7 @@ from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import make_event_decoder
 from partstream.codec.text import bare_media_type
 from partstream.conversation.media import sniff
-from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError, UpstreamAbortedError
+from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamAbortedError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import (
     DataPart,
@@ -57,7 +57,7 @@ from partstream.protocols.chat_completions.provider_state import (
     STATE_FIELDS,
     Thinking,
 )
-from partstream.protocols.chat_completions.tool_calls import CompleteCall, ToolCalls
+from partstream.protocols.chat_completions.tool_calls import ToolCalls
 from partstream.protocols.citations import FOLD_AT, Citation, Citations, linked_file
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
@@ -80,8 +80,9 @@ from partstream.protocols.thinking import TaggedPiece, ThinkTagSplitter
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.errors import UpstreamError
+    from partstream.errors import ToolArgumentsError, UpstreamError
     from partstream.lm.outputs import CitationMode, FastPath, FileMode
+    from partstream.protocols.calls import CompleteCall
     from partstream.protocols.citations import CitedText
 
 _Outputs: TypeAlias = list[StreamOutput]
@@ -176,14 +177,11 @@ class ChatCompletionsStream(Adapter):
         if error is not None:
             outputs += self.fail(error)
             return
-        try:
-            calls = message.complete(self._envelope.response_id, outputs, is_cut=self._finish.is_cut)
-        except ToolArgumentsError as error:
-            self._emit_finish(Outcome.FAILED, self._finish.reason(has_calls=False), outputs, error)
-            return
+        calls, broken = message.complete(self._envelope.response_id, outputs, is_cut=self._finish.is_cut)
         outputs += (tool_call_part(self._prefix + one.call_id, one.name, one.input) for one in calls)
+        reason = self._finish.reason(has_calls=bool(calls) and not message.calls.any_half)
         outcome = Outcome.INCOMPLETE if self._finish.is_cut else Outcome.COMPLETED
-        self._emit_finish(outcome, self._finish.reason(has_calls=bool(calls)), outputs)
+        self._emit_finish(outcome if broken is None else Outcome.FAILED, reason, outputs, broken)
 
     def _emit_finish(
         self,
@@ -520,20 +518,22 @@ class Message:
         if not self.calls.any_open and (function := mapping(message, "function_call")):
             self.calls.delta([{"function": function}], outputs)
 
-    def complete(self, response_id: str | None, outputs: _Outputs, *, is_cut: bool) -> list[CompleteCall]:
-        """Ends the message, which a limit or a filter may have cut, and returns its calls.
+    def complete(
+        self, response_id: str | None, outputs: _Outputs, *, is_cut: bool
+    ) -> tuple[list[CompleteCall], ToolArgumentsError | None]:
+        """Ends the message, which a limit or a filter may have cut.
 
-        Raises:
-            ToolArgumentsError: A call is not whole.
+        Returns:
+            Its calls, and the error of one that is not whole.
         """
         self.texts.settle(outputs)
-        calls = self.calls.complete(response_id, is_cut=is_cut, outputs=outputs)
+        calls, broken = self.calls.complete(response_id, is_cut=is_cut, outputs=outputs)
         self.sources.emit(self.texts.said, outputs)
-        for call in calls:
-            if call.extra is not None:
-                self.thinking.state.add_extra(call.extra, call.call_id)
+        for call, extra in calls:
+            if extra is not None:
+                self.thinking.state.add_extra(extra, call.call_id)
         self.thinking.finish(outputs, has_calls=bool(calls))
-        return calls
+        return [call for call, _ in calls], broken
 
     def count(self, name: str, data: Wire, outputs: _Outputs) -> None:
         """Counts data that no part can represent, once for each name."""
@@ -861,7 +861,7 @@ class ChunkFastPath:
         if type(place) is not int:
             return None
         call = self._message.calls.at(place)
-        if call is None or call.is_named_again:
+        if call is None:
             return None
         thinking, envelope = self._message.thinking, self._envelope
         add = call.json.pieces.append

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.conversation.media import sniff
-from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
+from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.lm.outputs import (
     CitationMode,
     ExecutedCode,
@@ -78,9 +78,10 @@ from partstream.protocols.read_response import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from partstream.errors import ToolArgumentsError
     from partstream.lm.outputs import FileMode
     from partstream.lm.parts import ResponsePart
-    from partstream.protocols.gemini.tool_calls import CompleteCall
+    from partstream.protocols.gemini.tool_calls import SignedCall
 
 
 # ---- Shown text ----
@@ -376,18 +377,20 @@ class Content:
         if not SOURCE_FIELDS.isdisjoint(candidate):
             self._sources.read(candidate)
 
-    def complete(self, outputs: _Outputs, *, is_cut: bool) -> None:
+    def complete(self, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
         """Ends the content.
 
         Args:
             outputs: Where all that is left goes.
             is_cut: Whether a limit or a filter ended the answer.
 
-        Raises:
-            ToolArgumentsError: A call is not whole.
+        Returns:
+            The error of a call that is not whole.
         """
         self._sources.hand_out(self._said, outputs)
-        self._hand_out(self._calls.release(self._envelope.response_id, is_end=True, is_cut=is_cut), outputs)
+        calls = self._calls.release(self._envelope.response_id, outputs, is_end=True, is_cut=is_cut)
+        self._hand_out(calls, outputs)
+        return self._calls.end(outputs, is_cut=is_cut)
 
     def count(self, name: str, data: Wire, outputs: _Outputs) -> None:
         """Counts what has no part, once for each name."""
@@ -492,17 +495,17 @@ class Content:
     def _release(self, outputs: _Outputs) -> None:
         """Emits the calls that were held back: what follows them is no response of the server."""
         if self._calls.any_held:
-            self._hand_out(self._calls.release(self._envelope.response_id), outputs)
+            self._hand_out(self._calls.release(self._envelope.response_id, outputs), outputs)
 
-    def _hand_out(self, calls: list[CompleteCall], outputs: _Outputs) -> None:
+    def _hand_out(self, calls: list[SignedCall], outputs: _Outputs) -> None:
         following = self._carried.take()
-        for call in calls:
-            if call.is_given or call.signature is not None:
-                signed = {} if call.signature is None else {SIGNATURE: call.signature}
+        for call, signature in calls:
+            if call.is_given or signature is not None:
+                signed = {} if signature is None else {SIGNATURE: signature}
                 self._carried.add({TOOL_CALL_ID: call.call_id, GIVEN: call.is_given, **signed})
         self._carried.hand_out(outputs)
         prefix = self._options.call_id_prefix
-        outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one in calls)
+        outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one, _ in calls)
         self._carried.add(*following)
         self._carried.hand_out(outputs)
 
@@ -780,13 +783,10 @@ class GeminiStream(Adapter):
             outputs += self.fail(ERRORS.failure(said, self._finish.word))
             return
         is_cut = self._finish.is_cut
-        try:
-            self._content.complete(outputs, is_cut=is_cut)
-        except ToolArgumentsError as error:
-            self._emit_finish(Outcome.FAILED, self._finish.reason(has_calls=False), outputs, error)
-            return
+        broken = self._content.complete(outputs, is_cut=is_cut)
         reason = self._finish.reason(has_calls=self._content.has_calls)
-        self._emit_finish(Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED, reason, outputs)
+        outcome = Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED
+        self._emit_finish(outcome if broken is None else Outcome.FAILED, reason, outputs, broken)
 
     def _emit_finish(
         self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None

@@ -7,36 +7,22 @@ an id gets one of ours, which is never sent (docs/wires/gemini.md#call-ids).
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
+from partstream.protocols.calls import Calls, CompleteCall
 from partstream.protocols.read_response import Wire, identifier, objects, read_arguments, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+
+    from partstream.errors import ToolArgumentsError
 
 
-_DIGITS: Final = 24
 _OWN_ID: Final = "gemini_call_"
-
-
-def own_id(response_id: str | None, number: int, name: str, arguments: Mapping[str, Any]) -> str:
-    """An id for a call without one, which no call of another answer has as far as the answers differ at all.
-
-    Args:
-        response_id: The server's id of the response, or None.
-        number: The number of the call in its answer.
-        name: The tool.
-        arguments: The arguments of the call.
-    """
-    said = json.dumps([response_id, number, name, arguments]).encode()
-    return _OWN_ID + hashlib.sha256(said).hexdigest()[:_DIGITS]
 
 
 # ---- Streamed arguments ----
@@ -152,13 +138,10 @@ def _built(value: Any) -> Any:
 # ---- Calls ----
 
 
-class CompleteCall(NamedTuple):
-    """A whole call; its id is the server's, if it gave one, else one of ours."""
+class SignedCall(NamedTuple):
+    """A whole call, and the signature that goes back with it."""
 
-    call_id: str
-    name: str
-    input: dict[str, Any]
-    is_given: bool
+    call: CompleteCall
     signature: str | None
 
 
@@ -176,11 +159,11 @@ class _Call:
         self.streamed = PartialArguments(read_arguments(self.arguments)) if is_streamed else None
 
     @property
-    def input(self) -> dict[str, Any] | None:
-        """The arguments, or None where they are none. Without any, the call has none."""
+    def pieces(self) -> tuple[Any, ...]:
+        """The arguments; none where the call has none."""
         if self.streamed is not None:
-            return self.streamed.value if self.streamed.unread is None else None
-        return {} if self.arguments is None else read_arguments(self.arguments)
+            return (self.streamed.value,)
+        return () if self.arguments is None else (self.arguments,)
 
 
 class ToolCalls:
@@ -190,16 +173,14 @@ class ToolCalls:
         count: How many calls the client is to make, as far as known.
     """
 
-    __slots__ = ("_by_id", "_by_name", "_held", "_number", "_open", "_taken", "_unreadable", "count")
+    __slots__ = ("_by_id", "_by_name", "_ended", "_held", "_open", "count")
 
     def __init__(self) -> None:
+        self._ended = Calls(_OWN_ID)
         self._held: list[_Call] = []
         self._by_id: dict[str, _Call] = {}
         self._by_name: dict[str, deque[_Call]] = {}
         self._open: _Call | None = None  # the last one held, while its arguments arrive
-        self._number = 0
-        self._unreadable: ToolArgumentsError | None = None
-        self._taken: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self.count = 0
 
     @property
@@ -241,28 +222,36 @@ class ToolCalls:
             if call is self._open:
                 self._open = None
 
-    def release(self, response_id: str | None, *, is_end: bool = False, is_cut: bool = False) -> list[CompleteCall]:
+    def release(
+        self, response_id: str | None, outputs: list[StreamOutput], *, is_end: bool = False, is_cut: bool = False
+    ) -> list[SignedCall]:
         """The calls that were held back and are whole.
 
         Args:
             response_id: The server's id of the response, or None: ids of ours differ by it.
+            outputs: Get what was mended or repeated.
             is_end: Whether the answer ends: what is still open is whole then.
             is_cut: Whether a limit or a filter ended the answer: then it is not.
-
-        Raises:
-            ToolArgumentsError: The answer ends, and one of its calls is not whole.
         """
         waiting = self._open if not is_end else None
-        if is_end and is_cut and self._open is not None:
-            raise _unreadable(self._open, "the rest of the arguments")
         released = [call for call in self._held if call is not waiting and not call.is_answered]
         self._held, self._by_id, self._by_name = [], {}, {}
         if waiting is not None:
             self._hold(waiting)
-        complete = [self._complete(call, response_id) for call in released]
-        if is_end and self._unreadable is not None:
-            raise self._unreadable
-        return [call for call in complete if call is not None]
+        self._ended.response_id = response_id
+        complete: list[SignedCall] = []
+        for call in released:
+            unread = None if call.streamed is None else call.streamed.unread
+            if unread is not None or (is_cut and call is self._open):
+                self._ended.half(call.id, call.name, call.pieces if unread is None else (unread,))
+            elif (one := self._ended.take(call.id, call.name, call.pieces, outputs)) is not None:
+                complete.append(SignedCall(one, call.signature))
+        self.count -= len(released) - len(complete)
+        return complete
+
+    def end(self, outputs: list[StreamOutput], *, is_cut: bool) -> ToolArgumentsError | None:
+        """Ends the answer; returns the error of a call that is not whole, if no limit has cut it."""
+        return self._ended.end(outputs, is_cut=is_cut)
 
     def _hold(self, call: _Call) -> None:
         self._held.append(call)
@@ -270,26 +259,5 @@ class ToolCalls:
         if call.id is not None:
             self._by_id.setdefault(call.id, call)
 
-    def _complete(self, call: _Call, response_id: str | None) -> CompleteCall | None:
-        """A whole call; None for one that cannot be read, or that the server says a second time."""
-        value = call.input
-        if value is None:
-            self._unreadable = self._unreadable or _unreadable(call, "a JSON object")
-            return None
-        self._number += 1
-        call_id = call.id or own_id(response_id, self._number, call.name, value)
-        if call_id in self._taken:
-            if self._taken[call_id] == (call.name, value):
-                self.count -= 1
-                return None
-            call_id = own_id(response_id, self._number, call.name, value)
-        self._taken[call_id] = (call.name, value)
-        return CompleteCall(call_id, call.name, value, call_id == call.id, call.signature)
-
 
 _NAMELESS: Final = "functionCall (without a name)"
-
-
-def _unreadable(call: _Call, expected: str) -> ToolArgumentsError:
-    said = call.arguments if call.streamed is None else call.streamed.unread or call.streamed.value
-    return ToolArgumentsError(call_id=call.id or "", name=call.name, arguments=str(said), expected=expected)

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import is_json
 from partstream.conversation.provider_state import ITEMS, MOST_ITEMS
-from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
+from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
+from partstream.protocols.calls import Calls, later_pieces
 from partstream.protocols.citations import Citation, Citations, RecentText
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.read_response import inline_file, named_file
@@ -40,7 +41,6 @@ from partstream.protocols.read_response import (
     index,
     mapping,
     objects,
-    read_arguments,
     text,
 )
 
@@ -67,7 +67,7 @@ class _Step:
     def __init__(self, wire: Wire) -> None:
         self.wire = dict(wire)
         self.kind = text(wire, "type")
-        self.texts: list[str] = []
+        self.texts: list[Any] = []
 
 
 class Steps:
@@ -77,11 +77,10 @@ class Steps:
         options: How they are rendered.
 
     Attributes:
-        calls: The ids of the calls that came out.
-        error: The first call that cannot be read, or None.
+        calls: The calls that have ended.
     """
 
-    __slots__ = ("_citations", "_counted", "_items", "_open", "_options", "_said", "calls", "error")
+    __slots__ = ("_citations", "_counted", "_items", "_open", "_options", "_said", "calls")
 
     def __init__(self, options: StreamOptions) -> None:
         self._options = options
@@ -90,8 +89,7 @@ class Steps:
         self._said = RecentText()
         self._citations = Citations(options.citations)
         self._counted: set[str] = set()
-        self.calls: set[str] = set()
-        self.error: ToolArgumentsError | None = None
+        self.calls = Calls()
 
     def start(self, event: Wire, outputs: _Outputs) -> None:
         """Opens a step, with what it says in its first state. A step of the same index ends."""
@@ -125,7 +123,9 @@ class Steps:
     def end(self, outputs: _Outputs) -> None:
         """Ends the answer. A call that no event closed was cut off, and is none."""
         for place, step in list(self._open.items()):
-            if step.kind != "function_call":
+            if step.kind == "function_call":
+                self.calls.half(identifier(step.wire, "id"), identifier(step.wire, "name"), step.texts)
+            else:
                 self._close(place, outputs)
         outputs += self._citations.at_end()
 
@@ -156,23 +156,13 @@ class Steps:
             self._count(f"step:{step.kind or 'unknown'}", step.wire, outputs)
 
     def _call(self, step: _Step, outputs: _Outputs) -> None:
-        call_id, name = identifier(step.wire, "id"), identifier(step.wire, "name")
-        pieces = "".join(step.texts)
-        said: Any = pieces if pieces.strip() else step.wire.get("arguments") or {}
-        arguments = read_arguments(said)
-        if call_id is None or name is None or arguments is None:
-            expected = "a JSON object" if call_id and name else "an id and a name"
-            self.error = self.error or ToolArgumentsError(
-                call_id=call_id or "", name=name, arguments=str(said), expected=expected
-            )
-            return
-        if call_id in self.calls:
-            self._count("function_call (an id for the second time)", step.wire, outputs)
+        pieces = later_pieces(step.wire.get("arguments"), step.texts)
+        call = self.calls.take(identifier(step.wire, "id"), identifier(step.wire, "name"), pieces, outputs)
+        if call is None:
             return
         signature = text(step.wire, SIGNATURE)
-        self._carry({TOOL_CALL_ID: call_id, SIGNATURE: signature}, outputs, is_wanted=bool(signature))
-        self.calls.add(call_id)
-        outputs.append(tool_call_part(self._options.call_id_prefix + call_id, name, arguments))
+        self._carry({TOOL_CALL_ID: call.call_id, SIGNATURE: signature}, outputs, is_wanted=bool(signature))
+        outputs.append(tool_call_part(self._options.call_id_prefix + call.call_id, call.name, call.input))
 
     def _carry(self, item: Mapping[str, Any], outputs: _Outputs, *, is_wanted: bool = True) -> None:
         """Emits an item with all before it; only thinking parts can carry it."""
@@ -203,6 +193,10 @@ class Steps:
             if self._options.thinking is not ThinkingMode.OFF:
                 outputs.append(thinking_part(value))
 
+    def _arguments(self, step: _Step, delta: Wire, _outputs: _Outputs) -> None:
+        if (piece := delta.get("arguments")) is not None:
+            step.texts.append(piece)
+
     def _signature(self, step: _Step, delta: Wire, _outputs: _Outputs) -> None:
         step.wire[SIGNATURE] = text(step.wire, SIGNATURE) + text(delta, SIGNATURE)
 
@@ -229,7 +223,7 @@ DELTAS: Final[Mapping[str, Callable[[Steps, _Step, Wire, _Outputs], None]]] = {
     "text": Steps._text,
     "thought_summary": Steps._summary,
     "thought_signature": Steps._signature,
-    "arguments_delta": lambda _steps, step, delta, _outputs: step.texts.append(text(delta, "arguments")),
+    "arguments_delta": Steps._arguments,
     "text_annotation": Steps._annotations,
     "text_annotation_delta": Steps._annotations,
     **dict.fromkeys(("image", "audio", "document", "video"), Steps._file),
@@ -350,9 +344,10 @@ class InteractionsStream(Adapter):
             outputs += self.fail(ERRORS.failure(said, self._status))
             return
         self._steps.end(outputs)
-        outcome, reason = finish_of(self._status, has_calls=bool(self._steps.calls))
-        error = self._steps.error
-        self._emit_finish(outcome if error is None else Outcome.FAILED, reason, outputs, error)
+        calls = self._steps.calls
+        outcome, reason = finish_of(self._status, has_calls=calls.count > 0)
+        broken = calls.end(outputs, is_cut=outcome is Outcome.INCOMPLETE)
+        self._emit_finish(outcome if broken is None else Outcome.FAILED, reason, outputs, broken)
 
     def _emit_finish(
         self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
@@ -365,6 +360,7 @@ class InteractionsStream(Adapter):
     def _about(self, event: Wire, _outputs: _Outputs) -> None:
         said = mapping(event, "interaction") or event
         self._response_id = self._response_id or identifier(said, "id") or identifier(said, "interaction_id")
+        self._steps.calls.response_id = self._response_id
         self._model = self._model or identifier(said, "model")
         self._status = identifier(said, "status") or self._status
         self._usage.say(said.get("usage"))

@@ -18,8 +18,6 @@ tags, with its tags. An item may continue the one before it, because an emitted 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -27,13 +25,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.codec.checks import as_count
 from partstream.conversation.media import sniff
 from partstream.conversation.provider_state import ITEMS
-from partstream.conversation.turns import canonical_json
-from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
+from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
-    ToolCallPart,
     UnifiedFinishReason,
     Usage,
     text_part,
@@ -41,6 +37,7 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
+from partstream.protocols.calls import Calls
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
@@ -55,7 +52,6 @@ from partstream.protocols.read_response import (
     identifier,
     mapping,
     objects,
-    read_arguments,
 )
 from partstream.protocols.schemas import smallest_schemas
 from partstream.protocols.thinking import ThinkTagSplitter
@@ -84,7 +80,8 @@ class OllamaStream(Adapter):
         self._ending = Ending()
         self._thinking = Thinking(options)
         self._texts = Texts(options, self._thinking)
-        self._calls = ToolCalls(options.call_id_prefix)
+        self._calls = Calls()
+        self._prefix = options.call_id_prefix
         self._fast_path = LineFastPath(self._texts, self._thinking)
         self._counted: set[str] = set()
 
@@ -111,11 +108,7 @@ class OllamaStream(Adapter):
             outputs += self.fail(error)
             return
         self._ending.read(chunk)
-        try:
-            self._read_message(mapping(chunk, "message"), outputs)
-        except ToolArgumentsError as failure:
-            outputs += self.fail(failure)
-            return
+        self._read_message(mapping(chunk, "message"), outputs)
         self._state = next_state
         if next_state is LifecycleState.FINISHED:
             self._complete(outputs)
@@ -137,8 +130,10 @@ class OllamaStream(Adapter):
     def _complete(self, outputs: _Outputs) -> None:
         self._texts.settle(outputs)
         self._thinking.emit_items(outputs)
+        broken = self._calls.end(outputs, is_cut=self._ending.is_cut)
         outcome = Outcome.INCOMPLETE if self._ending.is_cut else Outcome.COMPLETED
-        self._emit_finish(outcome, self._ending.reason(has_calls=self._calls.count > 0), outputs)
+        reason = self._ending.reason(has_calls=self._calls.count > 0 and not self._calls.any_half)
+        self._emit_finish(outcome if broken is None else Outcome.FAILED, reason, outputs, broken)
 
     def _emit_finish(
         self,
@@ -184,13 +179,21 @@ class OllamaStream(Adapter):
             outputs.append(part if part is not None else Unmapped("image (not readable)", {"images": [one]}))
 
     def tool_calls(self, value: Any, outputs: _Outputs) -> None:
-        """Reads the `tool_calls` of a message: whole calls, emitted at once."""
+        """Reads the `tool_calls` of a message: whole calls, emitted at once.
+
+        `index` has no meaning (docs/wires/ollama.md#tool-calls), and a response has no id: model and time tell it from
+        others.
+        """
+        self._calls.response_id = f"{self._ending.model} {self._ending.created_at}"
         for wire in objects({"tool_calls": value}, "tool_calls"):
             self._texts.settle(outputs)
             self._thinking.close(outputs)
-            call = self._calls.read(wire, f"{self._ending.model} {self._ending.created_at}")
+            function = mapping(wire, "function")
+            arguments = function.get("arguments")
+            pieces = () if arguments is None else (arguments,)
+            call = self._calls.take(identifier(wire, "id"), identifier(function, "name"), pieces, outputs)
             if call is not None:
-                outputs.append(call)
+                outputs.append(tool_call_part(self._prefix + call.call_id, call.name, call.input))
 
     def _count(self, name: str, data: Wire, outputs: _Outputs) -> None:
         """Counts data that no part can represent, once for each name."""
@@ -334,43 +337,7 @@ class Thinking:
             outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
 
 
-# ---- Tool calls and images ----
-
-
-class ToolCalls:
-    """The calls of one response. Each element is a whole call, and `index` has no meaning
-    (docs/wires/ollama.md#tool-calls)."""
-
-    __slots__ = ("_contents", "_prefix", "count")
-
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-        self._contents: dict[str, tuple[str, bytes]] = {}  # by id
-        self.count = 0
-
-    def read(self, wire: Wire, answer: str) -> ToolCallPart | None:
-        """The call of an element; None if the element repeats a call under the same id.
-
-        A missing id is replaced by a digest of `answer` and the call, so that no other response has it.
-
-        Raises:
-            ToolArgumentsError: It has no name, or its arguments are no object.
-        """
-        function = mapping(wire, "function")
-        call_id, name, arguments = identifier(wire, "id"), identifier(function, "name"), function.get("arguments")
-        value: dict[str, Any] | None = {} if arguments is None else read_arguments(arguments)
-        if name is None or value is None:
-            expected = "a JSON object" if name else "a name for these arguments"
-            raise ToolArgumentsError(call_id=call_id, name=name, arguments=str(arguments), expected=expected)
-        content = (name, canonical_json(value))
-        if call_id is not None and self._contents.get(call_id) == content:
-            return None
-        if call_id is None or call_id in self._contents:
-            said = json.dumps([answer, self.count, name, content[1].decode(errors="replace")]).encode()
-            call_id = f"call_{hashlib.sha256(said).hexdigest()[:24]}"
-        self._contents[call_id] = content
-        self.count += 1
-        return tool_call_part(self._prefix + call_id, name, value)
+# ---- Images ----
 
 
 def image_part(value: object) -> DataPart | None:

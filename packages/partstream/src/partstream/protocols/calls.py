@@ -1,0 +1,427 @@
+"""Tool calls on every wire: which are one call, what their arguments are, and what becomes of half a call.
+
+A wire finds the call that an event means, by its own fields, and gives all that came for it to :class:`Calls`. What
+holds on each wire is decided here, once:
+
+- **Identity.** An id is no identity: servers give one id to several calls (nanobot#4473, ollama#15457), and none to
+  others. A call with the id of an earlier one is a repetition if name and arguments are equal, and is dropped. Else it
+  is another call, and gets an id of ours, as a call without an id does. Equal calls without ids are several: models ask
+  for them (docs/wires/gemini.md#tool-calls).
+- **Arguments.** One JSON object, in pieces of text, as a text or as an object. Servers also send it twice, after an
+  empty object, grown, or inside a JSON text. :data:`MENDINGS` lists what can be mended without a guess; nothing else
+  is. A mending is tried only after the plain reading has failed, so the arguments of a good server are read once.
+- **The end.** A call is never whole because its arguments parse: wires call :meth:`Calls.take` at the end of the call
+  or of the answer. If a limit or a filter has ended the answer, half a call is no fault of the server: it is counted.
+  Else it is an error that names the call. Text and all other calls stay in both cases.
+
+Nothing is silent: mended, repeated and cut calls come out as :class:`Unmapped`, under the name of the tool.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from itertools import groupby, islice, pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
+from partstream.conversation.turns import canonical_json
+from partstream.errors import ToolArgumentsError
+from partstream.lm.outputs import StreamOutput, Unmapped
+from partstream.protocols.read_response import read_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+# ---- Pieces ----
+
+_SIGNS: Final = re.compile(r'[\\"{}\[\]]')
+_STEP: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
+
+
+class OpenJson:
+    """The pieces of a JSON object, texts or whole values; finds the end in one pass over the characters, when
+    :attr:`is_complete` is read."""
+
+    __slots__ = ("_depth", "_in_string", "_read", "_skips", "_was_open", "pieces")
+
+    def __init__(self) -> None:
+        self.pieces: list[Any] = []
+        self._read = 0
+        self._depth = 0
+        self._in_string = False
+        self._skips = False  # whether a backslash hides the next character
+        self._was_open = False
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything but blanks has come."""
+        return any(not isinstance(piece, str) or (piece and not piece.isspace()) for piece in self.pieces)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether an object has begun and has ended."""
+        for piece in self.pieces[self._read :]:
+            if isinstance(piece, str):
+                self._scan(piece)
+            else:
+                self._was_open, self._depth, self._in_string = True, 0, False
+        self._read = len(self.pieces)
+        return self._was_open and self._depth == 0 and not self._in_string
+
+    @property
+    def is_empty_object(self) -> bool:
+        """Whether all that came is `{}`: an opening of some servers, and the arguments of a tool without any."""
+        head = ""
+        for piece in self.pieces:
+            head += piece.strip() if isinstance(piece, str) else "{}" if not piece else "..."
+            if len(head) > len("{}"):
+                return False
+        return head == "{}"
+
+    def _scan(self, piece: str) -> None:
+        hidden = 0 if self._skips and piece else -1  # the place of a character that a backslash hides
+        self._skips = self._skips and not piece
+        for sign in _SIGNS.finditer(piece):
+            letter, place = sign[0], sign.start()
+            if place == hidden:
+                continue
+            if letter == "\\":
+                hidden = place + 1
+                self._skips = hidden == len(piece)
+            elif letter == '"':
+                self._in_string = not self._in_string
+            elif not self._in_string:
+                self._depth += _STEP[letter]
+                self._was_open = True
+
+
+# ---- Arguments ----
+
+
+class Arguments(NamedTuple):
+    """What pieces say: the object, None where they say none; and the names of the mendings that this took."""
+
+    value: dict[str, Any] | None
+    mended: tuple[str, ...] = ()
+
+
+class _Value(NamedTuple):
+    """One JSON value of the arguments, and whether it came as a value of its event and not in a text."""
+
+    value: Any
+    is_typed: bool
+
+
+class Mending(NamedTuple):
+    """A shape that can be mended.
+
+    Attributes:
+        name: What is counted.
+        reason: Why the result is what the model said, and no guess.
+        mend: Returns the values that are left, and the very list where the shape is another.
+    """
+
+    name: str
+    reason: str
+    mend: Callable[[list[_Value]], list[_Value]]
+
+
+def _unwrap(values: list[_Value]) -> list[_Value]:
+    inner = [_inner(one) for one in values]
+    return values if all(new is old for new, old in zip(inner, values, strict=True)) else inner
+
+
+def _inner(one: _Value) -> _Value:
+    if not isinstance(one.value, str) or not one.value.strip():
+        return one
+    value = read_pieces((one.value,)).value
+    return one if value is None else _Value(value, is_typed=False)
+
+
+def _drop_empty(values: list[_Value]) -> list[_Value]:
+    said = [one for one in values if one.value not in ({}, None, "")]
+    return said if said and len(said) < len(values) else values
+
+
+def _drop_repeated(values: list[_Value]) -> list[_Value]:
+    is_repeated = len(values) > 1 and all(
+        _holds(new.value, old.value) and _holds(old.value, new.value) for old, new in pairwise(values)
+    )
+    return values[-1:] if is_repeated else values
+
+
+def _drop_grown(values: list[_Value]) -> list[_Value]:
+    has_grown = len(values) > 1 and all(
+        isinstance(old.value, dict)
+        and isinstance(new.value, dict)
+        and _holds(new.value, old.value, texts_grow=old.is_typed and new.is_typed)
+        for old, new in pairwise(values)
+    )
+    return values[-1:] if has_grown else values
+
+
+MENDINGS: Final = (
+    Mending("JSON inside a JSON text", "The text is the JSON of an object, and no tool takes a text alone.", _unwrap),
+    Mending(
+        "an empty object beside the arguments",
+        "It says nothing that the other value does not say. Servers that decode arguments open with it.",
+        _drop_empty,
+    ),
+    Mending("the arguments again", "All values are equal.", _drop_repeated),
+    Mending(
+        "arguments that grew",
+        "Each value holds all of the one before, so the last one holds all that was said. A text inside may grow only "
+        "where the values are snapshots, outside of any text: of two calls, `a` and `a/b` are paths of their own.",
+        _drop_grown,
+    ),
+)
+"""The shapes of several values, in the order in which they are tried; each works on what the one before has left."""
+
+REPEATED_PIECES: Final = "each piece repeats those before"
+"""Each piece begins with the whole piece before it, and the last is whole: snapshots of the text."""
+BEGUN_AGAIN: Final = "the whole after an open beginning"
+"""The text up to some piece is the beginning of the object that follows: what was begun was said again, in full."""
+
+
+def read_pieces(pieces: Sequence[Any]) -> Arguments:
+    """The arguments that pieces of one call say.
+
+    Args:
+        pieces: Texts that belong together, and whole values, in the order in which they came. No piece at all, and
+            blanks alone, are an empty object.
+    """
+    if all(isinstance(piece, str) for piece in pieces):
+        plain = read_arguments("".join(pieces))
+    else:
+        plain = read_arguments(pieces[0]) if len(pieces) == 1 else None
+    if plain is not None:
+        return Arguments(plain)
+    mended: list[str] = []
+    values: list[_Value] = []
+    runs = [(is_text, list(run)) for is_text, run in groupby(pieces, lambda piece: isinstance(piece, str))]
+    for number, (is_text, run) in enumerate(runs):
+        if not is_text:
+            values += [_Value(value, is_typed=True) for value in run]
+            continue
+        found = _values_in(run, mended)
+        if found is not None:
+            values += [_Value(value, is_typed=False) for value in found]
+        elif number + 1 < len(runs):  # an object replaces the beginning of its text
+            mended.append(BEGUN_AGAIN)
+        else:
+            return Arguments(None)
+    for mending in MENDINGS:
+        left = mending.mend(values)
+        if left is not values:
+            mended.append(mending.name)
+            values = left
+    if not all(one.value in (None, "") for one in values):
+        value = values[0].value if len(values) == 1 else None
+        return Arguments(value, tuple(mended)) if isinstance(value, dict) and is_json(value) else Arguments(None)
+    return Arguments({}, tuple(mended))
+
+
+def later_pieces(given: Any, streamed: Sequence[Any]) -> Sequence[Any]:
+    """The pieces that count where a call begins with arguments and more stream: those of the stream, if they say an
+    object; else those of the beginning, if they say anything."""
+    if given in (None, "", {}) or read_pieces(streamed).value:
+        return streamed
+    return (given,)
+
+
+def _values_in(pieces: list[str], mended: list[str]) -> list[Any] | None:
+    """The JSON values in a text; None if it is no JSON. Appends what had to be mended."""
+    whole = "".join(pieces)
+    if (values := _decoded(whole)) is not None:
+        return values
+    said = [piece for piece in pieces if piece.strip()]
+    if len(said) > 1 and all(new.startswith(old) for old, new in pairwise(said)):
+        mended.append(REPEATED_PIECES)
+        return _decoded(said[-1])
+    restarts = (place for place, piece in enumerate(said) if place and piece.lstrip().startswith("{"))
+    for place in islice(restarts, _MOST_RESTARTS):
+        rest = "".join(said[place:])
+        if _compact(rest).startswith(_compact("".join(said[:place]))):
+            mended.append(BEGUN_AGAIN)
+            return _decoded(rest)
+    return None
+
+
+_MOST_RESTARTS: Final = 8
+"""Pieces that may be the beginning of the whole: each is compared with all of the text."""
+
+
+def _compact(text: str) -> str:
+    return "".join(text.split())
+
+
+_BLANKS: Final = re.compile(r"\s*")
+
+
+def _decoded(text: str) -> list[Any] | None:
+    """The JSON values of a text, one after the other; None if it is no JSON."""
+    if nests_too_deeply(text):
+        return None
+    try:
+        return [loads(text)]
+    except JSONDecodeError:
+        pass
+    decoder = json.JSONDecoder()
+    values: list[Any] = []
+    blanks = _BLANKS.match(text)
+    place = 0 if blanks is None else blanks.end()
+    try:
+        while place < len(text):
+            value, place = decoder.raw_decode(text, place)
+            values.append(value)
+            blanks = _BLANKS.match(text, place)
+            place = place if blanks is None else blanks.end()
+    except (ValueError, RecursionError):
+        return None
+    return values
+
+
+def _holds(new: Any, old: Any, *, texts_grow: bool = False) -> bool:
+    """Whether a value holds all of another one: every name of an object, the beginning of a list."""
+    if isinstance(old, dict):
+        return isinstance(new, dict) and all(
+            name in new and _holds(new[name], value, texts_grow=texts_grow) for name, value in old.items()
+        )
+    if isinstance(old, list):
+        return (
+            isinstance(new, list)
+            and len(new) >= len(old)
+            and all(_holds(one, before, texts_grow=texts_grow) for one, before in zip(new, old, strict=False))
+        )
+    if texts_grow and isinstance(old, str) and isinstance(new, str):
+        return new.startswith(old)
+    return isinstance(new, bool) is isinstance(old, bool) and bool(new == old)
+
+
+# ---- Calls ----
+
+
+class CompleteCall(NamedTuple):
+    """A whole call.
+
+    Attributes:
+        call_id: The server's id, or one of ours: no other call of the response has it.
+        is_given: Whether it is the server's.
+    """
+
+    call_id: str
+    name: str
+    input: dict[str, Any]
+    is_given: bool
+
+
+class _Half(NamedTuple):
+    call_id: str | None
+    name: str | None
+    pieces: tuple[Any, ...]
+
+
+class Calls:
+    """The calls of one response that have come to an end.
+
+    Args:
+        own_id: What the ids of ours begin with.
+
+    Attributes:
+        response_id: The server's id of the response, or another fact about it: ids of ours differ by it.
+        count: How many calls are whole.
+        any_half: Whether a call came to its end and was not whole.
+    """
+
+    __slots__ = ("_contents", "_half", "_own_id", "_taken", "any_half", "count", "response_id")
+
+    def __init__(self, own_id: str = "call_") -> None:
+        self.response_id: str | None = None
+        self.count = 0
+        self.any_half = False
+        self._own_id = own_id
+        self._taken: set[str] = set()
+        self._contents: set[tuple[str, str, bytes]] = set()
+        self._half: list[_Half] = []
+
+    def take(
+        self, call_id: str | None, name: str | None, pieces: Iterable[Any], outputs: list[StreamOutput]
+    ) -> CompleteCall | None:
+        """Takes all that came for a call.
+
+        Args:
+            call_id: The server's id, or None.
+            name: The tool.
+            pieces: See :func:`read_pieces`.
+            outputs: Get what was mended or repeated.
+
+        Returns:
+            The call; None if it repeats another one, or is not whole, which :meth:`end` tells.
+        """
+        said = tuple(pieces)
+        value, mended = read_pieces(said)
+        if name is None or value is None:
+            self.half(call_id, name, said)
+            return None
+        outputs += (_counted(_Half(call_id, name, said), what) for what in mended)
+        content = canonical_json(value)
+        if call_id is not None:
+            if (call_id, name, content) in self._contents:
+                outputs.append(_counted(_Half(call_id, name, said), "repeated"))
+                return None
+            self._contents.add((call_id, name, content))
+        self.count += 1
+        own = call_id
+        number = self.count
+        while own is None or own in self._taken:
+            fact = json.dumps([self.response_id, number, name, content.decode(errors="replace")])
+            own = f"{self._own_id}{hashlib.sha256(fact.encode()).hexdigest()[:_DIGITS]}"
+            number += 1
+        self._taken.add(own)
+        return CompleteCall(own, name, value, own == call_id)
+
+    def half(self, call_id: str | None, name: str | None, pieces: Iterable[Any]) -> None:
+        """Takes a call that is not whole, whatever its arguments are: the server says so, or a limit does."""
+        self.any_half = True
+        self._half.append(_Half(call_id, name, tuple(pieces)))
+
+    def end(self, outputs: list[StreamOutput], *, is_cut: bool) -> ToolArgumentsError | None:
+        """Ends the response.
+
+        Args:
+            outputs: Get the calls that were cut.
+            is_cut: Whether a limit or a filter ended the response.
+
+        Returns:
+            The error of the first call that is not whole, if nothing has cut it; None without one.
+        """
+        calls, self._half = self._half, []
+        first = None if is_cut else next(iter(calls), None)
+        outputs += (_counted(one, "incomplete") for one in calls if one is not first)
+        return None if first is None else broken(first.call_id, first.name, first.pieces)
+
+
+_DIGITS: Final = 24
+
+
+def broken(call_id: str | None, name: str | None, pieces: Iterable[Any]) -> ToolArgumentsError:
+    """The error of a call that is not whole."""
+    expected = "a JSON object" if name else "a name for these arguments"
+    return ToolArgumentsError(call_id=call_id, name=name, arguments="".join(_shown(pieces)), expected=expected)
+
+
+def _counted(call: _Half, what: str) -> Unmapped:
+    data = {"id": call.call_id, "name": call.name, "arguments": "".join(_shown(call.pieces))}
+    return Unmapped(f"tool call {call.name or 'without a name'} ({what})", data)
+
+
+def _shown(pieces: Iterable[Any]) -> Iterator[str]:
+    """The pieces as texts; an object that cannot be written is shown by its class."""
+    for piece in pieces:
+        try:
+            yield piece if isinstance(piece, str) else json.dumps(piece, ensure_ascii=False)
+        except (TypeError, ValueError, RecursionError):
+            yield type(piece).__name__
