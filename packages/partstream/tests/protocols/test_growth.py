@@ -11,7 +11,7 @@ import pytest
 from benchmarks.hostile import CASES, HostileCase, read
 from partstream.lm.outputs import CitationMode, StreamOptions, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart
-from partstream.protocols.openresponses.tool_calls import ARGUMENTS_DONE, ToolCall
+from partstream.protocols.openresponses.tool_calls import ToolCall
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import OMIT, added, created, delta, done, reasoning, sse, terminal, text_done
 from protocols.openresponses.wire import read as read_events
@@ -118,13 +118,13 @@ def test_an_index_that_is_no_integer_is_none_in_every_way_of_reading(index: Any)
     assert result.unmapped == {}
 
 
-def test_arguments_that_end_many_times_are_joined_and_read_once() -> None:
+def test_arguments_that_end_many_times_are_read_once() -> None:
     call = ToolCall("fc_0", 0)
     call.deltas += ["[" * 8] * 1000
-    assert [call.complete(ARGUMENTS_DONE) for _ in range(3)] == [None] * 3
-    assert len(call.deltas) == 1
-    first = call.arguments
-    assert call.arguments is first
+    first = call.reading
+    call.say_arguments("done", "")
+    assert call.reading is first
+    assert first.arguments.value is None
 
 
 def test_the_thousand_and_first_item_that_a_server_wants_back_is_counted() -> None:

@@ -163,10 +163,12 @@ def _drop_grown(values: list[_Value]) -> list[_Value]:
     return values[-1:] if has_grown else values
 
 
+EMPTY_BESIDE: Final = "an empty object beside the arguments"
+
 MENDINGS: Final = (
     Mending("JSON inside a JSON text", "The text is the JSON of an object, and no tool takes a text alone.", _unwrap),
     Mending(
-        "an empty object beside the arguments",
+        EMPTY_BESIDE,
         "It says nothing that the other value does not say. Servers that decode arguments open with it.",
         _drop_empty,
     ),
@@ -218,10 +220,10 @@ def read_pieces(pieces: Sequence[Any]) -> Arguments:
         if left is not values:
             mended.append(mending.name)
             values = left
-    if not all(one.value in (None, "") for one in values):
-        value = values[0].value if len(values) == 1 else None
-        return Arguments(value, tuple(mended)) if isinstance(value, dict) and is_json(value) else Arguments(None)
-    return Arguments({}, tuple(mended))
+    if not values:
+        return Arguments({}, tuple(mended))
+    value = values[0].value if len(values) == 1 else None
+    return Arguments(value, tuple(mended)) if isinstance(value, dict) and is_json(value) else Arguments(None)
 
 
 def later_pieces(given: Any, streamed: Sequence[Any]) -> Sequence[Any]:
@@ -344,11 +346,17 @@ class Calls:
         self.any_half = False
         self._own_id = own_id
         self._taken: set[str] = set()
-        self._contents: set[tuple[str, str, bytes]] = set()
+        self._contents: dict[tuple[str, str], dict[bytes, tuple[Any, ...]]] = {}  # by id and name
         self._half: list[_Half] = []
 
     def take(
-        self, call_id: str | None, name: str | None, pieces: Iterable[Any], outputs: list[StreamOutput]
+        self,
+        call_id: str | None,
+        name: str | None,
+        pieces: Iterable[Any],
+        outputs: list[StreamOutput],
+        *,
+        read: Arguments | None = None,
     ) -> CompleteCall | None:
         """Takes all that came for a call.
 
@@ -357,22 +365,24 @@ class Calls:
             name: The tool.
             pieces: See :func:`read_pieces`.
             outputs: Get what was mended or repeated.
+            read: What the pieces say, where the wire has read them.
 
         Returns:
             The call; None if it repeats another one, or is not whole, which :meth:`end` tells.
         """
         said = tuple(pieces)
-        value, mended = read_pieces(said)
+        value, mended = read_pieces(said) if read is None else read
         if name is None or value is None:
             self.half(call_id, name, said)
             return None
         outputs += (_counted(_Half(call_id, name, said), what) for what in mended)
         content = canonical_json(value)
         if call_id is not None:
-            if (call_id, name, content) in self._contents:
+            known = self._contents.setdefault((call_id, name), {})
+            if content in known:
                 outputs.append(_counted(_Half(call_id, name, said), "repeated"))
                 return None
-            self._contents.add((call_id, name, content))
+            known[content] = said
         self.count += 1
         own = call_id
         number = self.count
@@ -384,9 +394,14 @@ class Calls:
         return CompleteCall(own, name, value, own == call_id)
 
     def half(self, call_id: str | None, name: str | None, pieces: Iterable[Any]) -> None:
-        """Takes a call that is not whole, whatever its arguments are: the server says so, or a limit does."""
+        """Takes a call that is not whole, whatever its arguments are; :meth:`end` tells whether a limit has cut it."""
         self.any_half = True
         self._half.append(_Half(call_id, name, tuple(pieces)))
+
+    def cut(self, call_id: str | None, name: str | None, pieces: Iterable[Any], outputs: list[StreamOutput]) -> None:
+        """Counts a call of which the server says that it is not whole."""
+        self.any_half = True
+        outputs.append(_counted(_Half(call_id, name, tuple(pieces)), "incomplete"))
 
     def end(self, outputs: list[StreamOutput], *, is_cut: bool) -> ToolArgumentsError | None:
         """Ends the response.
@@ -398,10 +413,23 @@ class Calls:
         Returns:
             The error of the first call that is not whole, if nothing has cut it; None without one.
         """
-        calls, self._half = self._half, []
+        calls = []
+        for one in self._half:
+            if self._is_begun_again(one):
+                outputs.append(_counted(one, BEGUN_AGAIN))
+            else:
+                calls.append(one)
+        self._half = []
         first = None if is_cut else next(iter(calls), None)
         outputs += (_counted(one, "incomplete") for one in calls if one is not first)
         return None if first is None else broken(first.call_id, first.name, first.pieces)
+
+    def _is_begun_again(self, half: _Half) -> bool:
+        """Whether a whole call of the same id and name begins as half a call does: a server said it until it was whole,
+        as LobeHub does for each token."""
+        begun = _compact("".join(_shown(half.pieces)))
+        wholes = self._contents.get((half.call_id or "", half.name or ""), {}).values()
+        return any(_compact("".join(_shown(pieces))).startswith(begun) for pieces in islice(wholes, _MOST_RESTARTS))
 
 
 _DIGITS: Final = 24

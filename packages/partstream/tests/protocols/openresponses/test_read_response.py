@@ -87,7 +87,7 @@ def test_arguments_of_no_call_at_all_are_a_clear_error() -> None:
     error = result.finish.error
     assert isinstance(error, ToolArgumentsError)
     assert (error.name, error.call_id, error.arguments) == (None, None, '{"a":1}')
-    assert "a name and a call id" in str(error)
+    assert "a name for these arguments" in str(error)
 
 
 # ---- which events are known ----

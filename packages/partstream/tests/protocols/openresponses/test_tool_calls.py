@@ -407,7 +407,7 @@ def test_an_incomplete_response_keeps_whole_calls_and_counts_the_half_one() -> N
     ]
     result = read(events)
     assert result.calls == ONE_CALL
-    assert result.unmapped == {"function_call (incomplete)": 1}
+    assert result.unmapped == {"tool call look_up (incomplete)": 1}
     assert result.finish.outcome is Outcome.INCOMPLETE
 
 
@@ -419,7 +419,7 @@ def test_a_call_whose_item_says_incomplete_never_comes(half: str) -> None:
     ]
     result = read(events)
     assert result.calls == []
-    assert result.unmapped == {"function_call (incomplete)": 1}
+    assert result.unmapped == {"tool call look_up (incomplete)": 1}
     assert result.finish.outcome is Outcome.INCOMPLETE
 
 

@@ -8,7 +8,7 @@ response, in the order of their opening.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.turns import canonical_json
 from partstream.lm.outputs import StreamOutput, Unmapped
@@ -256,7 +256,9 @@ class ToolCalls:
         said = {(call.id, call.name) for call in calls if call.id is not None and call.is_begun}
         complete: list[tuple[CompleteCall, Mapping[str, Any] | None]] = []
         for call in calls:
-            pieces = call.json.pieces
+            pieces = call.json.pieces if call.json.is_begun else []
+            if len(pieces) <= len("null") and "".join(map(str, pieces)).strip() in _NOTHING:
+                pieces = []
             # At a limit, an object without anything may be the opening of arguments that did not come any more.
             is_open = is_cut and (not call.is_begun or (call is calls[-1] and pieces == [{}]))
             if call.name is None and any_named:
@@ -273,6 +275,10 @@ class ToolCalls:
     def any_half(self) -> bool:
         """Whether a call was not whole."""
         return self._ended.any_half
+
+
+_NOTHING: Final = frozenset({"null", '""'})
+"""The arguments of a tool without any, at LiteLLM and OpenRouter (docs/wires/chat-completions.md#tool-call-deltas)."""
 
 
 def _pieces(arguments: Any) -> list[Any]:

@@ -173,18 +173,21 @@ class OpenResponsesStream:
         response = mapping(event, "response")
         self._remember(response)
         status = "failed" if self._reports else said
+        self._calls.ended.response_id = self._response_id
         error: LanguageModelError | None = None
         try:
             self._snapshot(sequence(response, "output"), status, event, outputs)
-        except UpstreamProtocolError as broken:
-            status, error = "failed", broken
+            error = self._calls.ended.end(outputs, is_cut=status != "completed")
+        except UpstreamProtocolError as wrong:
+            error = wrong
+        status = status if error is None else "failed"
         self._texts.release(outputs)
         if status == "failed":
             error = error or failure(*self._reports, response)
             reason = FinishReason(UnifiedFinishReason.ERROR, said)
         else:
             self._texts.at_end(outputs)
-            reason = finish_reason(response, status, has_tool_calls=self._calls.any_emitted)
+            reason = finish_reason(response, status, has_tool_calls=self._calls.ended.count > 0)
         compacted = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
         metadata = compacted if self._texts.compacted else {}
         outputs.append(

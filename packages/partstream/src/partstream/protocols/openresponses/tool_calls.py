@@ -20,11 +20,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from partstream.conversation.turns import canonical_json
-from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
+from partstream.protocols.calls import EMPTY_BESIDE, Arguments, Calls, read_pieces
 from partstream.protocols.openresponses.errors import Wire, identifier, index, text
-from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -198,8 +197,8 @@ class EmissionPoint(NamedTuple):
     """A point at which a call may be emitted.
 
     Attributes:
-        empty_is_complete: Whether no arguments at all mean `{}`. At `function_call_arguments.done` they do not:
-            servers that send an empty string there send the arguments in `output_item.done`.
+        empty_is_complete: Whether no arguments at all mean `{}`. At `function_call_arguments.done` neither they nor
+            `{}` do: servers that send an empty string there send the arguments in `output_item.done`.
         must_be_whole: Whether arguments that are not a JSON object are an error; before that, a later point may
             still bring them.
     """
@@ -213,12 +212,11 @@ ITEM_DONE: Final = EmissionPoint(empty_is_complete=True, must_be_whole=False)
 RESPONSE_DONE: Final = EmissionPoint(empty_is_complete=True, must_be_whole=True)
 
 
-class CompleteCall(NamedTuple):
-    """A call that is ready to be emitted; the call id is the upstream's, without a prefix."""
+class Reading(NamedTuple):
+    """The arguments of a call: the pieces of the source that counts, and what they say."""
 
-    call_id: str
-    name: str
-    input: dict[str, Any]
+    pieces: Sequence[Any]
+    arguments: Arguments
 
 
 class ToolCall(Item):
@@ -228,11 +226,11 @@ class ToolCall(Item):
         call_id: The id that results refer to; None until an item brought it. Without one, results refer to the item.
         name: The function; None until an item brought it.
         cut: Whether the item ended with the status `incomplete`: it will never be whole.
-        emitted: Whether the call was emitted.
-        deltas: The pieces of the arguments; :attr:`arguments` joins them to one.
+        emitted: Whether the call has come to its end, as a call or not.
+        deltas: The pieces of the arguments.
     """
 
-    __slots__ = ("_arguments", "_read", "call_id", "cut", "deltas", "emitted", "name")
+    __slots__ = ("_arguments", "_changes", "_reading", "call_id", "cut", "deltas", "emitted", "name")
 
     def __init__(self, item_id: str | None, output_index: int | None) -> None:
         super().__init__(item_id, output_index)
@@ -242,11 +240,13 @@ class ToolCall(Item):
         self.emitted = False
         self.deltas: list[str] = []
         self._arguments: dict[str, str | dict[str, Any]] = {}
-        self._read: tuple[str | dict[str, Any], dict[str, Any] | None] | None = None
+        self._changes = 0
+        self._reading: tuple[tuple[int, int], Reading] | None = None
 
     def say_arguments(self, source: str, arguments: object) -> None:
         """Takes the whole arguments from one of the sources in :data:`_PRECEDENCE`."""
         if isinstance(arguments, dict) or (isinstance(arguments, str) and arguments.strip()):
+            self._changes += self._arguments.get(source) != arguments
             self._arguments[source] = arguments
 
     def read(self, item: Wire) -> None:
@@ -257,66 +257,62 @@ class ToolCall(Item):
         self.cut = item.get("status") == "incomplete"
 
     @property
-    def arguments(self) -> str | dict[str, Any]:
-        """The arguments of the most trusted source; empty if no source gave any.
+    def reading(self) -> Reading:
+        """The arguments of the most trusted source. They are read once, however often events end them.
 
         Some servers send ciphertext in the deltas and plain text at the end (GitHub Copilot), some send no deltas
-        (LM Studio), and some send no arguments at the end.
+        (LM Studio), and some send no arguments at the end. An empty object says nothing where another source says more.
         """
-        for source in _PRECEDENCE:
-            if source == "deltas" and self.deltas:
-                if len(self.deltas) > 1:
-                    self.deltas[:] = ["".join(self.deltas)]
-                if self.deltas[0]:
-                    return self.deltas[0]
-            if source in self._arguments:
-                return self._arguments[source]
-        return ""
+        state = len(self.deltas), self._changes
+        if self._reading is None or self._reading[0] != state:
+            self._reading = state, self._read()
+        return self._reading[1]
 
-    def complete(self, point: EmissionPoint) -> CompleteCall | None:
-        """The call, if it is complete at `point`; else None.
-
-        Raises:
-            ToolArgumentsError: It will never be: the point is the last one and something is missing or wrong.
-        """
-        if self.emitted or self.cut:
-            return None
-        arguments = self.arguments
-        if self._read is None or self._read[0] is not arguments:  # read once, however often events end the arguments
-            self._read = arguments, read_arguments(arguments)
-        value = self._read[1]
-        usable = value is not None and (point.empty_is_complete or bool(arguments))
-        call_id = self.call_id or (self.id if point.must_be_whole else None)
-        if value is not None and usable and call_id is not None and self.name is not None:
-            return CompleteCall(call_id, self.name, value)
-        if point.must_be_whole:
-            raise ToolArgumentsError(
-                call_id=self.call_id,
-                name=self.name,
-                arguments=str(arguments),
-                expected="a JSON object" if self.name else "a name and a call id for these arguments",
-            )
-        return None
+    def _read(self) -> Reading:
+        joined = "".join(self.deltas)
+        sources = {name: (value,) for name, value in self._arguments.items()} | (
+            {"deltas": self.deltas} if joined else {}
+        )
+        said = [sources[name] for name in _PRECEDENCE if name in sources]
+        if not said:
+            return Reading((), read_pieces(()))
+        first = Reading(said[0], read_pieces(said[0]))
+        # The text of the deltas, as a whole: they know where its pieces begin.
+        is_joined = first.arguments.value is None and said[0] == (joined,)
+        if len(said) > 1 and (first.arguments.value == {} or is_joined):
+            for pieces in said[1:]:
+                value, mended = read_pieces(pieces)
+                if value:
+                    return Reading(pieces, Arguments(value, mended if is_joined else (*mended, EMPTY_BESIDE)))
+        return first
 
 
 _PRECEDENCE: Final = ("item", "done", "deltas", "added")
 """The sources of arguments, the most trusted one first."""
 
 
-def _content(name: str | None, arguments: object) -> Hashable | None:
+def _content(name: str | None, pieces: Sequence[Any], value: dict[str, Any] | None) -> Hashable | None:
     """The key of calls with the same name and arguments, however the JSON of the arguments is written."""
-    value = read_arguments(arguments) if isinstance(arguments, str | dict) else None
     if value is not None:
         return name, canonical_json(value)
-    return (name, arguments) if isinstance(arguments, str) else None
+    return (name, "".join(pieces)) if all(isinstance(piece, str) for piece in pieces) else None
+
+
+def _content_of_call(call: ToolCall) -> Hashable | None:
+    return _content(call.name, call.reading.pieces, call.reading.arguments.value)
+
+
+def _content_of_item(item: Wire) -> Hashable | None:
+    pieces = (item.get("arguments") or "",)
+    return _content(identifier(item, "name"), pieces, read_pieces(pieces).value)
 
 
 _RULES: Final = (
     MatchRule(lambda call: call.call_id, lambda _place, wire: identifier(wire, "call_id")),
     SAME_ID,
     MatchRule(
-        lambda call: _content(call.name, call.arguments),
-        lambda _place, wire: _content(identifier(wire, "name"), wire.get("arguments") or ""),
+        _content_of_call,
+        lambda _place, wire: _content_of_item(wire),
     ),
     MatchRule(
         lambda call: None if None in (call.output_index, call.name) else (call.output_index, call.name),
@@ -334,15 +330,19 @@ class CallEvents(Items[ToolCall]):
     Args:
         prefix: The prefix of emitted call ids.
         release: Emits the text that was held back, before a call is emitted.
+
+    Attributes:
+        ended: The calls that have come to their end.
     """
 
-    __slots__ = ("_emitted", "_prefix", "_release")
+    __slots__ = ("_ids", "_prefix", "_release", "ended")
 
     def __init__(self, prefix: str, release: Callable[[list[StreamOutput]], None]) -> None:
         super().__init__(ToolCall)
+        self.ended = Calls()
         self._prefix = prefix
         self._release = release
-        self._emitted: set[str] = set()
+        self._ids: set[str] = set()
 
     def arguments_delta(self, event: Wire, _outputs: list[StreamOutput], _argument: None) -> FastPath:
         """Adds a piece of the arguments; returns the fast path for further pieces."""
@@ -372,12 +372,13 @@ class CallEvents(Items[ToolCall]):
             call.say_arguments("added", item.get("arguments"))
 
     def done(self, event: Wire, outputs: list[StreamOutput], item: Wire) -> None:
-        """A call ends: the call that the event names, or a new one if that was closed under another call id."""
+        """A call ends: the call that the event names, or a new one if that was closed as another call."""
         self._release(outputs)
         place = identifier(item, "id"), index(event, "output_index")
         call, call_id = self.find(*place), identifier(item, "call_id")
-        if call.closed and call_id is not None and call_id != call.call_id:
-            call = self._add(*place)
+        if call.closed and call_id is not None:
+            is_another = call.emitted and item.get("arguments") and _content_of_item(item) != _content_of_call(call)
+            call = self._add(*place) if call_id != call.call_id or is_another else call
         call.closed = True
         call.read(item)
         call.say_arguments("item", item.get("arguments"))
@@ -400,27 +401,28 @@ class CallEvents(Items[ToolCall]):
     def at_end(self, status: str, event: Wire, outputs: list[StreamOutput]) -> None:
         """Emits the calls that no event closed: a completed response has completed them, one that was cut has not."""
         for call in self.all:
-            if call.emitted or call.call_id in self._emitted:
+            pieces = call.reading.pieces
+            if call.emitted or (not pieces and call.call_id in self._ids):
                 continue
             if call.cut or status == "incomplete":
-                outputs.append(Unmapped("function_call (incomplete)", event))
-            elif call.name is None and self.any_emitted:
+                self.ended.cut(call.call_id, call.name, pieces, outputs)
+            elif call.name is None and self.ended.count:
                 # Arguments whose call could not be found; other events brought the calls whole.
                 outputs.append(Unmapped("function_call_arguments (of no call)", event))
             else:
                 self._emit(call, RESPONSE_DONE, outputs)
 
-    @property
-    def any_emitted(self) -> bool:
-        """Whether a call was emitted."""
-        return any(call.emitted for call in self.all)
-
     def _emit(self, call: ToolCall, point: EmissionPoint, outputs: list[StreamOutput]) -> None:
-        complete = call.complete(point)
-        if complete is None:
+        if call.emitted or call.cut:
+            return
+        pieces, said = call.reading
+        call_id = call.call_id or (call.id if point.must_be_whole and call.name else None)
+        is_whole = bool(said.value) if not point.empty_is_complete else said.value is not None
+        if not point.must_be_whole and not (is_whole and call_id and call.name):
             return
         call.emitted = True
-        if complete.call_id not in self._emitted:
-            self._emitted.add(complete.call_id)
+        one = self.ended.take(call_id, call.name, pieces, outputs, read=said)
+        if one is not None:
+            self._ids |= {call_id} if call_id else set()
             self._release(outputs)
-            outputs.append(tool_call_part(self._prefix + complete.call_id, complete.name, complete.input))
+            outputs.append(tool_call_part(self._prefix + one.call_id, one.name, one.input))
