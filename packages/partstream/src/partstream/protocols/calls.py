@@ -32,7 +32,7 @@ from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.protocols.read_response import read_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 # ---- Pieces ----
@@ -226,6 +226,35 @@ def read_pieces(pieces: Sequence[Any]) -> Arguments:
     return Arguments(value, tuple(mended)) if isinstance(value, dict) and is_json(value) else Arguments(None)
 
 
+class Reading(NamedTuple):
+    """The arguments of a call that several sources give: the pieces that count, and what they say."""
+
+    pieces: Sequence[Any]
+    arguments: Arguments
+
+
+def read_sources(sources: Iterable[Sequence[Any]]) -> Reading:
+    """The arguments where servers give them more than once: in pieces, at the end of them, in the whole call.
+
+    Args:
+        sources: The pieces of each, the most trusted one first; that one counts. But an empty object says nothing where
+            another source says more, and pieces tell better than their joined text where the arguments begin anew.
+    """
+    given = [pieces for pieces in sources if any(piece != "" for piece in pieces)]
+    if not given:
+        return Reading((), read_pieces(()))
+    first = Reading(given[0], read_pieces(given[0]))
+    if len(given) == 1 or first.arguments.value or (first.arguments.value is None and len(given[0]) > 1):
+        return first
+    for pieces in given[1:]:
+        value, mended = read_pieces(pieces)
+        if value and first.arguments.value is not None:
+            return Reading(pieces, Arguments(value, (*mended, EMPTY_BESIDE)))
+        if value and first.pieces[0] == "".join(map(str, pieces)):
+            return Reading(pieces, Arguments(value, mended))
+    return first
+
+
 def later_pieces(given: Any, streamed: Sequence[Any]) -> Sequence[Any]:
     """The pieces that count where a call begins with arguments and more stream: those of the stream, if they say an
     object; else those of the beginning, if they say anything."""
@@ -398,6 +427,16 @@ class Calls:
         self.any_half = True
         self._half.append(_Half(call_id, name, tuple(pieces)))
 
+    def has(self, call_id: str, name: str, value: dict[str, Any]) -> bool:
+        """Whether a call of this id is equal in all."""
+        return canonical_json(value) in self._contents.get((call_id, name), {})
+
+    def forget(self, call: CompleteCall, call_id: str) -> None:
+        """Takes back a call that the server said under an id: it may say the same again."""
+        self.count -= 1
+        self._taken.discard(call.call_id)
+        self._contents.get((call_id, call.name), {}).pop(canonical_json(call.input), None)
+
     def cut(self, call_id: str | None, name: str | None, pieces: Iterable[Any], outputs: list[StreamOutput]) -> None:
         """Counts a call of which the server says that it is not whole."""
         self.any_half = True
@@ -427,9 +466,9 @@ class Calls:
     def _is_begun_again(self, half: _Half) -> bool:
         """Whether a whole call of the same id and name begins as half a call does: a server said it until it was whole,
         as LobeHub does for each token."""
-        begun = _compact("".join(_shown(half.pieces)))
+        begun = _compact(shown_pieces(half.pieces))
         wholes = self._contents.get((half.call_id or "", half.name or ""), {}).values()
-        return any(_compact("".join(_shown(pieces))).startswith(begun) for pieces in islice(wholes, _MOST_RESTARTS))
+        return any(_compact(shown_pieces(pieces)).startswith(begun) for pieces in islice(wholes, _MOST_RESTARTS))
 
 
 _DIGITS: Final = 24
@@ -438,18 +477,21 @@ _DIGITS: Final = 24
 def broken(call_id: str | None, name: str | None, pieces: Iterable[Any]) -> ToolArgumentsError:
     """The error of a call that is not whole."""
     expected = "a JSON object" if name else "a name for these arguments"
-    return ToolArgumentsError(call_id=call_id, name=name, arguments="".join(_shown(pieces)), expected=expected)
+    return ToolArgumentsError(call_id=call_id, name=name, arguments=shown_pieces(pieces), expected=expected)
 
 
 def _counted(call: _Half, what: str) -> Unmapped:
-    data = {"id": call.call_id, "name": call.name, "arguments": "".join(_shown(call.pieces))}
+    data = {"id": call.call_id, "name": call.name, "arguments": shown_pieces(call.pieces)}
     return Unmapped(f"tool call {call.name or 'without a name'} ({what})", data)
 
 
-def _shown(pieces: Iterable[Any]) -> Iterator[str]:
-    """The pieces as texts; an object that cannot be written is shown by its class."""
-    for piece in pieces:
-        try:
-            yield piece if isinstance(piece, str) else json.dumps(piece, ensure_ascii=False)
-        except (TypeError, ValueError, RecursionError):
-            yield type(piece).__name__
+def shown_pieces(pieces: Iterable[Any]) -> str:
+    """The pieces as one text; an object that cannot be written is shown by its class."""
+    return "".join(piece if isinstance(piece, str) else _written(piece) for piece in pieces)
+
+
+def _written(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return type(value).__name__

@@ -44,10 +44,24 @@ def test_a_call_is_handed_out_once_in_whatever_order_and_however_often_it_is_sai
 
 
 @pytest.mark.parametrize("between", [[], STEP], ids=["in one step", "in two"])
-def test_an_id_that_is_used_again_for_something_else_is_counted(between: list[Chunk]) -> None:
+def test_an_id_that_is_used_again_for_something_else_is_another_call(between: list[Chunk]) -> None:
     result = read([CALL, *between, {**CALL, "input": {"a": 2}}, END])
-    assert result.calls == [("gw-c", "add", {"a": 1})]
-    assert result.unmapped == {"tool-call add (again, and different)": 1}
+    assert [(name, given) for _, name, given in result.calls] == [("add", {"a": 1}), ("add", {"a": 2})]
+    assert len({call_id for call_id, *_ in result.calls}) == 2
+
+
+def test_outcomes_of_calls_that_share_an_id_are_those_of_each_in_turn() -> None:
+    outcome = {"type": "tool-result", "toolCallId": "c", "toolName": "add", "output": 1}
+    other = {**CALL, "input": {"a": 2}}
+    assert [one[2] for one in read([CALL, other, outcome, END]).calls] == [{"a": 2}]
+    assert read([CALL, other, outcome, outcome, END]).calls == []
+
+
+def test_an_id_of_a_call_that_is_over_is_counted_for_something_else() -> None:
+    outcome = {"type": "tool-result", "toolCallId": "c", "toolName": "add", "output": 1}
+    result = read([CALL, outcome, {**CALL, "input": {"a": 2}}, END])
+    assert result.calls == []
+    assert result.unmapped == {"tool-call add (again, and different)": 1, "tool-result add": 1}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -375,7 +375,7 @@ EVENTS: Final[dict[str, Row]] = {
     "TOOL_CALL_START": Row(_CONTENT, AGUIStream._call_start, is_said=True),
     "TOOL_CALL_ARGS": Row(_CONTENT, lambda stream, event, outputs: stream._calls.arguments(event, outputs)),
     "TOOL_CALL_CHUNK": Row(_CONTENT, AGUIStream._call_chunk, is_said=True),
-    "TOOL_CALL_END": Row(_CONTENT, AGUIStream._nothing),
+    "TOOL_CALL_END": Row(_CONTENT, lambda stream, event, outputs: stream._calls.end(event, outputs)),
     "TOOL_CALL_RESULT": Row(_CONTENT, AGUIStream._result),
     "SUBAGENT_STARTED": Row(_CONTENT, AGUIStream._sub_agent_start),
     "SUBAGENT_FINISHED": Row(_CONTENT, lambda stream, _event, _outputs: stream._texts.part()),

@@ -21,20 +21,22 @@ one (docs/wires/ai-sdk.md#ag-ui-reasoning).
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
-from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part, tool_call_part
 from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, ENTITY, MESSAGE, PARENT, TOOL_CALL_ID
-from partstream.protocols.read_response import Wire, identifier, mapping, objects, read_arguments, text
+from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
+from partstream.protocols.read_response import Wire, identifier, mapping, objects, text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from partstream.errors import ToolArgumentsError
     from partstream.lm.outputs import StreamOptions
     from partstream.protocols.ag_ui.provider_state import Carrying
 
@@ -53,12 +55,21 @@ class _Call:
     name: str | None
     parent: str | None
     step: int
-    pieces: list[str] = field(default_factory=list)
+    json: OpenJson = field(default_factory=OpenJson)
     encrypted: str | None = None
+    is_ended: bool = False
 
     @property
     def arguments(self) -> str:
-        return "".join(self.pieces)
+        return shown_pieces(self.json.pieces)
+
+    def is_followed_by(self, event: Wire) -> bool:
+        """Whether an event with the id of this call opens another one."""
+        name = identifier(event, "toolCallName")
+        if self.is_ended or (None not in (name, self.name) and name != self.name):
+            return True
+        begins = name is not None and text(event, "delta").lstrip().startswith("{")
+        return begins and self.json.is_complete and not self.json.is_empty_object
 
 
 class ToolCalls:
@@ -69,8 +80,8 @@ class ToolCalls:
         broken: Why the first call cannot go out that VS Code should run, or None.
     """
 
-    __slots__ = ("_calls", "_carrying", "_last_id", "_last_words", "_over", "_prefix", "_steps", "_thinking",
-                 "any_went_out", "broken")  # fmt: skip
+    __slots__ = ("_by_id", "_calls", "_carrying", "_ended", "_last_id", "_last_words", "_over", "_prefix", "_steps",
+                 "_thinking", "any_went_out", "broken")  # fmt: skip
 
     def __init__(
         self, prefix: str, thinking: Thinking, carrying: Carrying, steps: Steps, last_words: LastWords
@@ -82,31 +93,42 @@ class ToolCalls:
         self._carrying = carrying
         self._steps = steps
         self._last_words = last_words
-        self._calls: dict[str, _Call] = {}  # without a result
+        self._ended = Calls()
+        self._calls: dict[int, _Call] = {}  # without a result, in order
+        self._by_id: dict[str, deque[_Call]] = {}
         self._over: set[str] = set()
         self._last_id: str | None = None
 
     def start(self, event: Wire, outputs: list[StreamOutput]) -> None:
-        """Takes the beginning of a call; a second one of the same id is none."""
+        """Takes the beginning of a call; a second one of an open call is none."""
         call_id = identifier(event, "toolCallId")
         if call_id is None:
             outputs.append(Unmapped(f"{event['type']} (without an id)", event))
             return
         self._last_id = call_id
-        if call_id in self._over:
+        known = self._last(call_id)
+        if known is None and call_id in self._over:
             return
         name, parent = identifier(event, "toolCallName"), identifier(event, "parentMessageId")
-        call = self._calls.setdefault(call_id, _Call(call_id, name, parent, self._steps.number))
-        call.name = call.name or name
-        call.parent = call.parent or parent
+        if known is None or known.is_followed_by(event):
+            known = self._open(_Call(call_id, name, parent, self._steps.number))
+        known.name = known.name or name
+        known.parent = known.parent or parent
 
     def arguments(self, event: Wire, outputs: list[StreamOutput]) -> None:
         """Takes a piece of the arguments of a call, also of one that nothing has opened."""
         call_id = identifier(event, "toolCallId") or self._last_id
-        if call_id is not None and call_id not in self._calls and call_id not in self._over:
+        if call_id is not None and self._last(call_id) is None and call_id not in self._over:
             self.start({**event, "toolCallId": call_id}, outputs)
-        if call_id in self._calls and (piece := text(event, "delta")):
-            self._calls[call_id].pieces.append(piece)
+        call, piece = self._last(call_id or ""), event.get("delta")
+        if call is not None and isinstance(piece, str | dict | list) and piece != "":
+            call.json.pieces.append(piece)
+
+    def end(self, event: Wire, _outputs: list[StreamOutput]) -> None:
+        """Takes the end of a call: another one may begin under its id."""
+        call = self._last(identifier(event, "toolCallId") or self._last_id or "")
+        if call is not None:
+            call.is_ended = True
 
     def chunk(self, event: Wire, outputs: list[StreamOutput]) -> None:
         """Takes a piece of a call, which also opens it if it names one."""
@@ -117,12 +139,13 @@ class ToolCalls:
     def result(self, event: Wire, outputs: list[StreamOutput]) -> None:
         """Takes the result of a call: the agent has run it, in this run or in one before."""
         call_id = identifier(event, "toolCallId")
-        if call_id is None or call_id in self._over:
+        if call_id is None or (call_id in self._over and not self._by_id.get(call_id)):
             outputs.append(Unmapped(f"{event['type']} ({'again' if call_id else 'without an id'})", event))
             return
         self._over.add(call_id)
         self._thinking.settle()
-        call = self._calls.pop(call_id, None)
+        call = self._by_id[call_id].popleft() if self._by_id.get(call_id) else None
+        self._calls.pop(id(call), None)
         said = _said(event.get("content"))
         name = "" if call is None else call.name or ""
         step = self._steps.number if call is None else call.step
@@ -147,32 +170,55 @@ class ToolCalls:
         LangGraph's server streams calls of models that stream, and loses arguments that come with the name of a call.
         The snapshot at the end of its run has all of them (ag-ui-langgraph 0.0.47).
         """
-        said: dict[str, Wire] = {}
+        said: list[Wire] = []
         for message in objects(event, "messages"):
             role = identifier(message, "role")
             if role == "user":
-                said = {}
+                said = []
             elif role == "tool":
-                said.pop(identifier(message, TOOL_CALL_ID) or "", None)
-            said |= {text(call, "id"): call | {PARENT: message.get("id")} for call in objects(message, "toolCalls")}
-        for call_id, wire in said.items():
-            function = mapping(wire, "function")
-            if call_id and call_id not in self._over:
+                of = identifier(message, TOOL_CALL_ID)
+                place = next((place for place, one in enumerate(said) if one.get("id") == of), None)
+                if place is not None:
+                    del said[place]
+            said += [call | {PARENT: message.get("id")} for call in objects(message, "toolCalls")]
+        known = {call_id: iter([*calls]) for call_id, calls in self._by_id.items()}
+        for wire in said:
+            call_id, function = identifier(wire, "id"), mapping(wire, "function")
+            if call_id is None or call_id in self._over:
+                continue
+            call = next(known.get(call_id, iter(())), None)
+            if call is None:
                 new = _Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self._steps.number)
-                call = self._calls.setdefault(call_id, new)
-                if read_arguments(call.arguments or None) is None:
-                    call.pieces = [text(function, "arguments")]
+                call = self._open(new)
+            if not call.json.is_begun or read_pieces(call.json.pieces).value is None:
+                call.json = OpenJson()
+                call.json.pieces.append(text(function, "arguments"))
+
+    def _open(self, call: _Call) -> _Call:
+        self._calls[id(call)] = call
+        self._by_id.setdefault(call.call_id, deque()).append(call)
+        return call
+
+    def _last(self, call_id: str) -> _Call | None:
+        """The call that was opened last with an id and has no result."""
+        calls = self._by_id.get(call_id)
+        return calls[-1] if calls else None
+
+    def _take_all(self) -> list[_Call]:
+        calls = [*self._calls.values()]
+        self._calls, self._by_id = {}, {}
+        return calls
 
     def encrypted(self, call_id: str, value: str) -> bool:
         """Takes the opaque value of a call; returns whether there is such a call."""
-        call = self._calls.get(call_id)
+        call = self._last(call_id)
         if call is not None:
             call.encrypted = value
         return call is not None
 
     def shown(self, call_id: str | None) -> InnerCall | None:
         """A call without a result as people read it; None for an unknown call."""
-        call = self._calls.get(call_id or "")
+        call = self._last(call_id or "")
         return None if call is None else InnerCall(call.call_id, call.name or "", _value(call.arguments), call.step)
 
     def hand_out(self, pending: Collection[str], outputs: list[StreamOutput]) -> None:
@@ -182,42 +228,40 @@ class ToolCalls:
             pending: Their ids, if the agent names them; all calls without a result if it names none.
             outputs: Takes the calls.
         """
-        calls, self._calls = self._calls, {}
-        if pending and not calls.keys().isdisjoint(pending):
-            self._count((one for one in calls.values() if one.call_id not in pending), "without a result", outputs)
-            calls = {call_id: one for call_id, one in calls.items() if call_id in pending}
-        read = [(one, read_arguments(one.arguments)) for one in calls.values()]
-        broken = [one for one, value in read if one.name is None or value is None]
-        if broken:
-            self._count(calls.values(), "incomplete", outputs)
-            first = broken[0]
-            expected = "a JSON object" if first.name else "a name for these arguments"
-            self.broken = ToolArgumentsError(
-                call_id=first.call_id, name=first.name, arguments=first.arguments, expected=expected
-            )
-            return
-        for one in calls.values():
+        calls = self._take_all()
+        if not {one.call_id for one in calls}.isdisjoint(pending):
+            self._count((one for one in calls if one.call_id not in pending), "without a result", outputs)
+            calls = [one for one in calls if one.call_id in pending]
+        said = {(one.call_id, one.name) for one in calls if one.json.is_begun}
+        taken: list[CompleteCall] = []
+        for one in calls:
+            if not one.json.is_begun and (one.call_id, one.name) in said:
+                continue  # the beginning of a call again
+            call = self._ended.take(one.call_id, one.name, one.json.pieces, outputs)
+            if call is None:
+                continue
+            taken.append(call)
             if one.parent or one.encrypted:
-                self._carrying.add({TOOL_CALL_ID: one.call_id, PARENT: one.parent, ENCRYPTED: one.encrypted})
+                self._carrying.add({TOOL_CALL_ID: call.call_id, PARENT: one.parent, ENCRYPTED: one.encrypted})
+        self.broken = self._ended.end(outputs, is_cut=False)
         self._carrying.hand_out(outputs)
-        for one, value in read:
-            self.any_went_out = True
-            outputs.append(tool_call_part(self._prefix + one.call_id, one.name or "", value or {}))
+        self.any_went_out = bool(taken)
+        outputs += (tool_call_part(self._prefix + one.call_id, one.name, one.input) for one in taken)
 
     def keep(self, outputs: list[StreamOutput]) -> None:
         """Keeps the calls without a result for the agent: it waits for a person, and runs them itself afterwards."""
-        calls, self._calls = self._calls, {}
-        for one in calls.values():
+        calls = self._take_all()
+        for one in calls:
             self._carry(one, waits=True)
-        self._count(calls.values(), "waits for an answer", outputs)
+        self._count(calls, "waits for an answer", outputs)
 
     def drop(self, outputs: list[StreamOutput]) -> None:
         """Counts the calls without a result of a run that did not end well."""
-        calls, self._calls = self._calls, {}
-        self._count(calls.values(), "of a run that broke off", outputs)
+        self._count(self._take_all(), "of a run that broke off", outputs)
 
     def _carry(self, call: _Call, *, waits: bool = False) -> None:
-        arguments = call.arguments if read_arguments(call.arguments or None) is not None else "{}"
+        value, mended = read_pieces(call.json.pieces)
+        arguments = call.arguments if value and not mended else dumps(value or {}).decode()
         wire = {"id": call.call_id, "name": call.name or "", "arguments": arguments}
         if call.encrypted:
             wire[ENCRYPTED] = call.encrypted

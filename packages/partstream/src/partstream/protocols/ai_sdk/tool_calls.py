@@ -24,9 +24,8 @@ from partstream.protocols.ai_sdk.errors import (
     identifier,
     mapping,
     take_metadata,
-    text,
 )
-from partstream.protocols.read_response import read_arguments
+from partstream.protocols.calls import Calls, CompleteCall, Reading, read_pieces, read_sources
 
 if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.provider_state import CarriedItems
@@ -68,11 +67,10 @@ _Later: TypeAlias = Callable[[list[StreamOutput]], None]
 
 
 class _Call(NamedTuple):
-    """A call that is whole."""
+    """A call that is whole, the id under which it came, and the provider metadata."""
 
-    call_id: str
-    name: str
-    input: Chunk
+    call: CompleteCall
+    given_id: str
     options: Chunk
 
 
@@ -87,7 +85,7 @@ class _Streamed:
         self.has_place = False
         self.is_text = False
         self.options: Chunk = {}
-        self.pieces: list[str] = []
+        self.pieces: list[Any] = []
 
     def read(self, chunk: Chunk) -> None:
         self.name = identifier(chunk, ("toolName",)) or self.name
@@ -114,9 +112,13 @@ class ToolCalls:
         self._waiting: dict[str, _Call] = {}
         self._line: deque[str | _Later] = deque()
         self._settled: set[str] = set()
+        self._over: dict[str, tuple[str, Chunk] | None] = {}  # by id, what is known of the call
+        self._ended = Calls()
+        self._others: dict[
+            str, deque[str]
+        ] = {}  # the ids of ours, by the id that their calls share with an earlier one
         self._streamed_names = NamedCalls(lambda call_id: self._streamed[call_id].name)
-        self._waiting_names = NamedCalls(lambda call_id: self._waiting[call_id].name)
-        self._inputs: dict[str, Any] = {}
+        self._waiting_names = NamedCalls(lambda call_id: self._waiting[call_id].call.name)
         self._asked: dict[str, str | None] = {}
         self.broken: ToolArgumentsError | None = None
 
@@ -125,18 +127,26 @@ class ToolCalls:
         call_id = identifier(chunk, CALL_ID)
         if call_id is None:
             outputs.append(_unmapped(chunk, "without an id"))
-        elif not self._is_whole(call_id):
+        elif call_id not in self._over:
+            known = self._streamed.get(call_id)
+            if known is not None and known.has_place:  # another call begins under the id of one whose input has ended
+                said = Reading(known.pieces, read_pieces(known.pieces))
+                if said.arguments.value is not None and known.name is not None and not known.is_text:
+                    del self._streamed[call_id]
+                    self._take(call_id, known.name, said, known, outputs)
             self._read(call_id, chunk)
 
     def push(self, chunk: Chunk, outputs: list[StreamOutput]) -> bool:
         """Takes a piece of a call's input; returns whether :meth:`sink` can take more of it."""
-        call_id, piece = identifier(chunk, CALL_ID), text(chunk, ARGUMENTS_DELTA)
+        call_id, piece = identifier(chunk, CALL_ID), field(chunk, ARGUMENTS_DELTA)
         if call_id is None:
             outputs.append(_unmapped(chunk, "without an id"))
             return False
-        if self._is_whole(call_id):
+        if call_id in self._over:
             return False
-        self._read(call_id, chunk).pieces.append(piece)
+        pieces = self._read(call_id, chunk).pieces
+        if isinstance(piece, str | dict | list):
+            pieces.append(piece)
         return True
 
     def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
@@ -161,34 +171,53 @@ class ToolCalls:
         """Takes a whole call, which wins over its streamed input."""
         call_id, name = identifier(chunk, CALL_ID), identifier(chunk, ("toolName",))
         arguments = field(chunk, CALL_INPUT)
-        if call_id is not None and self._is_whole(call_id):
-            if self._inputs.get(call_id, arguments) != arguments:
-                outputs.append(_unmapped(chunk, "again, and different"))
+        if call_id is not None and call_id in self._over and not self._others.get(call_id):
+            self._count_other(call_id, name, arguments, chunk, outputs)
             return
         streamed = self._streamed.pop(call_id, _Streamed()) if call_id is not None else _Streamed()
         if chunk.get("providerExecuted") is True or streamed.executed:
             outputs.append(_unmapped(chunk, "run by the provider"))
             self._settle(call_id, outputs)
             return
-        if arguments is None and streamed.pieces:
-            arguments = "".join(streamed.pieces)
-        value = None if streamed.is_text and isinstance(arguments, str) else read_arguments(arguments)
-        if chunk.get("invalid") is True or call_id is None or name is None or value is None:
-            self._reject(call_id, name, chunk, outputs)
+        said = read_sources((() if arguments is None else (arguments,), streamed.pieces))
+        is_said = bool(said.pieces) or arguments is not None
+        value = None if streamed.is_text and isinstance(arguments, str) else said.arguments.value
+        if chunk.get("invalid") is True or call_id is None or name is None or value is None or not is_said:
+            if call_id is None or not self._is_whole(call_id):
+                self._reject(call_id, name, chunk, outputs)
             return
-        self._inputs[call_id] = arguments
         take_metadata(streamed.options, chunk)
-        self._waiting[call_id] = _Call(call_id, name, value, streamed.options)
-        self._waiting_names.add(name, call_id)
-        if not streamed.has_place:
-            self._line.append(call_id)
+        self._take(call_id, name, said, streamed, outputs)
         self._advance(outputs)
+
+    def _take(self, call_id: str, name: str, said: Reading, streamed: _Streamed, outputs: list[StreamOutput]) -> None:
+        """Lets a whole call wait, unless it says one again, as these streams do."""
+        if said.arguments.value is None or self._ended.has(call_id, name, said.arguments.value):
+            return
+        call = self._ended.take(call_id, name, said.pieces, outputs, read=said.arguments)
+        if call is None:
+            return
+        if not call.is_given:
+            self._others.setdefault(call_id, deque()).append(call.call_id)
+        self._waiting[call.call_id] = _Call(call, call_id, streamed.options)
+        self._waiting_names.add(name, call.call_id)
+        if not streamed.has_place or not call.is_given:
+            self._line.append(call.call_id)
+
+    def _count_other(
+        self, call_id: str, name: str | None, arguments: Any, chunk: Chunk, outputs: list[StreamOutput]
+    ) -> None:
+        """Counts a call with the id of one that is over, if it is another one: nobody can tell who runs it."""
+        value = read_pieces((arguments,)).value
+        known = self._over[call_id]
+        if known is not None and value is not None and known != (name, value):
+            outputs.append(_unmapped(chunk, "again, and different"))
 
     def end_input(self, chunk: Chunk, _outputs: list[StreamOutput]) -> None:
         """Takes the end of a call's input: the call's place in the answer, even if no whole call follows."""
         call_id = identifier(chunk, CALL_ID)
         streamed = None if call_id is None else self._streamed.get(call_id)
-        if call_id is None or streamed is None or streamed.executed or streamed.has_place:
+        if call_id is None or streamed is None or streamed.executed or streamed.has_place or self._is_whole(call_id):
             return
         streamed.has_place = True
         self._line.append(call_id)
@@ -199,8 +228,10 @@ class ToolCalls:
 
     def over(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes the outcome of a call: it was run or refused."""
-        outputs.append(_unmapped(chunk, "preliminary" if chunk.get("preliminary") is True else ""))
-        self._settle(identifier(chunk, CALL_ID), outputs)
+        is_preliminary, call_id = chunk.get("preliminary") is True, identifier(chunk, CALL_ID)
+        outputs.append(_unmapped(chunk, "preliminary" if is_preliminary else ""))
+        if not is_preliminary or call_id not in self._over:
+            self._settle(call_id, outputs)
 
     def asked(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes a question for approval. The call stays with the consumer, which asks the person itself."""
@@ -247,13 +278,14 @@ class ToolCalls:
     def flush(self, outputs: list[StreamOutput], *, usable: bool) -> None:
         """Ends all streamed inputs without a whole call; emits those that are whole, if they are `usable`."""
         for call_id, streamed in [*self._streamed.items()]:
-            joined = "".join(streamed.pieces)
-            value = None if streamed.is_text else read_arguments(joined)
-            if usable and value is not None and streamed.name is not None and not streamed.executed:
-                self._waiting[call_id] = _Call(call_id, streamed.name, value, streamed.options)
-                if not streamed.has_place:
-                    self._line.append(call_id)
+            said = Reading(streamed.pieces, read_pieces(streamed.pieces))
+            is_whole = said.arguments.value is not None and not streamed.is_text
+            if usable and is_whole and streamed.name is not None and not streamed.executed:
+                self._take(call_id, streamed.name, said, streamed, outputs)
                 continue
+            if self._is_whole(call_id):  # the beginning of a call that came whole before
+                continue
+            joined = "".join(map(str, streamed.pieces))
             why = "run by the provider" if streamed.executed else "incomplete"
             data = {"type": "tool-input", "toolCallId": call_id, "toolName": streamed.name, "input": joined}
             outputs.append(_unmapped(data, why))
@@ -265,6 +297,8 @@ class ToolCalls:
 
     def drop(self) -> None:
         """Forgets what waits and what streams."""
+        for one in self._waiting.values():
+            self._ended.forget(one.call, one.given_id)
         self._line.clear()
         self._waiting.clear()
         self._streamed.clear()
@@ -275,15 +309,16 @@ class ToolCalls:
         while line:
             entry = line[0]
             if isinstance(entry, str):
-                call = self._waiting.get(entry)
+                waiting = self._waiting.get(entry)
                 # Of an input that has ended, the whole call may still come.
-                if not release and (entry in self._streamed if call is None else self._wait):
+                if not release and (entry in self._streamed if waiting is None else self._wait):
                     return
                 line.popleft()
-                if call is not None:
+                if waiting is not None:
+                    call = waiting.call
                     del self._waiting[call.call_id]
                     self._settled.add(call.call_id)
-                    outputs += self._carried.add_call(call.call_id, call.options)
+                    outputs += self._carried.add_call(call.call_id, waiting.options)
                     outputs.append(tool_call_part(self._prefix + call.call_id, call.name, call.input))
                 elif entry in self._streamed:
                     self._streamed[entry].has_place = False
@@ -298,7 +333,7 @@ class ToolCalls:
                 raise
 
     def _is_whole(self, call_id: str) -> bool:
-        """Tells whether a call is complete; later chunks about it repeat the call."""
+        """Tells whether a call is complete; later chunks about it repeat the call, or another one has its id."""
         return call_id in self._settled or call_id in self._waiting
 
     def _read(self, call_id: str, chunk: Chunk) -> _Streamed:
@@ -309,8 +344,12 @@ class ToolCalls:
 
     def _settle(self, call_id: str | None, outputs: list[StreamOutput]) -> None:
         if call_id is not None:
+            others = self._others.get(call_id)
+            if others and call_id in self._over:
+                call_id = others.popleft()
+            waiting = self._waiting.pop(call_id, None)
+            self._over.setdefault(call_id, None if waiting is None else (waiting.call.name, waiting.call.input))
             self._settled.add(call_id)
-            self._waiting.pop(call_id, None)
             self._streamed.pop(call_id, None)
             self._advance(outputs)
 

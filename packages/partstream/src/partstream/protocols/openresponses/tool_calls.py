@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, Ty
 from partstream.conversation.turns import canonical_json
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
-from partstream.protocols.calls import EMPTY_BESIDE, Arguments, Calls, read_pieces
+from partstream.protocols.calls import Calls, Reading, read_pieces, read_sources
 from partstream.protocols.openresponses.errors import Wire, identifier, index, text
 
 if TYPE_CHECKING:
@@ -212,13 +212,6 @@ ITEM_DONE: Final = EmissionPoint(empty_is_complete=True, must_be_whole=False)
 RESPONSE_DONE: Final = EmissionPoint(empty_is_complete=True, must_be_whole=True)
 
 
-class Reading(NamedTuple):
-    """The arguments of a call: the pieces of the source that counts, and what they say."""
-
-    pieces: Sequence[Any]
-    arguments: Arguments
-
-
 class ToolCall(Item):
     """A function call item.
 
@@ -261,30 +254,13 @@ class ToolCall(Item):
         """The arguments of the most trusted source. They are read once, however often events end them.
 
         Some servers send ciphertext in the deltas and plain text at the end (GitHub Copilot), some send no deltas
-        (LM Studio), and some send no arguments at the end. An empty object says nothing where another source says more.
+        (LM Studio), and some send no arguments at the end.
         """
         state = len(self.deltas), self._changes
         if self._reading is None or self._reading[0] != state:
-            self._reading = state, self._read()
+            sources = {name: (value,) for name, value in self._arguments.items()} | {"deltas": tuple(self.deltas)}
+            self._reading = state, read_sources(sources.get(name, ()) for name in _PRECEDENCE)
         return self._reading[1]
-
-    def _read(self) -> Reading:
-        joined = "".join(self.deltas)
-        sources = {name: (value,) for name, value in self._arguments.items()} | (
-            {"deltas": self.deltas} if joined else {}
-        )
-        said = [sources[name] for name in _PRECEDENCE if name in sources]
-        if not said:
-            return Reading((), read_pieces(()))
-        first = Reading(said[0], read_pieces(said[0]))
-        # The text of the deltas, as a whole: they know where its pieces begin.
-        is_joined = first.arguments.value is None and said[0] == (joined,)
-        if len(said) > 1 and (first.arguments.value == {} or is_joined):
-            for pieces in said[1:]:
-                value, mended = read_pieces(pieces)
-                if value:
-                    return Reading(pieces, Arguments(value, mended if is_joined else (*mended, EMPTY_BESIDE)))
-        return first
 
 
 _PRECEDENCE: Final = ("item", "done", "deltas", "added")
