@@ -85,8 +85,8 @@ def _line(event: Event) -> bytes:
     return _json(event) + b"\n"
 
 
-_FRAMES: Final = {"openresponses": _named, "anthropic-messages": _named, "ollama": _line}
-_ENDS: Final = dict.fromkeys(("chat-completions", "ai-sdk"), b"data: [DONE]\n\n")
+_FRAMES: Final = {"openresponses": _named, "anthropic-messages": _named, "ollama": _line, "ai-sdk": _line}
+_ENDS: Final = dict.fromkeys(("chat-completions", "ai-sdk-ui"), b"data: [DONE]\n\n")
 
 
 def kinds() -> dict[str, tuple[str, tuple[Row, ...]]]:

@@ -1,34 +1,119 @@
 """Two calls of one answer with one id. An id is no identity: an equal id with other content is another call."""
 
+from collections.abc import Iterator
+from typing import Final
+
+from matrix.bodies import DOCUMENTS, STREAMS, Call
 from matrix.rows import Expected, Row
 
-KIND = "Two calls share an id."
+KIND = "Two calls share an id, or have none."
 
-_BOTH = Expected(calls=(("read", {"path": "a"}), ("read", {"path": "b"})), finish="tool-calls")
+_A, _B = Call(('{"path":', '"a"}')), Call(('{"path":', '"b"}'))
+_BOTH: Final = Expected("Hm.", calls=(("read", {"path": "a"}), ("read", {"path": "b"})), finish="tool-calls")
+_SOURCES: Final = {
+    "ollama": "ollama#15457",
+    "anthropic-messages": "HKUDS/nanobot#4473",
+    "chat-completions": "skye-harris/hass_local_openai_llm#92",
+}
+_REPEATED: Final = ("tool call read (repeated)",)
+
+_SHAPES: Final = {
+    "another content": ((_A, _B), _BOTH),
+    "another name": (
+        (_A, Call(_A.pieces, "stat")),
+        Expected("Hm.", calls=(("read", {"path": "a"}), ("stat", {"path": "a"})), finish="tool-calls"),
+    ),
+    "another content, the first without any": (
+        (Call(("{}",)), Call(('{"path":"a"}',), "stat")),
+        Expected("Hm.", calls=(("read", {}), ("stat", {"path": "a"})), finish="tool-calls"),
+    ),
+    "three contents": (
+        (_A, _B, Call(('{"path":"c"}',))),
+        Expected(
+            "Hm.", calls=tuple(("read", {"path": name}) for name in ("a", "b", "c")), finish="tool-calls"
+        ),
+    ),
+    "equal in all": (
+        (_A, _A), Expected("Hm.", calls=(("read", {"path": "a"}),), finish="tool-calls", unmapped=_REPEATED)
+    ),
+    "a path that begins with the other": (
+        (_A, Call(('{"path":"a/b"}',))),
+        Expected("Hm.", calls=(("read", {"path": "a"}), ("read", {"path": "a/b"})), finish="tool-calls"),
+    ),
+}  # fmt: skip
+_SILENT: Final = frozenset({"ai-sdk", "ai-gateway"})
+"""The wires that say each call several times by their rules, so that a repetition is nothing to count."""
 
 
-def _ollama(path: str) -> dict[str, object]:
-    return {"id": "call_1", "function": {"name": "read", "arguments": {"path": path}}}
+def _rows() -> Iterator[Row]:
+    for shape, (calls, expected) in _SHAPES.items():
+        for makes in (STREAMS, DOCUMENTS):
+            for wire, make in makes.items():
+                silent = Expected(expected.text, calls=expected.calls, finish=expected.finish)
+                right = silent if wire in _SILENT else expected
+                yield Row(shape, wire, make("Hm.", calls, False), right, _SOURCES.get(wire, ""))
+    none = tuple(Call(one.pieces, call_id=None) for one in (_A, _B))
+    for makes in (STREAMS, DOCUMENTS):
+        for wire, make in makes.items():
+            if wire not in {"ai-sdk", "ai-gateway", "ag-ui"}:  # a call without an id is none there
+                yield Row("no ids", wire, make("Hm.", none, False), _BOTH, "lidge-jun/opencodex#658")
+    again = (Call(_A.pieces, call_id=None),) * 2
+    twice = Expected("Hm.", calls=(("read", {"path": "a"}),) * 2, finish="tool-calls")
+    for wire in ("gemini", "ollama", "chat-completions"):
+        source = "allenhutchison/obsidian-gemini#230" if wire == "gemini" else ""
+        yield Row("equal in all, no ids", wire, STREAMS[wire]("Hm.", again, False), twice, source)
 
+
+def _chat(*elements: dict[str, object]) -> list[dict[str, object]]:
+    chunks: list[dict[str, object]] = [
+        {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"tool_calls": [one]}}]} for one in elements
+    ]
+    return [*chunks, {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}]
+
+
+def _element(place: int | None, call_id: str | None, name: str | None, arguments: str) -> dict[str, object]:
+    given = {"index": place, "id": call_id}
+    function = {"name": name, "arguments": arguments}
+    return {one: value for one, value in given.items() if value is not None} | {
+        "function": {one: value for one, value in function.items() if value is not None}
+    }
+
+
+_TWO: Final = Expected(calls=_BOTH.calls, finish="tool-calls")
+_ONE: Final = Expected(calls=_BOTH.calls[:1], finish="tool-calls")
+_DELTAS: Final = {
+    "whole deltas under one index": (
+        (_element(0, "x", "read", '{"path":"a"}'), _element(0, "x", "read", '{"path":"b"}')), _TWO
+    ),
+    "whole deltas without an index": (
+        (_element(None, "x", "read", '{"path":"a"}'), _element(None, "x", "read", '{"path":"b"}')), _TWO
+    ),
+    "opened together, pieces by index": (
+        (
+            _element(0, "x", "read", ""), _element(1, "x", "read", ""), _element(0, None, None, '{"path":'),
+            _element(1, None, None, '{"path":'), _element(0, None, None, '"a"}'), _element(1, None, None, '"b"}'),
+        ),
+        _TWO,
+    ),
+    "named again without arguments, then pieces": (
+        (
+            _element(0, "x", "read", '{"path":"a"}'), _element(0, "x", "read", ""), _element(0, None, None, '{"path":'),
+            _element(0, None, None, '"b"}'),
+        ),
+        _TWO,
+    ),
+    "one call at several indexes": (
+        (_element(0, "x", "read", ""), _element(1, "x", None, '{"path":'), _element(2, "x", None, '"a"}')), _ONE
+    ),
+    "one call whose name each delta repeats": (
+        (_element(0, "x", "read", ""), _element(0, "x", "read", '{"path":'), _element(0, "x", "read", '"a"}')), _ONE
+    ),
+    "one call whose name comes again at the end": (
+        (_element(0, "x", "read", '{"path":"a"}'), _element(0, "x", "read", "")), _ONE
+    ),
+}  # fmt: skip
 
 ROWS = (
-    Row(
-        "whole calls, one after the other",
-        "ollama",
-        (
-            {
-                "model": "m",
-                "message": {"role": "assistant", "content": "", "tool_calls": [_ollama("a")]},
-                "done": False,
-            },
-            {
-                "model": "m",
-                "message": {"role": "assistant", "content": "", "tool_calls": [_ollama("b")]},
-                "done": False,
-            },
-            {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"},
-        ),
-        _BOTH,
-        "ollama#15457",
-    ),
+    *_rows(),
+    *(Row(shape, "chat-completions", _chat(*elements), right) for shape, (elements, right) in _DELTAS.items()),
 )

@@ -468,7 +468,9 @@ class Calls:
         as LobeHub does for each token."""
         begun = _compact(shown_pieces(half.pieces))
         wholes = self._contents.get((half.call_id or "", half.name or ""), {}).values()
-        return any(_compact(shown_pieces(pieces)).startswith(begun) for pieces in islice(wholes, _MOST_RESTARTS))
+        return bool(begun) and any(
+            _compact(shown_pieces(pieces)).startswith(begun) for pieces in islice(wholes, _MOST_RESTARTS)
+        )
 
 
 _DIGITS: Final = 24

@@ -77,12 +77,13 @@ class _Call(NamedTuple):
 class _Streamed:
     """The input of a call as it streams."""
 
-    __slots__ = ("executed", "has_place", "is_text", "name", "options", "pieces")
+    __slots__ = ("executed", "has_place", "is_ended", "is_text", "name", "options", "pieces")
 
     def __init__(self) -> None:
         self.name: str | None = None
         self.executed = False
         self.has_place = False
+        self.is_ended = False
         self.is_text = False
         self.options: Chunk = {}
         self.pieces: list[Any] = []
@@ -129,7 +130,7 @@ class ToolCalls:
             outputs.append(_unmapped(chunk, "without an id"))
         elif call_id not in self._over:
             known = self._streamed.get(call_id)
-            if known is not None and known.has_place:  # another call begins under the id of one whose input has ended
+            if known is not None and known.is_ended:  # another call begins under the id of one whose input has ended
                 said = Reading(known.pieces, read_pieces(known.pieces))
                 if said.arguments.value is not None and known.name is not None and not known.is_text:
                     del self._streamed[call_id]
@@ -217,7 +218,10 @@ class ToolCalls:
         """Takes the end of a call's input: the call's place in the answer, even if no whole call follows."""
         call_id = identifier(chunk, CALL_ID)
         streamed = None if call_id is None else self._streamed.get(call_id)
-        if call_id is None or streamed is None or streamed.executed or streamed.has_place or self._is_whole(call_id):
+        if call_id is None or streamed is None or streamed.executed or streamed.has_place:
+            return
+        streamed.is_ended = True
+        if self._is_whole(call_id):
             return
         streamed.has_place = True
         self._line.append(call_id)

@@ -841,9 +841,11 @@ class MessagesStream:
     def _complete(self, outputs: _Outputs) -> None:
         stop, message = self._stop, self._message
         error = message.end(self._envelope.container, outputs, is_cut=stop.is_cut)
+        if error is not None:
+            self._finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR, stop.word), outputs, error)
+            return
         has_calls = message.held.has_calls
-        outcome = stop.outcome(has_calls=has_calls) if error is None else Outcome.FAILED
-        self._finish(outcome, stop.reason(has_calls=has_calls), outputs, error)
+        self._finish(stop.outcome(has_calls=has_calls), stop.reason(has_calls=has_calls), outputs)
 
     def _finish(
         self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None

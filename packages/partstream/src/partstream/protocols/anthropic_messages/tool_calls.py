@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart, tool_call_part
 from partstream.protocols.anthropic_messages.provider_state import block_item, call_item
-from partstream.protocols.calls import Calls, later_pieces, read_pieces
+from partstream.protocols.calls import Calls, CompleteCall, later_pieces, read_pieces
 from partstream.protocols.citations import FOLD_AT
 from partstream.protocols.read_response import Wire, identifier, text
 
@@ -252,7 +252,7 @@ class ToolCalls:
         self._prefix = prefix
         self._state = state
         self._held = held
-        self._bare: tuple[Block, ToolCallPart] | None = None  # the last call, if it said no arguments
+        self._bare: tuple[Block, CompleteCall, ToolCallPart] | None = None  # the last call, if it said no arguments
 
     def delta(self, block: Block, delta: Wire, _outputs: list[StreamOutput]) -> None:
         """Takes a piece of the arguments of a call; some servers send them as an object."""
@@ -280,7 +280,7 @@ class ToolCalls:
             self._state.add(call_item(call.call_id, extra), outputs)
         self._state.hand_out(outputs)
         part = tool_call_part(self._prefix + call.call_id, call.name, call.input)
-        self._bare = None if call.input or any(map(str.strip, map(str, block.said))) else (block, part)
+        self._bare = None if call.input or any(map(str.strip, map(str, block.said))) else (block, call, part)
         self._held.hold(part)
 
     def end(self, last: Block | None, outputs: list[StreamOutput], *, is_cut: bool) -> ToolArgumentsError | None:
@@ -295,8 +295,9 @@ class ToolCalls:
             The error of a call that is not whole.
         """
         if is_cut and self._bare is not None and self._bare[0] is last:
-            self._held.take_back(self._bare[1])
-            self.ended.half(identifier(self._bare[0].wire, "id"), self._bare[1].name, ())
+            block, call, part = self._bare
+            self._held.take_back(part)
+            self.ended.half(identifier(block.wire, "id"), call.name, ())
         return self.ended.end(outputs, is_cut=is_cut)
 
     def kept(self, block: Block, outputs: list[StreamOutput]) -> None:

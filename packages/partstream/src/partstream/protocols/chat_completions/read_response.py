@@ -179,9 +179,11 @@ class ChatCompletionsStream(Adapter):
             return
         calls, broken = message.complete(self._envelope.response_id, outputs, is_cut=self._finish.is_cut)
         outputs += (tool_call_part(self._prefix + one.call_id, one.name, one.input) for one in calls)
+        if broken is not None:
+            outputs += self.fail(broken)
+            return
         reason = self._finish.reason(has_calls=bool(calls) and not message.calls.any_half)
-        outcome = Outcome.INCOMPLETE if self._finish.is_cut else Outcome.COMPLETED
-        self._emit_finish(outcome if broken is None else Outcome.FAILED, reason, outputs, broken)
+        self._emit_finish(Outcome.INCOMPLETE if self._finish.is_cut else Outcome.COMPLETED, reason, outputs)
 
     def _emit_finish(
         self,

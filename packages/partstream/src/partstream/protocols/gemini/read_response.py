@@ -784,9 +784,11 @@ class GeminiStream(Adapter):
             return
         is_cut = self._finish.is_cut
         broken = self._content.complete(outputs, is_cut=is_cut)
+        if broken is not None:
+            outputs += self.fail(broken)
+            return
         reason = self._finish.reason(has_calls=self._content.has_calls)
-        outcome = Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED
-        self._emit_finish(outcome if broken is None else Outcome.FAILED, reason, outputs, broken)
+        self._emit_finish(Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED, reason, outputs)
 
     def _emit_finish(
         self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None

@@ -347,7 +347,10 @@ class InteractionsStream(Adapter):
         calls = self._steps.calls
         outcome, reason = finish_of(self._status, has_calls=calls.count > 0)
         broken = calls.end(outputs, is_cut=outcome is Outcome.INCOMPLETE)
-        self._emit_finish(outcome if broken is None else Outcome.FAILED, reason, outputs, broken)
+        if broken is not None:
+            outputs += self.fail(broken)
+            return
+        self._emit_finish(outcome, reason, outputs)
 
     def _emit_finish(
         self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None

@@ -109,10 +109,10 @@ class OllamaStream(Adapter):
             return
         self._ending.read(chunk)
         self._read_message(mapping(chunk, "message"), outputs)
-        self._state = next_state
         if next_state is LifecycleState.FINISHED:
             self._complete(outputs)
             return
+        self._state = next_state
         self.ending = self._ending.word is not None
         if not self.ending and self._ending.model is not None and self._ending.created_at:
             self.sink = self._fast_path.after(chunk.get("message"))
@@ -131,9 +131,12 @@ class OllamaStream(Adapter):
         self._texts.settle(outputs)
         self._thinking.emit_items(outputs)
         broken = self._calls.end(outputs, is_cut=self._ending.is_cut)
+        if broken is not None:
+            outputs += self.fail(broken)
+            return
         outcome = Outcome.INCOMPLETE if self._ending.is_cut else Outcome.COMPLETED
         reason = self._ending.reason(has_calls=self._calls.count > 0 and not self._calls.any_half)
-        self._emit_finish(outcome if broken is None else Outcome.FAILED, reason, outputs, broken)
+        self._emit_finish(outcome, reason, outputs)
 
     def _emit_finish(
         self,
