@@ -58,6 +58,7 @@ from partstream.protocols.chat_completions.provider_state import (
     Thinking,
 )
 from partstream.protocols.chat_completions.tool_calls import ToolCalls
+from partstream.protocols.choices import Choices, Said
 from partstream.protocols.citations import FOLD_AT, Citation, Citations, linked_file
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
@@ -105,6 +106,7 @@ class ChatCompletionsStream(Adapter):
         self._fast_path = ChunkFastPath(options, self._envelope, self._message)
         self._usage = ReportedUsage()
         self._finish = FinishWords()
+        self._choices = Choices(_said)
         self._is_document = False  # whether a whole message came: it is complete whatever else is missing
         self._whole_beside: Wire = {}
         self._ends_with_usage = False  # whether the last chunk brought the first usage, and nothing else
@@ -139,12 +141,8 @@ class ChatCompletionsStream(Adapter):
         if self._error is not None:
             return  # a chunk after an error only adds facts about the response
         choices = objects(chunk, "choices")
-        for choice in choices:
-            place = index(choice, "index") or 0
-            if place == 0 or _holds_only_calls(choice):
-                self._read_choice(choice, outputs)
-            else:
-                self._message.count(f"choices[{place}]", choice, outputs)
+        is_whole = any(isinstance(choice.get("message"), dict) for choice in choices)
+        self._read_choices(self._choices.take(choices, whole=is_whole), outputs)
         has_output = any(map(_has_output, choices))
         self.ending = self._finish.raw is not None and not has_output
         # OpenRouter sends the cost only in the last chunk, even of an empty response: recording
@@ -164,7 +162,15 @@ class ChatCompletionsStream(Adapter):
         has_end = self._finish.raw is not None or self._is_document or self._ends_with_usage
         return self._state is LifecycleState.OPEN and (told or has_end)
 
+    def end(self, *, whole: bool = False) -> _Outputs:
+        """Ends the chunks; other choices than the first may have waited for it."""
+        outputs: _Outputs = []
+        if not self.finished:
+            self._read_choices(self._choices.rest(), outputs)
+        return outputs + super().end(whole=whole)
+
     def _settle(self, outputs: _Outputs) -> None:
+        self._read_choices(self._choices.rest(), outputs)
         self._message.texts.settle(outputs)
 
     def _complete(self, outputs: _Outputs) -> None:
@@ -199,15 +205,22 @@ class ChatCompletionsStream(Adapter):
         outputs.append(Finish(outcome, reason, self._usage.value, about.response_id, about.model, error, metadata))
         self._state = LifecycleState.FINISHED
 
-    def _read_choice(self, choice: Wire, outputs: _Outputs) -> None:
+    def _read_choices(self, choices: list[tuple[int, Wire]], outputs: _Outputs) -> None:
+        for place, choice in choices:
+            self._read_choice(place, choice, outputs)
+        for place, choice in self._choices.lost:
+            self._message.count(f"choices[{place}]", choice, outputs)
+        self._choices.lost.clear()
+
+    def _read_choice(self, place: int, choice: Wire, outputs: _Outputs) -> None:
         delta, message = choice.get("delta"), choice.get("message")
         if isinstance(delta, dict):
             self._message.delta(delta, outputs)
-            if isinstance(message, dict):
+            if isinstance(message, dict) and place == 0:
                 self._whole_beside = message
         elif isinstance(message, dict):
             self._is_document = True
-            self._message.whole(message, outputs)
+            self._message.whole(message, outputs, continues=place > 0)
         elif isinstance(choice.get("text"), str):  # the older API of the same servers
             self._message.delta({"content": choice["text"]}, outputs)
         self._usage.read(choice.get("usage"))
@@ -234,10 +247,17 @@ def _has_output(choice: Wire) -> bool:
     )
 
 
-def _holds_only_calls(choice: Wire) -> bool:
-    """Whether a choice continues the first: GitHub Copilot puts text and calls of one response into several."""
-    said = {name for name, value in mapping(choice, "delta").items() if value}
-    return "tool_calls" in said and said <= {"tool_calls", "role"}
+def _said(choice: Wire) -> Said:
+    """What a choice brings."""
+    message = mapping(choice, "delta") or mapping(choice, "message") or {"content": choice.get("text")}
+    calls = objects(message, "tool_calls")
+    numbers = (index(call, "index") for call in calls)
+    places = frozenset(place if number is None else number for place, number in enumerate(numbers))
+    return Said(
+        speaks=any(value for name, value in message.items() if name not in {"role", "tool_calls", "function_call"}),
+        calls=frozenset({0}) if not calls and message.get("function_call") else places,
+        ends=bool(identifier(choice, "finish_reason")),
+    )
 
 
 class Envelope:
@@ -507,8 +527,18 @@ class Message:
             if (value := delta.get(name)) is not None:
                 handler(self, value, outputs)
 
-    def whole(self, message: Wire, outputs: _Outputs) -> None:
-        """Reads the rest of a message that no delta has brought."""
+    def whole(self, message: Wire, outputs: _Outputs, *, continues: bool = False) -> None:
+        """Reads the rest of a message that no delta has brought.
+
+        Args:
+            message: The message.
+            outputs: Where its outputs go.
+            continues: Whether it is one more choice: its text follows what came, and repeats nothing of it.
+        """
+        if continues:
+            self.delta({name: value for name, value in message.items() if name != "tool_calls"}, outputs)
+            self.calls.message(objects(message, "tool_calls"), outputs)
+            return
         self.thinking.read_whole(message, outputs)
         if not self.texts.is_settled and self.thinking.field is not None:
             self.texts.settle(outputs)
@@ -801,8 +831,9 @@ class ChunkFastPath:
         is_known = self._envelope.response_id is not None and self._envelope.model is not None
         if not is_known or type(choices) is not list or len(choices) != 1:
             return None
-        delta = choices[0].get("delta") if type(choices[0]) is dict else None
-        if type(delta) is not dict:
+        choice = choices[0] if type(choices[0]) is dict else {}
+        delta = choice.get("delta")
+        if type(delta) is not dict or choice.get("index"):  # the first choice may go on after another one has begun
             return None
         thinking = self._message.thinking
         if delta.get("content"):

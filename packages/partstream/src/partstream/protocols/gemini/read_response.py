@@ -45,6 +45,7 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
+from partstream.protocols.choices import Choices, Said
 from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.provider_state import (
@@ -739,6 +740,7 @@ class GeminiStream(Adapter):
         self._content = Content(options, self._envelope)
         self._usage = ReportedUsage()
         self._finish = FinishWords()
+        self._candidates = Choices(_said)
 
     @property
     def usage(self) -> Usage | None:
@@ -764,12 +766,25 @@ class GeminiStream(Adapter):
         self._usage.say(chunk.get("usageMetadata"))
         if self._error is None:  # what follows an error adds to it, and no more
             self._finish.prompt(chunk)
-            for candidate in objects(chunk, "candidates"):
-                if place := index(candidate, "index") or 0:  # only the first counts, where several were asked for
-                    self._content.count(f"candidates[{place}]", candidate, outputs)
-                else:
-                    self._content.read(candidate, outputs)
-                    self._finish.candidate(candidate)
+            self._read_candidates(self._candidates.take(objects(chunk, "candidates"), whole=False), outputs)
+
+    def end(self, *, whole: bool = False) -> _Outputs:
+        """Ends the chunks; other candidates than the first may have waited for it."""
+        outputs: _Outputs = []
+        if not self.finished:
+            self._read_candidates(self._candidates.rest(), outputs)
+        return outputs + super().end(whole=whole)
+
+    def _settle(self, outputs: _Outputs) -> None:
+        self._read_candidates(self._candidates.rest(), outputs)
+
+    def _read_candidates(self, candidates: list[tuple[int, Wire]], outputs: _Outputs) -> None:
+        for _, candidate in candidates:
+            self._content.read(candidate, outputs)
+            self._finish.candidate(candidate)
+        for place, candidate in self._candidates.lost:
+            self._content.count(f"candidates[{place}]", candidate, outputs)
+        self._candidates.lost.clear()
 
     @property
     def _word(self) -> str | None:
@@ -820,6 +835,17 @@ class GeminiStream(Adapter):
 _METADATA: Final = "gemini"
 _REPORTS: Final = frozenset({"usageMetadata", "modelVersion", "responseId", "createTime", "candidates"})
 """The fields of chunks without a candidate (docs/wires/gemini.md#chunks)."""
+
+
+def _said(candidate: Wire) -> Said:
+    """What a candidate brings. Its calls have no indexes: the place among the calls of a chunk counts."""
+    parts = objects(mapping(candidate, "content"), "parts")
+    calls = sum("functionCall" in part for part in parts)
+    return Said(
+        speaks=any(value for part in parts for name, value in part.items() if name in PARTS and name != "functionCall"),
+        calls=frozenset(range(calls)),
+        ends=identifier(candidate, "finishReason") is not None,
+    )
 
 
 def _kind(chunk: Wire) -> LifecycleEvent | None:
