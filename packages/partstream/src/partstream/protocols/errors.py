@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from html import unescape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -114,6 +115,24 @@ COMMON_CODES: Final[Mapping[str, ErrorKind]] = MappingProxyType(
         "model_context_window_exceeded": ErrorKind.INPUT_TOO_LONG,
         "string_above_max_length": ErrorKind.INPUT_TOO_LONG,
         "request_too_large": ErrorKind.REQUEST_TOO_LARGE,
+        # Moonshot
+        **dict.fromkeys(("incorrect_api_key_error", "invalid_authentication_error"), ErrorKind.NO_PERMISSION),
+        "exceeded_current_quota_error": ErrorKind.NO_CREDIT,
+        "rate_limit_reached_error": ErrorKind.RATE_LIMIT,
+        "engine_overloaded_error": ErrorKind.UNAVAILABLE,
+        # DashScope
+        **dict.fromkeys(("invalidapikey", "accessdenied"), ErrorKind.NO_PERMISSION),
+        "arrearage": ErrorKind.NO_CREDIT,
+        **dict.fromkeys(("data_inspection_failed", "datainspectionfailed"), ErrorKind.CONTENT_POLICY),
+        **dict.fromkeys(("throttling", "throttling.ratequota", "throttling.allocationquota"), ErrorKind.RATE_LIMIT),
+        # Cerebras, Groq, GitHub Models, and the names that Google has for a status
+        **dict.fromkeys(("too_many_requests", "too_many_requests_error"), ErrorKind.RATE_LIMIT),
+        "resource_exhausted": ErrorKind.RATE_LIMIT,
+        "tokens_limit_reached": ErrorKind.INPUT_TOO_LONG,
+        **dict.fromkeys(("permission_denied", "unauthenticated", "unauthorized"), ErrorKind.NO_PERMISSION),
+        "unavailable": ErrorKind.UNAVAILABLE,
+        # SGLang and vLLM
+        "notfounderror": ErrorKind.UNKNOWN_MODEL,
     }
 )
 """The codes of servers that speak several wires, also through gateways; in lower case."""
@@ -188,6 +207,7 @@ def _usable(seconds: float) -> float | None:
 
 # ---- Bodies ----
 
+NO_REASON: Final = "it gave no reason"
 _MAX_ID: Final = 200
 _MAX_ATTEMPTS: Final = 10
 _MAX_ATTEMPT: Final = 300
@@ -230,23 +250,52 @@ class ErrorBody(NamedTuple):
     kind: ErrorKind | None = None
 
 
+_WORKED: Final = (None, "", 0, "0", 200, "200", "success", "Success", "ok")
+"""Codes and statuses of servers that say with them that nothing is wrong."""
+_OF_ERRORS: Final = frozenset(
+    {"message", "msg", "error_msg", "error_message", "errorMessage", "exception", "detail", "details", "title"}
+    | {"code", "error_code", "errorCode", "status", "status_code", "statusCode", "type", "param", "instance", "path"}
+    | {"success", "ok", "request_id", "requestId", "trace_id", "traceId", "timestamp", "retry_after", "reason"}
+    | {"object", "id"}
+)
+"""The fields of an error without a field `error`: an object with nothing else, and with a sentence, is one."""
+_ERROR_WORD: Final = re.compile(r"(?i)^(?!.*tool)(?:.*[^a-z]|[a-z]*)(?:error|exception|failure|failed|failing|fail)$")
+"""What types and statuses of errors end with; a failed tool fails no answer."""
+_SENTENCES: Final = ("message", "msg", "error_msg", "error_message", "errorMessage", "exception")
+
+
 def holds_error(document: Any) -> bool:
     """Whether a JSON value that came with a status of success is an error: `error` counts before `choices`."""
     value = _unwrapped(document)
     if not isinstance(value, dict):
         return False
-    if value.get("error") or value.get("object") == "error":
+    if value.get("error") or value.get("object") == "error" or _minimax_failure(value) is not None:
         return True
     if "choices" in value:
         return False
-    code = value.get("code")
-    fails = code not in (None, "", 0, "0", 200, "200", "success", "Success", "ok") and isinstance(code, str | int)
-    says = isinstance(value.get("message"), str) and fails
+    code = value.get("code", value.get("error_code"))
+    fails = code not in _WORKED and isinstance(code, str | int)
+    says = any(isinstance(value.get(name), str) for name in _SENTENCES)
     detail = value.get("detail")
     is_detailed = isinstance(detail, str | list) or (
         isinstance(detail, dict) and ("error" in detail or "message" in detail)
     )
-    return says or bool(value.get("errors")) or is_detailed
+    return (says and fails) or bool(value.get("errors")) or is_detailed or (says and _is_only_an_error(value))
+
+
+def _is_only_an_error(value: dict[str, Any]) -> bool:
+    """Whether an object with a sentence has no fields but those of errors, and none that says that all is well."""
+    if not value.keys() <= _OF_ERRORS or value.get("success") is True or value.get("ok") is True:
+        return False
+    kind, status = value.get("type"), value.get("status")
+    if isinstance(kind, str) and not is_word_of_error(kind) and not kind.startswith(("about:", "http")):  # RFC 9457
+        return False
+    return not isinstance(status, str) or status.isdigit() or status.isupper() or is_word_of_error(status)
+
+
+def is_word_of_error(word: str) -> bool:
+    """Whether a type or a status says that an answer failed."""
+    return word.lower() in COMMON_CODES or _ERROR_WORD.search(word) is not None
 
 
 def read_error_body(document: Any) -> ErrorBody:
@@ -260,6 +309,8 @@ def read_error_body(document: Any) -> ErrorBody:
         {"error": "...", "code"}                            xAI
         {"detail": "..."}, {"detail": [{"loc", "msg"}]}     FastAPI; the text may be the JSON of another server's error
         {"errors": [{"message", "code"}]}                   Cloudflare
+        {"base_resp": {"status_code", "status_msg"}}        MiniMax, also beside an answer
+        {"error_code", "error_msg"}, {"success", "msg"}     gateways
 
     Each may also be the only thing in an array (Google), or inside another of them. Servers that route a request to
     others add `generationId` and what each of those said.
@@ -267,9 +318,11 @@ def read_error_body(document: Any) -> ErrorBody:
     value = _unwrapped(document)
     if not isinstance(value, dict):
         return ErrorBody()
+    if (said := _minimax_failure(value)) is not None:
+        return said
     layers = [*_layers(value, _DEPTH)][::-1]  # what is deepest says most
     message = _first(_message(layer) for layer in layers)
-    code, kind = _first(_word(layer, "code") for layer in layers), None
+    code, kind = _first(_word(layer, "code") or _word(layer, "error_code") for layer in layers), None
     said_type = _first(_word(layer, "type") or _named_status(layer) for layer in layers)
     param = _first(_word(layer, "param") for layer in layers)
     for layer in layers:
@@ -354,7 +407,11 @@ def _layers(value: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
 
 
 def _message(layer: dict[str, Any]) -> str | None:
-    texts = (_text(layer, name) for name in ("message", "error", "detail", "msg"))
+    texts = [_text(layer, name) for name in ("message", "error", "detail", *_SENTENCES[1:])]
+    listed = layer.get("errors")
+    texts += (
+        [one for one in listed[:1] if isinstance(one, str)] if isinstance(listed, list) else [_text(layer, "errors")]
+    )
     own = (said for said in texts if said is not None and not isinstance(_parsed(said), dict | list))
     return next(own, None) or _refused_fields(layer.get("detail"))  # the JSON of another layer is no sentence
 
@@ -382,13 +439,36 @@ def _named_status(layer: dict[str, Any]) -> str | None:
 
 def _status(layer: dict[str, Any]) -> int | None:
     """The HTTP status that an error names: OpenRouter's code, Groq's `status_code`, Mistral's `raw_status_code`."""
-    for name in ("code", "status_code", "raw_status_code", "statusCode", "status"):
+    for name in ("code", "error_code", "status_code", "raw_status_code", "statusCode", "status"):
         said = layer.get(name)
         if isinstance(said, str) and len(said) == 3 and said.isascii() and said.isdigit():
             said = int(said)  # LiteLLM's proxy writes it as a text
         if type(said) is int and said in _STATUSES:
             return said
     return None
+
+
+_MINIMAX_STATUSES: Final[Mapping[int, int]] = MappingProxyType(
+    {1000: 500, 1001: 504, 1002: 429, 1004: 401, 1008: 402, 1024: 500, 1033: 500, 1039: 429, 1041: 429}
+    | {2013: 400, 2045: 429, 2049: 401, 2056: 402}
+)
+"""The HTTP status that each of MiniMax's codes stands for, which come with the status 200 (platform.minimax.io,
+api-reference/errorcode). Others have Zhipu's numbers with another meaning, so the numbers themselves are no codes."""
+
+
+def _minimax_failure(document: dict[str, Any]) -> ErrorBody | None:
+    """MiniMax's `{"base_resp": {"status_code", "status_msg"}}`, which says 0 for an answer; also at the status 200."""
+    said = document.get("base_resp")
+    code = said.get("status_code") if isinstance(said, dict) else None
+    if not isinstance(said, dict) or type(code) is not int or code == 0:
+        return None
+    message = said.get("status_msg")
+    return ErrorBody(
+        f"{message or NO_REASON} ({code})" if isinstance(message, str) else f"the code {code}",
+        f"minimax_{code}",
+        status=_MINIMAX_STATUSES.get(code),
+        kind=ErrorKind.CONTENT_POLICY if code in {1026, 1027} else None,  # a filter refused the input, or the output
+    )
 
 
 def _provider_error(layer: dict[str, Any]) -> ErrorBody:
@@ -628,8 +708,6 @@ PHRASINGS: Final = (
 
 # ---- Errors of a wire ----
 
-NO_REASON: Final = "it gave no reason"
-
 
 @dataclass(frozen=True, slots=True)
 class Errors:
@@ -670,8 +748,11 @@ class Errors:
     def kind_of_body(self, read: ErrorBody, status: int | None) -> ErrorKind | None:
         """The kind of an error that was just read, with the status that counts for it."""
         said = read.kind or self.kind(read.code) or self.kind(read.type)
-        if status in _OF_THE_REQUEST and _POLICY.search((read.message or "")[:_MOST_READ]):
+        sentence = (read.message or "")[:_MOST_READ]
+        if status in _OF_THE_REQUEST and _POLICY.search(sentence):
             said = ErrorKind.CONTENT_POLICY
+        elif said is None and status is None:
+            said = next((kind for pattern, kind in _BY_SENTENCE if pattern.search(sentence)), None)
         return _weighed(said, status)
 
     def failure(self, message: str, code: str | None) -> UpstreamFailureError:
@@ -686,8 +767,41 @@ class Errors:
         Args:
             document: The JSON value, such as a chunk with an `error` in it.
         """
-        if not self.holds_error(document):
+        return self.read_failure(document) if self.holds_error(document) else None
+
+    def failure_in_unknown(self, event: Mapping[str, Any]) -> UpstreamFailureError | None:
+        """The failure that an event says which a wire does not know; None for any other event.
+
+        The type of an event counts before its fields: a part of an answer may have failed, and the answer goes on.
+
+        Args:
+            event: The event, with or without a type.
+        """
+        kind = event.get("type")
+        is_other = isinstance(kind, str) and kind != "" and not is_word_of_error(kind)
+        return None if is_other else self.failure_in(event)
+
+    def failure_beside(self, *places: Mapping[str, Any]) -> UpstreamFailureError | None:
+        """The failure in the field `error` of a part of an answer, such as a choice; the first counts."""
+        found = next((place["error"] for place in places if place.get("error")), None)
+        return None if found is None else self.read_failure({"error": found})
+
+    def failure_of_text(self, text: str) -> UpstreamFailureError | None:
+        """The failure that a text says which came where JSON was expected: a sentence, or the title of a page.
+
+        None for JSON, and for a text without the words of failures.
+        """
+        said = text.strip()
+        if said.startswith("<"):
+            found = _TITLE.search(said)
+            said = "" if found is None else unescape(found[2]).strip()
+        line = said.strip('"').splitlines()[0][:_MAX_ATTEMPT] if said.strip('"') else ""
+        if _IS_FRAMED.match(line) or not line.isprintable() or not _SAYS_FAILURE.search(line):
             return None
+        return self.read_failure({"error": {"message": line}})
+
+    def read_failure(self, document: Any) -> UpstreamFailureError:
+        """The failure that a document says of which it is known that it is an error."""
         read = self.read_body(document)
         kind = self.kind_of_body(read, read.status)
         return UpstreamFailureError(
@@ -714,6 +828,40 @@ COMMON_ERRORS: Final = Errors()
 
 _MOST_READ: Final = 4000
 _MOST_SHOWN: Final = 4000
+_IS_FRAMED: Final = re.compile(r"[{\[:]|(?:data|event|id|retry|[0-9a-z]):")
+"""How JSON begins, and a line of another framing."""
+_TITLE: Final = re.compile(r"<(title|h1)[^>]*>([^<]{1,300})", re.IGNORECASE)
+_KEY: Final = (
+    r"(?:invalid|incorrect|missing|wrong|expired|no) (?:api.?)?(?:key|token)\b|\bkey is (?:wrong|invalid|missing)"
+    r"|unauthori[sz]ed|authentication|not authenticated|permission denied|\bforbidden\b"
+)
+_CREDIT: Final = r"insufficient (?:quota|balance|credits?|funds)|exceeded your current quota|payment required"
+_OVERLOAD: Final = (
+    r"overload|at capacity|(?:service|temporarily|currently) unavailable|internal server error|bad gateway"
+    r"|gateway time.?out"
+)
+_BY_SENTENCE: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), kind)
+    for pattern, kind in (
+        (_CREDIT, ErrorKind.NO_CREDIT),
+        (r"rate.?limit|too many requests|throttl", ErrorKind.RATE_LIMIT),
+        (_KEY, ErrorKind.NO_PERMISSION),
+        (_OVERLOAD, ErrorKind.UNAVAILABLE),
+        (r"\bmodel\b.{1,100}(?:not found|does not exist)", ErrorKind.UNKNOWN_MODEL),
+    )
+)
+"""Kinds by the words of a server that says neither a code nor a status."""
+_SAYS_FAILURE: Final = re.compile(
+    "|".join(
+        (
+            *(pattern.pattern for pattern, _ in _BY_SENTENCE),
+            r"\b(?:error|exception|fail(?:ed|ure)|denied|timed? ?out|exceeded|too long|crashed)\b",
+            r"^[45]\d\d\b",
+        )
+    ),
+    re.IGNORECASE,
+)
+"""What a text says that came in place of JSON, if it is a failure: other texts are events that broke."""
 _OF_THE_REQUEST: Final = frozenset({None, 200, 400, 403, 422, 451})
 _POLICY: Final = re.compile(
     r"content management policy|violates (?:our )?usage (?:guidelines|policies)|failed check: safety_check"

@@ -35,6 +35,7 @@ from partstream.codec.json_codec import (
 from partstream.codec.sse import SHORT_EVENT
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
+from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
 from partstream.protocols.thinking import open_response
@@ -367,6 +368,8 @@ class StreamReader:
         return self._stream.end(whole=whole)
 
     def _not_an_object(self, data: bytes) -> list[StreamOutput]:
+        if (failure := COMMON_ERRORS.failure_of_text(data[:LOOKED_AT].decode(errors="replace"))) is not None:
+            return self._stream.fail(failure)
         got = data[:80].decode(errors="replace")
         expected = "a JSON object" + (f" of at most {MOST_LEVELS} levels" if may_nest_deeply(data) else "")
         return self._stream.fail(UpstreamProtocolError(event_type=None, field="data", got=repr(got), expected=expected))

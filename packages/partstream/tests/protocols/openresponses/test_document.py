@@ -61,6 +61,7 @@ def test_an_incomplete_response_says_why():
         (_response(status="expired"), None, "it gave no reason"),
         ({"error": {"type": "server_error", "code": None, "message": "No."}}, "server_error", "No."),
         ({"error": "No."}, None, "No."),
+        ({"detail": "Not found"}, None, "Not found"),
         ({"type": "response.failed", "response": {"error": {"code": "odd", "message": "No."}}}, "odd", "No."),
     ],
 )
@@ -75,8 +76,6 @@ def test_a_response_that_is_not_ready_is_truncated(status):
     assert isinstance(_read(_response(status=status)).finish.error, TruncatedStreamError)
 
 
-@pytest.mark.parametrize(
-    "document", [{}, {"detail": "Not found"}, {"output": "text"}, {"output": [3]}, b"[]", b"<html>"]
-)
+@pytest.mark.parametrize("document", [{}, {"output": "text"}, {"output": [3]}, b"[]", b"<html>"])
 def test_what_is_no_response_is_the_servers_mistake(document):
     assert isinstance(_read(document).finish.error, UpstreamProtocolError)

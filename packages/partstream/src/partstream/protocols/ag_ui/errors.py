@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.checks import as_count
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
-from partstream.protocols.errors import NO_REASON, ErrorBody, Errors, read_error_body
+from partstream.protocols.errors import ErrorBody, Errors, read_error_body
 from partstream.protocols.read_response import identifier, mapping
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ ERRORS: Final = Errors(read_body=_read_body)
 
 def failure_of(event: Wire) -> UpstreamFailureError:
     """The failure that ends a run; its code is the agent's own."""
-    return ERRORS.failure(identifier(event, "message") or NO_REASON, identifier(event, "code"))
+    return ERRORS.read_failure(event)
 
 
 # ---- Usage ----

@@ -229,10 +229,10 @@ class AGUIStream(Adapter):
         if self.finished:
             return
         kind = event.get("type")
-        if isinstance(kind, str) and kind:
-            outputs.append(Unmapped(kind, event))
-        elif (failure := ERRORS.failure_in(event)) is not None:
+        if (failure := ERRORS.failure_in_unknown(event)) is not None:
             outputs += self.fail(failure)
+        elif isinstance(kind, str) and kind:
+            outputs.append(Unmapped(kind, event))
         else:
             got = "no type" if kind is None else f"type {shown(kind)}"
             outputs += self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))

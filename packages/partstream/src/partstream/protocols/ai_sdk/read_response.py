@@ -49,6 +49,7 @@ from partstream.protocols.ai_sdk.errors import (
 from partstream.protocols.ai_sdk.provider_state import CarriedItems
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
+from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, applied_edits, shown
 
@@ -374,6 +375,8 @@ class AISDKStream:
             outputs += self.fail(thrown(chunk[THROWN]))
         elif isinstance(kind, str) and kind.startswith("data-"):
             self._wait(lambda stream, chunk, outputs: stream._show(data_part(chunk), outputs), chunk, outputs)
+        elif (error := COMMON_ERRORS.failure_in_unknown(chunk)) is not None:
+            outputs += self.fail(error)
         elif isinstance(kind, str) and kind:
             outputs.append(Unmapped(kind, chunk))
         else:
@@ -411,6 +414,8 @@ class AISDKStream:
 
     def _finish(self, chunk: Chunk, outputs: Outputs) -> None:
         self._ending.finish(chunk)
+        if self._error is None and (said := field(chunk, ERROR)):
+            self._error = failure(said)
         if self._dialect.goes_on:
             self._flush(outputs, usable=self._usable)
         else:
@@ -464,6 +469,8 @@ class AISDKStream:
 
     def _report(self, chunk: Chunk, outputs: Outputs) -> None:
         value = field(chunk, ERROR)
+        if value is None:  # a gateway's, with its fields beside the type
+            value = {name: said for name, said in chunk.items() if name != "type"}
         tool = tool_failure(value, from_text=self._dialect.errors_are_text)
         if tool is not None:
             outputs.append(Unmapped(f"error of the tool {tool.tool_name or 'without a name'}", chunk))

@@ -39,7 +39,6 @@ from partstream.protocols.anthropic_messages.tool_calls import (
     raw_block,
 )
 from partstream.protocols.citations import FOLD_AT, Citation, Citations, RecentText
-from partstream.protocols.errors import NO_REASON
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -874,10 +873,10 @@ class MessagesStream:
         if self._state is LifecycleState.FINISHED:
             return
         kind = event.get("type")
-        if isinstance(kind, str) and kind:
-            outputs.append(Unmapped(kind, event))
-        elif (failure := ERRORS.failure_in(event)) is not None:
+        if (failure := ERRORS.failure_in_unknown(event)) is not None:
             self._fail(failure, outputs)
+        elif isinstance(kind, str) and kind:
+            outputs.append(Unmapped(kind, event))
         else:
             got = "no type" if kind is None else f"type {shown(kind)}"
             self._fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"), outputs)
@@ -911,11 +910,13 @@ class MessagesStream:
     def _block_stop(self, event: Wire, outputs: _Outputs) -> None:
         self._message.stop(index(event, "index"), outputs)
 
-    def _message_delta(self, event: Wire, _outputs: _Outputs) -> None:
+    def _message_delta(self, event: Wire, outputs: _Outputs) -> None:
         self._stop.say(event.get("delta"))
         self._usage.say(event.get("usage"))
         self._envelope.say(event)
         self.ending = self._stop.word is not None
+        if (failure := ERRORS.failure_beside(event, mapping(event, "delta"))) is not None:
+            self._fail(failure, outputs)
 
     def _message_stop(self, _event: Wire, outputs: _Outputs) -> None:
         if self._stop.word == PAUSED and not self._message.held.has_calls:
@@ -927,7 +928,7 @@ class MessagesStream:
 
     def _error(self, event: Wire, outputs: _Outputs) -> None:
         said = event if event.get("error") else {"error": {name: event[name] for name in event if name != "type"}}
-        self._fail(ERRORS.failure_in(said) or ERRORS.failure(NO_REASON, None), outputs)
+        self._fail(ERRORS.read_failure(said), outputs)
 
 
 _OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)

@@ -83,65 +83,22 @@ _CODES: Final = MappingProxyType(
         "1261": ErrorKind.INPUT_TOO_LONG,
         **dict.fromkeys(("1300", "1301"), ErrorKind.CONTENT_POLICY),
         **dict.fromkeys(("1302", "1303", "1304", "1305", "1312", "1313"), ErrorKind.RATE_LIMIT),
-        # Moonshot
-        **dict.fromkeys(("incorrect_api_key_error", "invalid_authentication_error"), ErrorKind.NO_PERMISSION),
-        "exceeded_current_quota_error": ErrorKind.NO_CREDIT,
-        "rate_limit_reached_error": ErrorKind.RATE_LIMIT,
-        "engine_overloaded_error": ErrorKind.UNAVAILABLE,
-        # DashScope
-        "arrearage": ErrorKind.NO_CREDIT,
-        **dict.fromkeys(("data_inspection_failed", "datainspectionfailed"), ErrorKind.CONTENT_POLICY),
-        **dict.fromkeys(("throttling", "throttling.ratequota", "throttling.allocationquota"), ErrorKind.RATE_LIMIT),
-        # Cerebras, Groq, GitHub Models, and the names that Google has for a status
-        **dict.fromkeys(("too_many_requests_error", "resource_exhausted"), ErrorKind.RATE_LIMIT),
-        "tokens_limit_reached": ErrorKind.INPUT_TOO_LONG,
-        **dict.fromkeys(("permission_denied", "unauthenticated"), ErrorKind.NO_PERMISSION),
-        # SGLang and vLLM
-        "notfounderror": ErrorKind.UNKNOWN_MODEL,
     }
 )
 
-_MINIMAX_STATUSES: Final = MappingProxyType(
-    {1000: 500, 1001: 504, 1002: 429, 1004: 401, 1008: 402, 1024: 500, 1033: 500, 1039: 429, 1041: 429}
-    | {2013: 400, 2045: 429, 2049: 401, 2056: 402}
-)
-"""The HTTP status that each of MiniMax's codes stands for, which come with the status 200. Others have Zhipu's numbers
-with another meaning, so the numbers themselves are no codes."""
-
 
 def _read_body(document: Any) -> ErrorBody:
-    value = document[0] if isinstance(document, list) and len(document) == 1 else document
-    if isinstance(value, dict):
-        if said := _minimax_failure(value):
-            return said
-        if stopped := _groq_stop(value):
-            return ErrorBody(stopped)
-    return read_error_body(document)
+    stopped = _groq_stop(document)
+    return read_error_body(document) if stopped is None else ErrorBody(stopped)
 
 
 def _holds_error(document: Any) -> bool:
-    is_own = isinstance(document, dict) and (_minimax_failure(document) is not None or _groq_stop(document) is not None)
-    return is_own or holds_error(document)
+    return _groq_stop(document) is not None or holds_error(document)
 
 
-def _minimax_failure(document: dict[str, Any]) -> ErrorBody | None:
-    """MiniMax's `{"base_resp": {"status_code", "status_msg"}}`, which says 0 for an answer; also at the status 200."""
-    said = document.get("base_resp")
-    code = said.get("status_code") if isinstance(said, dict) else None
-    if not isinstance(said, dict) or type(code) is not int or code == 0:
-        return None
-    message = said.get("status_msg")
-    return ErrorBody(
-        f"{message or 'it gave no reason'} ({code})" if isinstance(message, str) else f"the code {code}",
-        f"minimax_{code}",
-        status=_MINIMAX_STATUSES.get(code),
-        kind=ErrorKind.CONTENT_POLICY if code in {1026, 1027} else None,  # a filter refused the input, or the output
-    )
-
-
-def _groq_stop(document: dict[str, Any]) -> str | None:
+def _groq_stop(document: Any) -> str | None:
     """Why Groq stopped a stream early: `x_groq.error`, a text (groq-python, chat_completion_chunk.py)."""
-    said = document.get("x_groq")
+    said = document.get("x_groq") if isinstance(document, dict) else None
     error = said.get("error") if isinstance(said, dict) else None
     return error if isinstance(error, str) and error else None
 

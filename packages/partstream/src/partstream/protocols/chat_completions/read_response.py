@@ -120,6 +120,7 @@ class ChatCompletionsStream(Adapter):
         """Reads the next chunk and appends its outputs."""
         self.sink = None
         chunk: Wire = event if isinstance(event, dict) else dict(event)
+        choices = objects(chunk, "choices")
         error = ERRORS.failure_in(chunk)
         kind = _kind(chunk) if error is None else LifecycleEvent.ERROR
         if self._state is LifecycleState.ENDED:
@@ -140,9 +141,11 @@ class ChatCompletionsStream(Adapter):
         self._message.sources.chunk(chunk)
         if self._error is not None:
             return  # a chunk after an error only adds facts about the response
-        choices = objects(chunk, "choices")
         is_whole = any(isinstance(choice.get("message"), dict) for choice in choices)
         self._read_choices(self._choices.take(choices, whole=is_whole), outputs)
+        if choices and (failure := ERRORS.failure_beside(*_places_of_errors(choices[0]))) is not None:
+            self._error, self._state = failure, LifecycleState.FAILING
+            return
         has_output = any(map(_has_output, choices))
         self.ending = self._finish.raw is not None and not has_output
         # OpenRouter sends the cost only in the last chunk, even of an empty response: recording
@@ -245,6 +248,11 @@ def _has_output(choice: Wire) -> bool:
     return bool(choice.get("message")) or any(
         value for name, value in mapping(choice, "delta").items() if name != "role"
     )
+
+
+def _places_of_errors(choice: Wire) -> tuple[Wire, ...]:
+    """Where gateways put the error of a response that has begun, beside a finish reason or without one."""
+    return choice, mapping(choice, "delta"), mapping(choice, "message")
 
 
 def _said(choice: Wire) -> Said:
@@ -609,7 +617,7 @@ DELTA: Final[dict[str, Callable[[Message, Any, _Outputs], None]]] = {
 }
 """The fields of a delta in the order in which they are read. `function_call` is the older form of one call."""
 
-_NOISE: Final = ("role", "logprobs", "channel", "token_id")
+_NOISE: Final = ("role", "logprobs", "channel", "token_id", "error")
 ELSEWHERE: Final = frozenset({*REASONING_FIELDS, *STATE_FIELDS, *REASONING_LISTS, *_NOISE})
 """The fields that thinking reads, and those without a meaning for the response."""
 

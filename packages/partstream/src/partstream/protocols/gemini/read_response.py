@@ -752,7 +752,8 @@ class GeminiStream(Adapter):
         chunk: Wire = event if isinstance(event, dict) else dict(event)
         if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed a chunk after the stream was ended")
-        error = ERRORS.failure_in(chunk) if not chunk.get("candidates") or chunk.get("error") else None
+        candidates = objects(chunk, "candidates")
+        error = ERRORS.failure_in(chunk) if not candidates or chunk.get("error") else None
         kind = _kind(chunk) if error is None else LifecycleEvent.ERROR
         if kind is None:
             self._unknown(chunk, outputs)
@@ -766,7 +767,9 @@ class GeminiStream(Adapter):
         self._usage.say(chunk.get("usageMetadata"))
         if self._error is None:  # what follows an error adds to it, and no more
             self._finish.prompt(chunk)
-            self._read_candidates(self._candidates.take(objects(chunk, "candidates"), whole=False), outputs)
+            self._read_candidates(self._candidates.take(candidates, whole=False), outputs)
+            if candidates and (failure := ERRORS.failure_beside(candidates[0])) is not None:
+                self._error, self._state = failure, LifecycleState.FAILING
 
     def end(self, *, whole: bool = False) -> _Outputs:
         """Ends the chunks; other candidates than the first may have waited for it."""

@@ -320,7 +320,7 @@ class InteractionsStream(Adapter):
             raise AdapterUsageError("fed an event after the stream was ended")
         wire: Wire = event if isinstance(event, dict) else dict(event)
         kind = text(wire, "event_type")
-        if kind not in EVENTS and wire.get("error"):
+        if kind not in EVENTS and (wire.get("error") or ERRORS.failure_in_unknown(wire) is not None):
             kind = "error"
         if kind not in EVENTS:
             if wire and not self.finished:
@@ -341,7 +341,7 @@ class InteractionsStream(Adapter):
 
     def _complete(self, outputs: _Outputs) -> None:
         if (said := FAILURES.get(self._status or "")) is not None:
-            outputs += self.fail(ERRORS.failure(said, self._status))
+            outputs += self.fail(self._error or ERRORS.failure(said, self._status))
             return
         self._steps.end(outputs)
         calls = self._steps.calls
@@ -366,6 +366,7 @@ class InteractionsStream(Adapter):
         self._steps.calls.response_id = self._response_id
         self._model = self._model or identifier(said, "model")
         self._status = identifier(said, "status") or self._status
+        self._error = self._error or ERRORS.failure_beside(said)
         self._usage.say(said.get("usage"))
 
     def _step_stop(self, event: Wire, outputs: _Outputs) -> None:
@@ -383,7 +384,7 @@ class InteractionsStream(Adapter):
         self._completed(event, outputs)
 
     def _failure(self, event: Wire, outputs: _Outputs) -> None:
-        outputs += self.fail(ERRORS.failure_in(event) or ERRORS.failure("it gave no reason", None))
+        outputs += self.fail(ERRORS.read_failure(event))
 
 
 _DOCUMENT: Final = "a document"
@@ -420,7 +421,8 @@ def claims(kind: str | None, event: Wire) -> MatchConfidence:
 
 def events_of(document: Wire) -> Sequence[Wire]:
     """The event of a document: an interaction with all of its steps, or an error."""
-    return (document,) if document.get("error") else ({"event_type": _DOCUMENT, "interaction": document},)
+    is_error = document.get("error") or ("steps" not in document and ERRORS.holds_error(document))
+    return (document,) if is_error else ({"event_type": _DOCUMENT, "interaction": document},)
 
 
 READ_RESPONSE: Final = ResponseReaderSpec(open=InteractionsStream, claim=claims, events_of=events_of)

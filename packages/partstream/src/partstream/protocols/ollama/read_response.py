@@ -98,17 +98,20 @@ class OllamaStream(Adapter):
         chunk: Wire = event if isinstance(event, dict) else dict(event)
         kind = _kind(chunk)
         if kind is None:  # an object that is no line of this protocol
-            if chunk and not self.finished:
+            if (failure := None if self.finished else ERRORS.failure_in_unknown(chunk)) is not None:
+                outputs += self.fail(failure)
+            elif chunk and not self.finished:
                 outputs.append(Unmapped(identifier(chunk, "type") or "a line without a message", chunk))
             return
         next_state, action, _ = TRANSITIONS[self._state][kind]
         if action is not Action.HANDLE:
             return
-        if (error := ERRORS.failure_in(chunk)) is not None:
+        message = mapping(chunk, "message")
+        if (error := ERRORS.failure_beside(message) or ERRORS.failure_in(chunk)) is not None:
             outputs += self.fail(error)
             return
         self._ending.read(chunk)
-        self._read_message(mapping(chunk, "message"), outputs)
+        self._read_message(message, outputs)
         if next_state is LifecycleState.FINISHED:
             self._complete(outputs)
             return

@@ -252,19 +252,13 @@ def failure(*reports: Wire) -> UpstreamFailureError:
     A report is an `error` event, nested (the specification, and the live OpenAI API) or flat (OpenAI's
     documentation), or the `error` object of a failed response.
     """
-    fields: dict[str, str] = {}
+    fields: Wire = {}
     for report in reports:
         nested = report.get("error")
-        for source in (report, nested if isinstance(nested, dict) else {}):
-            for name in ("code", "message"):
-                value = source.get(name)
-                if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
-                    fields[name] = str(value)
-        if isinstance(nested, dict) and (kind := identifier(nested, "type")):
-            fields.setdefault("type", kind)
-        elif isinstance(nested, str) and nested:
-            fields.setdefault("message", nested)
-    return ERRORS.failure(fields.get("message", "it gave no reason"), fields.get("code") or fields.get("type"))
+        flat = {name: report.get(name) for name in ("code", "message", "param", "retry_after")}
+        inner = nested if isinstance(nested, dict) else {"message": nested}
+        fields |= {name: value for one in (flat, inner) for name, value in one.items() if value not in (None, "")}
+    return ERRORS.read_failure({"error": fields})
 
 
 def _count(source: Any, name: str) -> int | None:

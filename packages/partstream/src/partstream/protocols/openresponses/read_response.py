@@ -37,6 +37,7 @@ from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, 
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
 from partstream.protocols.citations import FOLD_AT, Citation, Citations
 from partstream.protocols.openresponses.errors import (
+    ERRORS,
     Wire,
     failure,
     finish_reason,
@@ -148,13 +149,15 @@ class OpenResponsesStream:
         if self._state is LifecycleState.FINISHED:
             return
         kind = event.get("type")
-        if isinstance(kind, str) and kind:
+        if (error := ERRORS.failure_in_unknown(event)) is not None:
+            outputs.extend(self.fail(error))
+        elif isinstance(kind, str) and kind:
             self._texts.release(outputs)
             outputs.append(Unmapped(kind, event))
         else:
             got = "no type" if kind is None else f"type {shown(kind)}"
-            error = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
-            outputs.extend(self.fail(error))
+            wrong = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
+            outputs.extend(self.fail(wrong))
 
     # The response
 
@@ -172,7 +175,7 @@ class OpenResponsesStream:
     def _terminal(self, event: Wire, outputs: Outputs, said: str) -> None:
         response = mapping(event, "response")
         self._remember(response)
-        status = "failed" if self._reports else said
+        status = "failed" if self._reports or response.get("error") else said
         self._calls.ended.response_id = self._response_id
         error: LanguageModelError | None = None
         try:
@@ -971,7 +974,7 @@ def events_of(document: Wire) -> Sequence[Wire]:
     """
     if identifier(document, "type") is not None:
         return [document]  # a server that sends its last event alone
-    if "output" not in document and "status" not in document:
+    if "output" not in document and ("status" not in document or not identifier(document, "id")):
         return [{**document, "type": "error"} if document.get("error") else document]
     error = document.get("error")
     last = _LAST.get(identifier(document, "status") or ("failed" if error else "completed"), "response.failed")
