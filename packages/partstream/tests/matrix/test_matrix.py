@@ -5,7 +5,17 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from matrix.rows import Expected, Row, kinds
-from partstream import DataPart, Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPart, Unmapped, read_stream
+from partstream import (
+    DataPart,
+    Finish,
+    StreamOptions,
+    StreamReader,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    Unmapped,
+    read_stream,
+)
 from partstream.lm.outputs import CitationMode
 from protocols.feeding import every_feed
 
@@ -14,10 +24,15 @@ OPTIONS = StreamOptions(call_id_prefix="", citations=CitationMode.OFF)
 
 
 def _read(row: Row, feed: Callable[[bytes], Iterable[bytes]]) -> tuple[Expected, str]:
-    """What comes of a row, and the message of its error."""
+    """What comes of a row, and the message of its error. The bytes of a document are known to be one."""
     unmapped: list[Unmapped] = []
-    protocol = "auto" if row.form == "document" else row.wire  # only a reader that looks for its wire takes both
-    parts = [*read_stream(feed(row.data()), protocol=protocol, options=OPTIONS, on_unmapped=unmapped.append)]
+    if row.form == "document":
+        reader = StreamReader(row.wire, OPTIONS)
+        outputs = [*reader.feed_document(b"".join(feed(row.data()))), *reader.end()]
+        unmapped += (one for one in outputs if isinstance(one, Unmapped))
+        parts = [one for one in outputs if not isinstance(one, Unmapped)]
+    else:
+        parts = [*read_stream(feed(row.data()), protocol=row.wire, options=OPTIONS, on_unmapped=unmapped.append)]
     *answer, finish = parts
     assert isinstance(finish, Finish)
     calls = [part for part in answer if isinstance(part, ToolCallPart)]

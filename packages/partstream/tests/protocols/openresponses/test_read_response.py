@@ -129,6 +129,10 @@ VARIANTS = [
     "response.reasoning_summary.delta",
     "response.reasoning_summary.done",
     "keepalive",
+    "response.image_generation_call.in_progress",
+    "response.image_generation_call.generating",
+    "response.image_generation_call.partial_image",
+    "response.image_generation_call.completed",
 ]
 
 # OpenAI's events of tools that run at the upstream, and others that have no place among parts
@@ -141,7 +145,6 @@ FOREIGN = [
     "response.code_interpreter_call.interpreting",
     "response.code_interpreter_call_code.delta",
     "response.code_interpreter_call_code.done",
-    "response.image_generation_call.partial_image",
     "response.mcp_call.completed",
     "response.mcp_call_arguments.delta",
     "response.mcp_call_arguments.done",

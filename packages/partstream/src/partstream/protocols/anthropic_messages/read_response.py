@@ -343,7 +343,7 @@ def _piece_of(kind: str, field: str, place: int, event: Any) -> str | None:
         TypeError: The delta is of another form; also a KeyError.
     """
     delta = event.delta
-    if type(event.index) is not int or event.index != place or delta["type"] != kind:
+    if type(event.index) is not int or event.index != place or delta["type"] != kind or len(delta) > 2:
         return None
     piece = delta[field]
     return piece if type(piece) is str else None
@@ -432,6 +432,10 @@ class Message:
             self._close_all(self._blocks.close_unsigned(), outputs)
         target = self.held.before(outputs)
         row.read(self, block, delta, target)
+        if len(delta) > _FIELDS_OF_A_DELTA and (others := _other_deltas(kind, delta)):
+            for other in others:
+                self.delta(place, other, outputs)
+            return None
         return self._fast_path.for_more(kind, place, block) if target is outputs else None
 
     def stop(self, place: int | None, outputs: _Outputs) -> None:
@@ -550,6 +554,15 @@ DELTAS: Final = {
     "compaction_delta": DeltaRow(Channel.COMPACTION, "content", _summary),
 }
 """Every kind of delta that is understood."""
+
+_FIELDS_OF_A_DELTA: Final = 2
+"""The type, and what it brings."""
+
+
+def _other_deltas(kind: str, delta: Wire) -> list[Wire]:
+    """What a delta brings beside what its type says: some gateways put two things into one."""
+    said = {row.field: name for name, row in DELTAS.items() if name != kind and row.channel is not Channel.COMPACTION}
+    return [{"type": said[name], name: value} for name, value in delta.items() if value and name in said]
 
 
 # ---- Finish ----

@@ -28,14 +28,10 @@ Source: docs/wires/chat-completions.md. No specification says what servers send.
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64decode
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
-from urllib.parse import unquote_to_bytes
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import make_event_decoder
-from partstream.codec.text import bare_media_type
 from partstream.conversation.media import sniff
 from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamAbortedError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
@@ -59,7 +55,8 @@ from partstream.protocols.chat_completions.provider_state import (
 )
 from partstream.protocols.chat_completions.tool_calls import ToolCalls
 from partstream.protocols.choices import Choices, Said
-from partstream.protocols.citations import FOLD_AT, Citation, Citations, linked_file
+from partstream.protocols.citations import FOLD_AT, Citation, Citations
+from partstream.protocols.files import Files, picture_in, read_base64
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -82,7 +79,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.errors import ToolArgumentsError, UpstreamError
-    from partstream.lm.outputs import CitationMode, FastPath, FileMode
+    from partstream.lm.outputs import CitationMode, FastPath
     from partstream.protocols.calls import CompleteCall
     from partstream.protocols.citations import CitedText
 
@@ -291,10 +288,11 @@ class Envelope:
 class Texts:
     """The visible text of one response; `said` is the content that came, with its tags."""
 
-    __slots__ = ("_images", "_refused", "_splitter", "_tags_carried", "_thinking", "any_shown", "said")
+    __slots__ = ("_images", "_refused", "_splitter", "_tags_carried", "_thinking", "any_shown", "said", "sound")
 
-    def __init__(self, options: StreamOptions, thinking: Thinking, images: Images) -> None:
+    def __init__(self, options: StreamOptions, thinking: Thinking, images: Files) -> None:
         self.said = EmittedPrefix()
+        self.sound = Sound()
         self.any_shown = False
         self._refused = EmittedPrefix()
         self._splitter = ThinkTagSplitter(options.think_tags)
@@ -326,8 +324,12 @@ class Texts:
     def _part(self, part: Any, outputs: _Outputs) -> None:
         """Reads a part of a content that is a list: Mistral's, and those of gateways."""
         match identifier(part, "type"):
-            case "text" | "output_text":
-                self.content(text(part, "text"), outputs)
+            case "text" | "output_text" | "image_url":
+                for name in part:  # some gateways put a text and a picture into one part
+                    if name == "text":
+                        self.content(text(part, "text"), outputs)
+                    elif name == "image_url":
+                        self._images.show(picture_in(part), part, outputs)
             case "thinking":
                 self.settle(outputs)
                 thought = part.get("thinking")
@@ -335,8 +337,6 @@ class Texts:
                 if said:
                     self._thinking.state.add_part(said)
                     self._thinking.show(said, outputs)
-            case "image_url":
-                self._images.show(part, outputs)
             case kind:
                 if isinstance(part, str):
                     self.content(part, outputs)
@@ -352,6 +352,8 @@ class Texts:
 
     def audio(self, value: Any, outputs: _Outputs) -> None:
         """Reads the `audio` of a delta: its transcript is the text of a response without any other text."""
+        if isinstance(value, dict):
+            self.sound.take(value)
         if self.said.is_empty and (transcript := text(value, "transcript")):
             self._show(transcript, outputs)
 
@@ -365,7 +367,7 @@ class Texts:
         self.content(content, outputs)
         refused = message.get("refusal")
         self.refusal(_missing(self._refused, refused) if isinstance(refused, str) else None, outputs)
-        if message.get("audio"):
+        if message.get("audio") and self.sound.is_empty:
             self.audio(message["audio"], outputs)
 
     def settle(self, outputs: _Outputs) -> None:
@@ -404,39 +406,32 @@ def _missing(said: EmittedPrefix, whole: str) -> str:
     return whole[said.length :] if said.begins(whole) else ""
 
 
-class Images:
-    """The images of one response. `mode` decides about images of which only the address comes."""
+class Sound:
+    """The sound of one response: each piece is base64 of its own (docs/wires/chat-completions.md#deltas)."""
 
-    __slots__ = ("_mode", "_seen", "any_shown")
+    __slots__ = ("_format", "_pieces")
 
-    def __init__(self, mode: FileMode) -> None:
-        self._mode = mode
-        self._seen: set[bytes] = set()
-        self.any_shown = False
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._format = "pcm"  # OpenAI streams nothing else, and names it nowhere
 
-    def show(self, part: Wire, outputs: _Outputs) -> None:
-        """Emits an image once: `{"type": "image_url", "image_url": {"url"}}`, or the URL in place of the object."""
-        url = identifier(mapping(part, "image_url"), "url") or identifier(part, "image_url") or identifier(part, "url")
-        key = hashlib.sha256((url or "").encode(errors="surrogatepass")).digest()
-        if key in self._seen:
-            return
-        self._seen.add(key)
-        made = None if url is None else _image_part(url, self._mode)
-        self.any_shown = self.any_shown or made is not None
-        outputs.append(made if made is not None else Unmapped("image (not readable)", part))
+    @property
+    def is_empty(self) -> bool:
+        """Whether none came."""
+        return not self._pieces
 
+    def take(self, audio: Wire) -> None:
+        """Takes the `audio` of a delta or a message."""
+        self._format = identifier(audio, "format") or self._format
+        if (data := read_base64(audio.get("data"))) is not None:
+            self._pieces.append(data)
 
-def _image_part(url: str, mode: FileMode) -> Any:
-    if url[:5].lower() != "data:":
-        return linked_file(url, mode) if url.lower().startswith(("http://", "https://")) else None
-    head, _, said = url[5:].partition(",")
-    try:
-        data = b64decode(said) if head.lower().endswith(";base64") else unquote_to_bytes(said)
-    except ValueError:
-        return None
-    if not data:
-        return None
-    return unchecked_part(DataPart, data, sniff(data) or bare_media_type(head) or "application/octet-stream")
+    def emit(self, outputs: _Outputs) -> None:
+        """Emits all of it as one file."""
+        if self._pieces:
+            data = b"".join(self._pieces)
+            outputs.append(unchecked_part(DataPart, data, sniff(data) or f"audio/{self._format}"))
+            self._pieces.clear()
 
 
 _MOST_SOURCES: Final = 1000
@@ -510,7 +505,7 @@ class Message:
 
     def __init__(self, options: StreamOptions) -> None:
         self.thinking = Thinking(options)
-        self.images = Images(options.files)
+        self.images = Files(options.files)
         self.texts = Texts(options, self.thinking, self.images)
         self.calls = ToolCalls()
         self.sources = Sources(options.citations, self.count)
@@ -520,7 +515,11 @@ class Message:
     def is_empty(self) -> bool:
         """Whether no delta has brought anything."""
         return not (
-            self.texts.any_shown or not self.thinking.said.is_empty or self.calls.any_open or self.images.any_shown
+            self.texts.any_shown
+            or not self.thinking.said.is_empty
+            or self.calls.any_open
+            or self.images.any_shown
+            or not self.texts.sound.is_empty
         )
 
     def delta(self, delta: Wire, outputs: _Outputs) -> None:
@@ -552,8 +551,7 @@ class Message:
             self.texts.settle(outputs)
         self.texts.read_whole(message, outputs)
         self.sources.annotations(message, outputs)
-        for image in objects(message, "images"):
-            self.images.show(image, outputs)
+        _show_images(self, message.get("images"), outputs)
         self.calls.message(objects(message, "tool_calls"), outputs)
         if not self.calls.any_open and (function := mapping(message, "function_call")):
             self.calls.delta([{"function": function}], outputs)
@@ -567,6 +565,7 @@ class Message:
             Its calls, and the error of one that is not whole.
         """
         self.texts.settle(outputs)
+        self.texts.sound.emit(outputs)
         calls, broken = self.calls.complete(response_id, is_cut=is_cut, outputs=outputs)
         self.sources.emit(self.texts.said, outputs)
         for call, extra in calls:
@@ -584,7 +583,7 @@ class Message:
 
 def _show_images(message: Message, value: Any, outputs: _Outputs) -> None:
     for image in objects({"images": value}, "images"):
-        message.images.show(image, outputs)
+        message.images.show(picture_in(image), image, outputs)
 
 
 def _tool_calls(message: Message, value: Any, outputs: _Outputs) -> None:

@@ -17,12 +17,10 @@ as :class:`Unmapped`. There is no fast path: a chunk holds a sentence or more, a
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.conversation.media import sniff
 from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.lm.outputs import (
     CitationMode,
@@ -35,7 +33,6 @@ from partstream.lm.outputs import (
     Unmapped,
 )
 from partstream.lm.parts import (
-    DataPart,
     FinishReason,
     TextPart,
     UnifiedFinishReason,
@@ -43,10 +40,10 @@ from partstream.lm.parts import (
     text_part,
     thinking_part,
     tool_call_part,
-    unchecked_part,
 )
 from partstream.protocols.choices import Choices, Said
 from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
+from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.provider_state import (
     CHECKSUM,
@@ -209,23 +206,6 @@ def _block(lines: str, language: str) -> str:
     return f"\n\n{fence}{name}\n{lines.rstrip()}\n{fence}\n\n"
 
 
-_UNKNOWN: Final = "application/octet-stream"
-
-
-def inline_file(blob: Wire) -> DataPart | None:
-    """The part of an `inlineData`; None where its bytes cannot be read.
-
-    The media type is what the server says; where it says none, what the first bytes show.
-    """
-    said = text(blob, "data").replace("-", "+").replace("_", "/")
-    try:
-        data = b64decode(said + "=" * (-len(said) % 4))
-    except ValueError:  # not of the alphabet; not ASCII
-        return None
-    media_type = identifier(blob, "mimeType") or sniff(data) or _UNKNOWN
-    return unchecked_part(DataPart, data, media_type) if data else None
-
-
 def named_file(file: Wire, mode: FileMode) -> ResponsePart | None:
     """The part of a `fileData`; None where no link can hold its address, such as that of a bucket.
 
@@ -368,15 +348,29 @@ class Content:
     def read(self, candidate: Wire, outputs: _Outputs) -> None:
         """Reads what a candidate adds to the content."""
         for part in objects(mapping(candidate, "content"), "parts"):
-            handler = next((handler for name, handler in PARTS.items() if name in part), None)
-            if handler is not None:
-                handler(self, part, outputs)
+            names = [name for name in part if name in PARTS]
+            if len(names) > 1:
+                self._read_several(names, part, outputs)
+            elif names:
+                PARTS[names[0]](self, part, outputs)
             elif usable_signature(part.get(SIGNATURE)) is not None:  # Go proxies leave an empty text out
                 self.text({"text": "", **part}, outputs)
             elif unknown := sorted(part.keys() - MODIFIERS):
                 self.count(f"part:{unknown[0]}", part, outputs)
         if not SOURCE_FIELDS.isdisjoint(candidate):
             self._sources.read(candidate)
+
+    def _read_several(self, names: list[str], part: Wire, outputs: _Outputs) -> None:
+        """Reads a part with several data fields, in their order; proxies add an empty text to other parts.
+
+        The signature belongs to the call in it, else to the last field.
+        """
+        names = [name for name in names if name != "text" or part[name]]
+        modifiers = {name: value for name, value in part.items() if name not in PARTS and name != SIGNATURE}
+        signed = "functionCall" if "functionCall" in names else names[-1]
+        for name in names:
+            signature = {SIGNATURE: part[SIGNATURE]} if name == signed and SIGNATURE in part else {}
+            PARTS[name](self, {name: part[name], **modifiers, **signature}, outputs)
 
     def complete(self, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
         """Ends the content.
@@ -430,7 +424,8 @@ class Content:
         if part.get("thought") is True:
             self.count("inlineData (of a thought)", part, outputs)
             return
-        file = inline_file(mapping(part, "inlineData"))
+        blob = mapping(part, "inlineData")
+        file = inline_file(blob.get("data"), identifier(blob, "mimeType"))
         if file is None:
             self.count("inlineData (not readable)", part, outputs)
             return
@@ -527,7 +522,7 @@ PARTS: Final[Mapping[str, Callable[[Content, Wire, _Outputs], None]]] = {
     "toolResponse": Content.server_tool,
     "text": Content.text,
 }
-"""The handler of a part, by its data field. `text` is last: proxies add an empty one to other parts."""
+"""The handler of a part, by its data field."""
 
 MODIFIERS: Final = frozenset(
     {"audioMetadata", "audioTranscription", "documentMetadata", "mediaProcessing", "mediaResolution", "partMetadata"}

@@ -27,8 +27,9 @@ from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, 
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.protocols.calls import Calls, later_pieces
 from partstream.protocols.citations import Citation, Citations, RecentText
+from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.errors import ERRORS
-from partstream.protocols.gemini.read_response import inline_file, named_file
+from partstream.protocols.gemini.read_response import named_file
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -208,8 +209,9 @@ class Steps:
             outputs += self._citations.render(citation, self._said, url or title)
 
     def _file(self, _step: _Step, delta: Wire, outputs: _Outputs) -> None:
-        blob = {"data": delta.get("data"), "mimeType": delta.get("mime_type")}
-        file = inline_file(blob) or named_file({"fileUri": delta.get("uri")}, self._options.files)
+        file = inline_file(delta.get("data"), identifier(delta, "mime_type")) or named_file(
+            {"fileUri": delta.get("uri")}, self._options.files
+        )
         if file is None:
             self._count(f"{text(delta, 'type')} (not readable)", delta, outputs)
         else:

@@ -19,26 +19,23 @@ tags, with its tags. An item may continue the one before it, because an emitted 
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.conversation.media import sniff
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import (
-    DataPart,
     FinishReason,
     UnifiedFinishReason,
     Usage,
     text_part,
     thinking_part,
     tool_call_part,
-    unchecked_part,
 )
 from partstream.protocols.calls import Calls
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
+from partstream.protocols.files import inline_file
 from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
@@ -181,7 +178,7 @@ class OllamaStream(Adapter):
         for one in value if isinstance(value, list) else [value]:
             self._texts.settle(outputs)
             self._thinking.close(outputs)
-            part = image_part(one)
+            part = inline_file(one)  # base64 without a media type (docs/wires/ollama.md#lines), or a `data:` URL
             outputs.append(part if part is not None else Unmapped("image (not readable)", {"images": [one]}))
 
     def tool_calls(self, value: Any, outputs: _Outputs) -> None:
@@ -344,19 +341,6 @@ class Thinking:
 
 
 # ---- Images ----
-
-
-def image_part(value: object) -> DataPart | None:
-    """The image of an element of `images`: base64 without a media type (docs/wires/ollama.md#lines), or a `data:` URL
-    from emulators; None for anything else."""
-    if not isinstance(value, str):
-        return None
-    said = value.partition(",")[2] if value[:5].lower() == "data:" else value
-    try:
-        data = b64decode(said, validate=True)
-    except ValueError:
-        return None
-    return unchecked_part(DataPart, data, sniff(data) or "application/octet-stream") if data else None
 
 
 # ---- The end: finish reason, tokens, times (docs/wires/ollama.md#ends) ----

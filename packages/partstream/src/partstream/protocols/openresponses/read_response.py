@@ -36,6 +36,7 @@ from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedSt
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
 from partstream.protocols.citations import FOLD_AT, Citation, Citations
+from partstream.protocols.files import Files, picture_in
 from partstream.protocols.openresponses.errors import (
     ERRORS,
     Wire,
@@ -76,7 +77,8 @@ class OpenResponsesStream:
         self.sink: FastPath | None = None
         self._state = LifecycleState.IDLE
         self._rows = DISPATCH[LifecycleState.IDLE]
-        self._texts = TextEvents(options)
+        self._files = Files(options.files)
+        self._texts = TextEvents(options, self._files)
         self._calls = CallEvents(options.call_id_prefix, self._texts.release)
         self._counted: set[tuple[str, int | str | None]] = set()
         self._reports: list[Wire] = []
@@ -237,6 +239,16 @@ class OpenResponsesStream:
         if key not in self._counted:
             self._counted.add(key)
             outputs.append(Unmapped(kind, item))
+
+    def _picture_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+        """Shows the picture that the server made; its drafts come in events of their own, and are no part of it."""
+        if identifier(item, "result") is None:
+            if item["type"] not in {kind for kind, _ in self._counted}:
+                self._count_item(event, outputs, item)
+            return
+        self._texts.release(outputs)
+        media_type = identifier(item, "output_format")
+        self._files.show(item["result"], item, outputs, media_type and f"image/{media_type}")
 
 
 _NO_TYPE: Final = "an item without a type"
@@ -419,6 +431,9 @@ PART_CHANNELS: Final = {
 }
 """The channel of each type of content part."""
 
+PICTURES: Final = frozenset({"output_image", "image", "image_url", "input_image"})
+"""The types of content parts that gateways have for a picture: the whole message brings it."""
+
 
 class Slot(StreamedText):
     """A content part that text streams into.
@@ -565,9 +580,10 @@ class TextEvents:
     `compacted` is set once the upstream has summarised the conversation.
     """
 
-    def __init__(self, options: StreamOptions) -> None:
+    def __init__(self, options: StreamOptions, files: Files) -> None:
         self.compacted = False
         self._options = options
+        self._files = files
         self._messages = TextItems()
         self._reasoning = TextItems()
         self._citations = Citations(options.citations)
@@ -600,7 +616,8 @@ class TextEvents:
         part = mapping(event, "part")
         channel = self._part_channel(event, part)
         if channel is None:
-            outputs.append(Unmapped(f"part:{identifier(part, 'type')}", event))
+            if identifier(part, "type") not in PICTURES:
+                outputs.append(Unmapped(f"part:{identifier(part, 'type')}", event))
             return
         item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
         part_index = index(event, channel.index_field)
@@ -764,6 +781,9 @@ class TextEvents:
             channel = PART_CHANNELS.get(identifier(part, "type") or "")
             if channel is not None and not channel.is_reasoning:
                 groups.setdefault(channel, []).append(part)
+            elif identifier(part, "type") in PICTURES:
+                self.release(outputs)
+                self._files.show(picture_in(part), part, outputs)
             elif not item.closed:
                 outputs.append(Unmapped(f"part:{identifier(part, 'type')}", part))
         self._close_parts(item, groups, event, outputs)
@@ -854,6 +874,7 @@ ITEMS: Final[Mapping[str | None, ItemRow]] = {
         ("message", "reasoning"), ItemRow(_of_texts(TextEvents.item_added), _of_texts(TextEvents.item_done))
     ),
     "function_call": ItemRow(_of_calls(CallEvents.added), _of_calls(CallEvents.done)),
+    "image_generation_call": ItemRow(_nothing, OpenResponsesStream._picture_done),
     "compaction": ItemRow(_nothing, _of_texts(TextEvents.compaction_done)),
 }
 """Every type of item that is understood. All others are counted."""
@@ -912,6 +933,11 @@ EVENTS: Final[dict[str, Row]] = {
     "response.function_call_arguments.done": Row(LifecycleEvent.CONTENT, _of_calls(CallEvents.arguments_done)),
     # OpenAI sends it while nothing happens (docs/wires/openresponses.md#events-outside-the-specification).
     "keepalive": Row(LifecycleEvent.SILENT, _nothing),
+    # The item has the picture; these are its steps, and its drafts.
+    **{
+        f"response.image_generation_call.{step}": Row(LifecycleEvent.CONTENT, _nothing)
+        for step in ("in_progress", "generating", "partial_image", "completed")
+    },
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
