@@ -32,6 +32,7 @@ from partstream.protocols.anthropic_messages.read_response import EVENTS as MESS
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.openresponses.read_response import EVENTS
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.thinking import open_response
 from partstream.protocols.translation import write_answer
 from protocols.ai_sdk.wire import WRITERS, Writer, frame, read_chunks, read_framed
 from protocols.chat_completions.wire import sse as chat_sse
@@ -462,7 +463,7 @@ def test_streams_that_are_fed_by_turns_never_mix(
 ) -> None:
     streams = [subject.write(first, 3), subject.write(second, 3)]
     left = [iter(events) for events in streams]
-    adapters = [PROTOCOLS[subject.protocol].read_response().open(StreamOptions()) for _ in left]
+    adapters = [open_response(PROTOCOLS[subject.protocol].read_response(), StreamOptions()) for _ in left]
     outputs: list[list[Any]] = [[], []]
     for turn in turns:
         event = next(left[turn], None)

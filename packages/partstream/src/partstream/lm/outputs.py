@@ -130,11 +130,10 @@ class ExecutedCode(Choice):
 
 
 class ThinkTags(Choice):
-    """Where an answer that has no field for thinking holds it: servers without a parser of their own leave it in the
-    text."""
+    """Where the text of an answer holds thinking: servers without a parser of their own leave it there."""
 
     OFF = "off", "Nowhere: tags are text"
-    TAGS = "tags", "Between `<think>` and `</think>` at the beginning of the answer"
+    TAGS = "tags", "Between tags, such as `<think>` and `</think>`, at the beginning of the answer"
     STARTS_INSIDE = "starts-inside", "Before `</think>`: the model's template has said the opening tag"
 
 
@@ -154,7 +153,7 @@ class StreamOptions:
             gateway puts :data:`GATEWAY_CALL_ID_PREFIX` there.
         files: How to render files that are addresses. An adapter does no I/O: with :attr:`FileMode.FETCH` it returns
             the address, and the owner of the connection fetches the file.
-        think_tags: Where the text of a response holds thinking; ignored for protocols that have a place for it.
+        think_tags: Where the text of a response holds thinking; ignored once thinking came in its own place.
         executed_code: How to render code that the server has run, where it has a form of its own.
 
     Example:

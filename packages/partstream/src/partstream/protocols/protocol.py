@@ -158,12 +158,20 @@ class ResponseReaderSpec:
             Without fields, the sink takes the bytes of the event as they came.
         events_of: Turns the document that a server sends in place of a stream into events; None where the protocol has
             no such document.
+        item_of_tags: Makes the item that takes thinking in tags back to the server, given that text with its tags, or
+            None where nothing goes back; see :class:`partstream.protocols.thinking.TaggedThinking`. None where the
+            adapter reads tags itself.
     """
 
     open: Callable[[StreamOptions], ResponseStream]
     claim: Callable[[str | None, WireEvent], MatchConfidence]
     frequent: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     events_of: Callable[[WireEvent], Sequence[WireEvent]] | None = None
+    item_of_tags: Callable[[str], Mapping[str, Any] | None] | None = None
+
+
+def no_item(_raw: str) -> None:
+    """For :attr:`ResponseReaderSpec.item_of_tags`: nothing goes back."""
 
 
 def loaded(module: str, name: str) -> Callable[[], Any]:

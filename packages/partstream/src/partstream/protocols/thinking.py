@@ -1,24 +1,27 @@
 """Thinking that is text: takes it out of its tags, and shows thinking parts as a quote; knows no protocol.
 
-:class:`ThinkTagSplitter` finds thinking in tags, however a server cuts the text. It recognizes a tag only where it can
-be nothing else: the opening one as the first thing of the response that is not blank, the closing one once, at its
-first occurrence. Everywhere else a tag is text, as in a response about tags.
+:class:`ThinkTagSplitter` finds thinking in tags, however a server cuts the text. It recognizes an opening tag only
+where it can be nothing else: as the first thing of the response that is not blank, or right after another block. The
+first closing tag of its kind ends the block. Everywhere else a tag is text, as in a response about tags.
 
-:func:`open_response` opens the adapter of any protocol. An adapter gives thinking parts, or none; where a consumer
-wants text, :class:`ThinkingAsText` makes a Markdown quote of them, set apart from the answer.
+An adapter gives thinking parts, or none; where a consumer wants text, :class:`ThinkingAsText` makes a Markdown quote of
+them, set apart from the answer. Of a wire that has a place for thinking, and servers that do not use it,
+:class:`TaggedThinking` takes the tags out. :func:`open_response` opens the adapter of any protocol.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import EndingStream, PausingStream, ReportingStream, ThinkingMode, ThinkTags, Unmapped
-from partstream.lm.parts import TextPart, ThinkingPart
+from partstream.lm.parts import TextPart, ThinkingPart, text_part, thinking_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from partstream.errors import LanguageModelError
     from partstream.lm.outputs import FastPath, ResponseStream, StreamOptions, StreamOutput
@@ -26,9 +29,52 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import ResponseReaderSpec
 
 
-_TAGS: Final = {"<think>": "</think>", "<thought>": "</thought>"}
-"""Opening and closing tags; the second pair is Gemini's, at its compatible endpoint."""
-_USUAL: Final = "</think>"
+class _Block(NamedTuple):
+    """What an opening tag begins.
+
+    Attributes:
+        ends: What ends the block, and is shown nowhere.
+        stops: What ends the block and is the next opening tag.
+        is_thinking: Whether the block holds thinking; else the answer, between marks of a model's template.
+        goes_back: Whether the template of the model reads the block in the next request.
+    """
+
+    ends: tuple[str, ...]
+    stops: tuple[str, ...] = ()
+    is_thinking: bool = True
+    goes_back: bool = True
+
+
+_USUAL: Final = _Block(("</think>",))
+# Servers leave marks of the harmony format out. The template of gpt-oss refuses a message that holds its own marks.
+_ANALYSIS: Final = _Block(("<|end|>", "<|return|>"), ("<|start|>", "<|channel|>"), goes_back=False)
+_HARMONY: Final = {"analysis": _ANALYSIS, "commentary": _ANALYSIS._replace(is_thinking=False),
+                   "final": _Block(("<|end|>", "<|return|>"), is_thinking=False, goes_back=False)}  # fmt: skip
+
+_BLOCKS: Final[dict[str, _Block]] = {
+    "<think>": _USUAL,
+    "<thinking>": _Block(("</thinking>",)),  # Amazon Nova
+    "<thought>": _Block(("</thought>",)),  # Gemini, at its compatible endpoint
+    "<Thought>": _Block(("</Thought>",)),
+    "<reason>": _Block(("</reason>",)),
+    "<reasoning>": _Block(("</reasoning>",)),  # gpt-oss at Bedrock: a block in each chunk
+    "<seed:think>": _Block(("</seed:think>",)),  # Seed-OSS
+    "[THINK]": _Block(("[/THINK]",)),  # Magistral
+    "\u25c1think\u25b7": _Block(("\u25c1/think\u25b7",)),  # Kimi-VL
+    "<|channel>thought": _Block(("<channel|>",)),  # Gemma 4
+    "<|begin_of_thought|>": _Block(("<|end_of_thought|>",)),
+    "<|begin_of_solution|>": _Block(("<|end_of_solution|>",), is_thinking=False, goes_back=False),
+    "<|START_THINKING|>": _Block(("<|END_THINKING|>",)),  # Cohere
+    "<|START_RESPONSE|>": _Block(("<|END_RESPONSE|>",), is_thinking=False, goes_back=False),
+    **{
+        f"{head}<|channel|>{channel}<|message|>": block
+        for channel, block in _HARMONY.items()
+        for head in ("", "<|start|>assistant")
+    },
+}
+"""The blocks by their opening tags."""
+_MOST_BLANKS: Final = 64
+"""Between two blocks: what follows more is text."""
 _LINE_ENDS: Final = "\r\n"
 
 
@@ -46,9 +92,11 @@ class _Place(Enum):
     """Before anything that is not blank."""
     OPENED = auto()
     """After an opening tag."""
-    THINKING = auto()
+    INSIDE = auto()
     CLOSED = auto()
     """After a closing tag."""
+    BETWEEN = auto()
+    """After the line ends that belong to a closing tag."""
     TEXT = auto()
 
 
@@ -59,12 +107,12 @@ class ThinkTagSplitter:
         mode: Whether there are tags, and whether the answer begins inside of them.
     """
 
-    __slots__ = ("_closing", "_held", "_inside", "_place", "_raw")
+    __slots__ = ("_block", "_held", "_place", "_raw", "_starts_inside")
 
     def __init__(self, mode: ThinkTags) -> None:
         self._place = _Place.TEXT if mode is ThinkTags.OFF else _Place.HEAD
-        self._inside = mode is ThinkTags.STARTS_INSIDE
-        self._closing = _USUAL
+        self._starts_inside = mode is ThinkTags.STARTS_INSIDE
+        self._block = _USUAL
         self._held = ""
         self._raw: list[str] = []
 
@@ -82,12 +130,16 @@ class ThinkTagSplitter:
         """Takes the next piece of the text; returns what is known of it now."""
         pieces: list[TaggedPiece] = []
         text, self._held = self._held + text, ""
-        text = self._head(text, pieces)
-        if self._place is _Place.OPENED:
-            text = self._without_line_ends(text, _Place.THINKING)
-        text = self._thinking(text, pieces)
-        if self._place is _Place.CLOSED:
-            text = self._without_line_ends(text, _Place.TEXT)
+        while text and self._place is not _Place.TEXT:
+            match self._place:
+                case _Place.HEAD | _Place.BETWEEN:
+                    text = self._seek(text, pieces)
+                case _Place.INSIDE:
+                    text = self._inside(text, pieces)
+                case _Place.OPENED:
+                    text = self._without_line_ends(text, _Place.INSIDE)
+                case _:
+                    text = self._without_line_ends(text, _Place.BETWEEN)
         if text:
             pieces.append(TaggedPiece(False, text))
         return pieces
@@ -98,63 +150,68 @@ class ThinkTagSplitter:
         Returns:
             What was held back.
         """
-        held, is_thinking = self._held, self._place is _Place.THINKING
+        held, is_thinking = self._held, self._place is _Place.INSIDE and self._block.is_thinking
         self._held = ""
         self._place = _Place.TEXT
         if is_thinking:
-            self._raw.append(held)
+            self._keep(held)
         return [TaggedPiece(is_thinking, held)] if held else []
 
     # Each step takes what is its own from the beginning of the text and returns the rest, for the steps after it.
 
-    def _head(self, text: str, pieces: list[TaggedPiece]) -> str:
-        if self._place is not _Place.HEAD:
-            return text
+    def _seek(self, text: str, pieces: list[TaggedPiece]) -> str:
         rest = text.lstrip()
-        if blanks := text[: len(text) - len(rest)]:  # never held: only what may become a tag is
-            pieces.append(TaggedPiece(self._inside, blanks))
-        for opening, closing in _TAGS.items():
-            if rest.startswith(opening):
-                self._closing, self._place = closing, _Place.OPENED
-                self._raw.append(opening)
-                return rest.removeprefix(opening)
-        if any(opening.startswith(rest) for opening in _TAGS):
-            self._held = rest
-            return ""
-        self._place = _Place.THINKING if self._inside else _Place.TEXT
-        return rest
+        blanks = text[: len(text) - len(rest)]
+        is_head = self._place is _Place.HEAD
+        if is_head and blanks:  # never held: only what may become a tag is
+            pieces.append(TaggedPiece(self._starts_inside, blanks))
+            blanks = ""
+        if len(blanks) <= _MOST_BLANKS:
+            for opening, block in _BLOCKS.items():
+                if rest.startswith(opening):
+                    self._block, self._place = block, _Place.OPENED
+                    self._keep(blanks + opening)
+                    return rest.removeprefix(opening)
+            if any(opening.startswith(rest) for opening in _BLOCKS):
+                self._held = blanks + rest
+                return ""
+        self._place = _Place.INSIDE if is_head and self._starts_inside else _Place.TEXT
+        return blanks + rest
 
-    def _thinking(self, text: str, pieces: list[TaggedPiece]) -> str:
-        if self._place is not _Place.THINKING:
-            return text
-        thought, closing, rest = text.partition(self._closing)
-        if closing:
+    def _inside(self, text: str, pieces: list[TaggedPiece]) -> str:
+        ends = (*self._block.ends, *self._block.stops)
+        places = [(at, end) for end in ends if (at := text.find(end)) >= 0]
+        if places:
+            at, end = min(places)
+            said, closing = text[:at], end
             self._place = _Place.CLOSED
+            if end in self._block.stops:
+                closing, self._place = "", _Place.BETWEEN
+            rest = text[at + len(closing) :]
         else:
-            # The longest end that may be the beginning of the tag is held back.
-            lengths = range(min(len(self._closing) - 1, len(thought)), 0, -1)
-            ends = (thought[-length:] for length in lengths)
-            self._held = next((end for end in ends if self._closing.startswith(end)), "")
-            thought = thought.removesuffix(self._held)
-        self._raw.append(thought + closing)
-        if thought:
-            pieces.append(TaggedPiece(True, thought))
+            # The longest end that may be the beginning of a tag is held back.
+            lengths = range(min(max(map(len, ends)) - 1, len(text)), 0, -1)
+            self._held = next((text[-one:] for one in lengths if any(end.startswith(text[-one:]) for end in ends)), "")
+            said, closing, rest = text.removesuffix(self._held), "", ""
+        self._keep(said + closing)
+        if said:
+            pieces.append(TaggedPiece(self._block.is_thinking, said))
         return rest
 
     def _without_line_ends(self, text: str, next_place: _Place) -> str:
         """The text after a tag, without the one run of line ends that belongs to the tag."""
         rest = text.lstrip(_LINE_ENDS)
-        self._raw.append(text[: len(text) - len(rest)])
+        self._keep(text[: len(text) - len(rest)])
         if rest:
             self._place = next_place
         return rest
 
+    def _keep(self, said: str) -> None:
+        if self._block.goes_back:
+            self._raw.append(said)
 
-# ---- Thinking as text ----
 
-_MARK: Final = "> "
-"""CommonMark 0.31 section 5.1: a line of a block quote."""
-_EMPTY_LINE: Final = ">\n"
+# ---- Rendering ----
 
 
 def open_response(corner: ResponseReaderSpec, options: StreamOptions) -> ResponseStream:
@@ -164,37 +221,42 @@ def open_response(corner: ResponseReaderSpec, options: StreamOptions) -> Respons
         corner: The corner of a protocol that reads answers.
         options: How the response is rendered.
     """
-    if options.thinking is not ThinkingMode.TEXT:
-        return corner.open(options)
-    return ThinkingAsText(corner.open(replace(options, thinking=ThinkingMode.PART)))
+    is_text = options.thinking is ThinkingMode.TEXT
+    if is_text:
+        options = replace(options, thinking=ThinkingMode.PART)
+    stream = corner.open(options)
+    if corner.item_of_tags is not None and options.think_tags is not ThinkTags.OFF:
+        stream = TaggedThinking(stream, options, corner.item_of_tags)
+    return ThinkingAsText(stream) if is_text else stream
 
 
-class ThinkingAsText:
-    """An adapter whose thinking parts become text: a quote, with an empty line before and after it.
-
-    What a server wants back of its thinking is left out: only a thinking part could carry it.
+class _Rendering(ABC):
+    """An adapter whose outputs are rendered in another way.
 
     Args:
         stream: The adapter that reads the response.
 
     Attributes:
-        sink: None: there is no short way through the quote.
+        sink: The short way, or None.
     """
-
-    __slots__ = ("_quote", "_stream", "sink")
 
     def __init__(self, stream: ResponseStream) -> None:
         self._stream = stream
-        self._quote = _Quote()
         self.sink: FastPath | None = None
+
+    @abstractmethod
+    def _shown(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
+        """The outputs in their other form."""
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:
         """Takes the next event and returns what it means."""
-        return self._shown(self._stream.feed(event))
+        outputs: list[StreamOutput] = []
+        self.feed_into(event, outputs)
+        return outputs
 
     def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
         """Like :meth:`feed`, but appends to an existing list."""
-        outputs += self.feed(event)
+        outputs += self._shown(self._stream.feed(event))
 
     def end(self, *, whole: bool = False) -> list[StreamOutput]:
         """Ends the events."""
@@ -234,7 +296,99 @@ class ThinkingAsText:
         """The tokens that were reported so far, or None."""
         return self._stream.usage if isinstance(self._stream, ReportingStream) else None
 
-    def _shown(self, outputs: Iterable[StreamOutput]) -> list[StreamOutput]:
+
+class TaggedThinking(_Rendering):
+    """An adapter of a wire with a place for thinking, whose server may leave it in the text: tags become thinking.
+
+    The wire's own thinking, or any other part before the text, shows that the text has no tags.
+
+    Args:
+        stream: The adapter that reads the response.
+        options: How the response is rendered.
+        item_of_tags: See :attr:`partstream.protocols.protocol.ResponseReaderSpec.item_of_tags`.
+    """
+
+    def __init__(
+        self, stream: ResponseStream, options: StreamOptions, item_of_tags: Callable[[str], Mapping[str, Any] | None]
+    ) -> None:
+        super().__init__(stream)
+        self._splitter = ThinkTagSplitter(options.think_tags)
+        self._mode = options.thinking
+        self._item_of_tags = item_of_tags
+        self._item: Mapping[str, Any] | None = None
+        self._is_over = False  # whether the text was taken apart
+
+    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+        """Takes the next event and appends what it means."""
+        if self._is_over and self._item is None:
+            self._stream.feed_into(event, outputs)
+        else:
+            super().feed_into(event, outputs)
+        self.sink = self._stream.sink if self._is_over else None
+
+    def _shown(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
+        if self._is_over and self._item is None:
+            return outputs
+        shown: list[StreamOutput] = []
+        for output in outputs:
+            if self._is_over:
+                shown.append(self._with_item(output))
+            elif isinstance(output, TextPart):
+                pieces = self._splitter.push(output.value)
+                if self._splitter.is_settled and not self._splitter.raw_thinking and not any(one[0] for one in pieces):
+                    pieces = [TaggedPiece(False, "".join(value for _, value in pieces))]
+                self._say(pieces, shown)
+            else:
+                if not isinstance(output, Unmapped):
+                    self._say(self._splitter.settle(), shown)
+                    self._settle(shown)
+                shown.append(self._with_item(output))
+        return shown
+
+    def _say(self, pieces: Iterable[TaggedPiece], shown: list[StreamOutput]) -> None:
+        for is_thinking, value in pieces:
+            if not is_thinking:
+                if self._splitter.is_settled:
+                    self._settle(shown)
+                shown.append(text_part(value))
+            elif self._mode is ThinkingMode.PART:
+                shown.append(thinking_part(value))
+
+    def _settle(self, shown: list[StreamOutput]) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        raw = self._splitter.raw_thinking
+        if raw and self._mode is ThinkingMode.PART and (item := self._item_of_tags(raw)) is not None:
+            self._item = item
+            shown.append(thinking_part("", None, {ITEMS: [item]}))
+
+    def _with_item(self, output: StreamOutput) -> StreamOutput:
+        """Adds the item of the tags to later metadata: each metadata lists all items of its answer."""
+        if self._item is None or not isinstance(output, ThinkingPart) or ITEMS not in (output.metadata or {}):
+            return output
+        metadata = {**(output.metadata or {})}
+        metadata[ITEMS] = [self._item, *metadata[ITEMS]]
+        return replace(output, metadata=metadata)
+
+
+_MARK: Final = "> "
+"""CommonMark 0.31 section 5.1: a line of a block quote."""
+_EMPTY_LINE: Final = ">\n"
+
+
+class ThinkingAsText(_Rendering):
+    """An adapter whose thinking parts become text: a quote, with an empty line before and after it.
+
+    What a server wants back of its thinking is left out: only a thinking part could carry it. There is no short way
+    through the quote.
+    """
+
+    def __init__(self, stream: ResponseStream) -> None:
+        super().__init__(stream)
+        self._quote = _Quote()
+
+    def _shown(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
         shown: list[StreamOutput] = []
         for output in outputs:
             if isinstance(output, ThinkingPart):

@@ -20,7 +20,13 @@ TAGGED = {
     "<thin": ("", "<thin"),
     "<think>Hm": ("Hm", ""),
     "<think>Hm</thin": ("Hm</thin", ""),
-    "<thinking>Hm</thinking>": ("", "<thinking>Hm</thinking>"),
+    "<thinking>Hm</thinking>": ("Hm", ""),
+    "<think>a</think>\n \n<reasoning>b</reasoning>Hi": ("ab", "Hi"),
+    "<think>a</think> Hi <think>b</think>": ("a", " Hi <think>b</think>"),
+    "<think>a</think>\n" + " " * 65 + "<think>b</think>": ("a", " " * 65 + "<think>b</think>"),
+    "[THINK]a[/THINK]Hi": ("a", "Hi"),
+    "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>": ("a", "Hi"),
+    "<|channel|>commentary to=functions.f<|message|>{}": ("", "<|channel|>commentary to=functions.f<|message|>{}"),
 }
 
 
@@ -34,14 +40,18 @@ def test_thinking_in_tags_is_told_for_any_cut(content: str, expected: tuple[str,
     assert (off.thinking, off.text) == ("", content)
 
 
+LONGEST = "<|start|>assistant<|channel|>commentary<|message|>"
+
+
 @pytest.mark.parametrize("content", TAGGED)
 def test_no_more_than_a_tag_is_held_back(content: str) -> None:
+    whole = read_events([said(content), finished(), DONE])
+    hidden = len(content) - len(whole.thinking + whole.text)
     adapter = ChatCompletionsStream(PLAIN)
     shown = 0
     for place, letter in enumerate(content, 1):
         shown += sum(len(one.value) for one in adapter.feed(said(letter)) if isinstance(one, TextPart | ThinkingPart))
-        tags = sum(len(tag) for tag in ("<think>", "</think>", "<thought>", "</thought>") if tag in content[:place])
-        assert place - shown - tags - content[:place].count("\n") < len("</thought>")
+        assert place - shown <= hidden + max(len(LONGEST), 65)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +70,18 @@ def test_an_answer_may_begin_inside_its_thinking(content: str, expected: tuple[s
 def test_where_thinking_has_a_field_tags_are_text(mode: ThinkTags) -> None:
     result = answered(thought("Hm"), said("<think>x</think>"), think_tags=mode)
     assert (result.thinking, result.text) == ("Hm", "<think>x</think>")
+
+
+def test_blocks_travel_with_what_is_between_them() -> None:
+    result = answered(said("<think>a</think>\n \n<reas"), said("oning>b</reasoning>\nHi"))
+    (metadata,) = result.metadata
+    raw = "<think>a</think>\n \n<reasoning>b</reasoning>\n"
+    assert metadata[ITEMS] == [{"type": "message-field", "field": "content", "text": raw}]
+
+
+def test_marks_that_the_template_refuses_do_not_travel() -> None:
+    result = answered(said("<|channel|>analysis<|message|>a<|end|><|channel|>final<|message|>Hi"))
+    assert result.metadata == []
 
 
 def test_the_tags_travel_with_the_thinking() -> None:

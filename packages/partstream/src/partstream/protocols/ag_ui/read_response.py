@@ -33,7 +33,7 @@ from partstream.protocols.ag_ui.tool_calls import (
     interrupted_fields,
     question,
 )
-from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
@@ -405,4 +405,4 @@ def events_of(document: Wire) -> Sequence[Wire]:
     return objects(document, "events") or (document,)
 
 
-READ_RESPONSE: Final = ResponseReaderSpec(open=AGUIStream, claim=claims, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(open=AGUIStream, claim=claims, events_of=events_of, item_of_tags=no_item)

@@ -50,7 +50,7 @@ from partstream.protocols.ai_sdk.provider_state import CarriedItems
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
 from partstream.protocols.errors import COMMON_ERRORS
-from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, applied_edits, shown
 
 if TYPE_CHECKING:
@@ -799,10 +799,14 @@ _NOT_PROVIDER_STREAM: Final[_Signs] = {
 _CODES_WITHOUT_CHUNKS: Final = frozenset({"data-data", "message-annotations"})
 
 
-FULL_STREAM: Final = ResponseReaderSpec(partial(AISDKStream, dialect=Dialect()), _claims_full_stream, FREQUENT)
+FULL_STREAM: Final = ResponseReaderSpec(
+    partial(AISDKStream, dialect=Dialect()), _claims_full_stream, FREQUENT, item_of_tags=no_item
+)
 """`fullStream` of `streamText`: chunks as objects, in recordings as lines of JSON."""
 
-UI_STREAM: Final = ResponseReaderSpec(partial(AISDKStream, dialect=Dialect(goes_on=True)), _claims_ui_stream, FREQUENT)
+UI_STREAM: Final = ResponseReaderSpec(
+    partial(AISDKStream, dialect=Dialect(goes_on=True)), _claims_ui_stream, FREQUENT, item_of_tags=no_item
+)
 """The UI message stream of versions 5 to 7: server-sent events for browsers."""
 
 DATA_STREAM: Final = ResponseReaderSpec(
@@ -811,6 +815,7 @@ DATA_STREAM: Final = ResponseReaderSpec(
         MatchConfidence.SURE if kind in CHUNKS or kind in _CODES_WITHOUT_CHUNKS else MatchConfidence.POSSIBLE
     ),
     FREQUENT,
+    item_of_tags=no_item,
 )
 """The data stream of version 4."""
 
@@ -818,5 +823,6 @@ PROVIDER_STREAM: Final = ResponseReaderSpec(
     partial(AISDKStream, dialect=Dialect(runs_tools=False)),
     lambda kind, chunk: _claim(kind, chunk, _PROVIDER_STREAM, _NOT_PROVIDER_STREAM),
     FREQUENT,
+    item_of_tags=no_item,
 )
 """What a provider streams to the SDK (LanguageModelV2, V3 and V4), and the AI Gateway to its clients."""

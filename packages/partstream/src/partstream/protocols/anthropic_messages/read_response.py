@@ -1010,4 +1010,10 @@ def claims(kind: str | None, event: Wire) -> MatchConfidence:
 
 _INNER: Final = {"content_block_start": "content_block", "content_block_delta": "delta"}
 
-READ_RESPONSE: Final = ResponseReaderSpec(open=MessagesStream, claim=claims, frequent=FREQUENT, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(
+    open=MessagesStream,
+    claim=claims,
+    frequent=FREQUENT,
+    events_of=events_of,
+    item_of_tags=lambda raw: block_item({"type": "text", "text": raw}),
+)

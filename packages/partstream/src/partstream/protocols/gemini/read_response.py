@@ -49,6 +49,7 @@ from partstream.protocols.gemini.provider_state import (
     CHECKSUM,
     FILE,
     GIVEN,
+    ITEM_TYPE,
     PART,
     SIGNATURE,
     TEXT_LENGTH,
@@ -865,4 +866,9 @@ def events_of(document: Wire) -> Sequence[Wire]:
     return (document,)
 
 
-READ_RESPONSE: Final = ResponseReaderSpec(open=GeminiStream, claim=claims, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(
+    open=GeminiStream,
+    claim=claims,
+    events_of=events_of,
+    item_of_tags=lambda raw: {"type": ITEM_TYPE, PART: {"text": raw}},
+)

@@ -30,7 +30,7 @@ from partstream.protocols.citations import Citation, Citations, RecentText
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.read_response import named_file
-from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
@@ -427,4 +427,6 @@ def events_of(document: Wire) -> Sequence[Wire]:
     return (document,) if is_error else ({"event_type": _DOCUMENT, "interaction": document},)
 
 
-READ_RESPONSE: Final = ResponseReaderSpec(open=InteractionsStream, claim=claims, events_of=events_of)
+READ_RESPONSE: Final = ResponseReaderSpec(
+    open=InteractionsStream, claim=claims, events_of=events_of, item_of_tags=no_item
+)

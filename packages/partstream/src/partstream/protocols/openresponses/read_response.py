@@ -50,7 +50,7 @@ from partstream.protocols.openresponses.errors import (
     usage,
 )
 from partstream.protocols.openresponses.tool_calls import IN_ORDER, SAME_ID, SAME_PLACE, CallEvents, Item, Items
-from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
@@ -1017,5 +1017,5 @@ def events_of(document: Wire) -> Sequence[Wire]:
 
 
 READ_RESPONSE: Final = ResponseReaderSpec(
-    open=OpenResponsesStream, claim=claims, frequent=FREQUENT, events_of=events_of
+    open=OpenResponsesStream, claim=claims, frequent=FREQUENT, events_of=events_of, item_of_tags=no_item
 )
