@@ -13,7 +13,19 @@ from partstream.protocols.chat_completions.provider_state import (
     merge_blocks,
     merge_details,
 )
-from protocols.chat_completions.wire import DONE, answered, call, calls, chunk, document, finished, read, said, thought
+from protocols.chat_completions.wire import (
+    DONE,
+    answered,
+    call,
+    calls,
+    chunk,
+    document,
+    finished,
+    read,
+    read_events,
+    said,
+    thought,
+)
 from protocols.openresponses.wire import Event, Result
 
 
@@ -167,3 +179,74 @@ def test_items_of_other_forms_mean_nothing() -> None:
 def test_a_signature_on_the_text_goes_back_with_the_message() -> None:
     result = read([chunk({"content": "Hi", "extra_content": {"google": {"thought_signature": "S"}}}), finished(), DONE])
     assert joined_items(result.metadata[-1][ITEMS]).extra == {"google": {"thought_signature": "S"}}
+
+
+def _signed(said: str, signature: str = "") -> dict[str, Any]:
+    return {"type": "thinking", "thinking": said, "signature": signature}
+
+
+def _summary(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "reasoning", "summary": [{"type": "summary_text", **entry} for entry in entries]}
+
+
+def _goes_back(*deltas: dict[str, Any]) -> CarriedMessage:
+    chunks = [{"id": "c", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    ended = {"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    metadata = read_events([*chunks, ended, DONE]).metadata
+    return joined_items(metadata[-1][ITEMS] if metadata else ())
+
+
+@pytest.mark.parametrize(
+    ("blocks", "expected"),
+    [
+        # The whole text again beside the signature.
+        ([_signed("a"), _signed("b"), _signed("ab", "S")], [_signed("ab", "S")]),
+        # Before the text, with its first piece, and in each piece.
+        ([_signed("", "S"), _signed("a"), _signed("b")], [_signed("ab", "S")]),
+        ([_signed("a", "S"), _signed("b")], [_signed("ab", "S")]),
+        ([_signed("a", "S"), _signed("b", "S"), _signed("ab", "S")], [_signed("ab", "S")]),
+        # A signature for each block.
+        ([_signed("a"), _signed("", "S"), _signed("b"), _signed("", "T")], [_signed("a", "S"), _signed("b", "T")]),
+        ([_signed("a", "S"), _signed("a", "T")], [_signed("a", "S"), _signed("a", "T")]),
+        # No signature at all.
+        ([_signed("a"), _signed("b")], []),
+    ],
+)
+def test_a_block_goes_back_as_its_server_signed_it(
+    blocks: list[dict[str, Any]], expected: list[dict[str, Any]]
+) -> None:
+    deltas = [{"thinking_blocks": [block]} for block in blocks]
+    assert list(_goes_back(*deltas, {"content": "Hi"}).blocks) == expected
+
+
+def test_a_signature_may_come_after_the_text() -> None:
+    thought = {"reasoning_content": "a", "thinking_blocks": [_signed("a")]}
+    back = _goes_back(thought, {"content": "Hi"}, {"thinking_blocks": [_signed("", "S")]})
+    assert (list(back.blocks), back.fields) == ([_signed("a", "S")], {"reasoning_content": "a"})
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (
+            [_summary({"text": "a"}), _summary({"text": "b"}), _summary({"text": "", "signature": "S"})],
+            [_summary({"text": "ab", "signature": "S"})],
+        ),
+        (
+            [_summary({"text": "a", "signature": "S"}), _summary({"text": "b", "signature": "T"})],
+            [_summary({"text": "a", "signature": "S"}), _summary({"text": "b", "signature": "T"})],
+        ),
+        ([_summary({"text": "a"}, {"text": "b"})], [_summary({"text": "a"}, {"text": "b"})]),
+        (
+            [{"type": "reasoning", "text": "a"}, {"type": "reasoning", "text": "b"}],
+            [{"type": "reasoning", "text": "ab"}],
+        ),
+        ([{"type": "thinking", "thinking": "a", "signature": "S"}],) * 2,
+        ([{"type": "redacted_thinking", "data": "R"}],) * 2,
+    ],
+)
+def test_parts_of_thinking_go_back_with_their_entries(
+    parts: list[dict[str, Any]], expected: list[dict[str, Any]]
+) -> None:
+    deltas = [{"content": [part]} for part in parts]
+    assert list(_goes_back(*deltas, {"content": "Hi"}).parts) == expected

@@ -245,11 +245,13 @@ class Thinking:
     def started(self, block: Block, outputs: list[StreamOutput]) -> None:
         """Takes the thinking that a block begins with."""
         self.delta(block, block.wire, outputs)
-        self.signature(block, block.wire, outputs)
 
     def delta(self, block: Block, delta: Wire, outputs: list[StreamOutput]) -> None:
-        """Takes a piece of thinking."""
-        if piece := text(delta, "thinking"):
+        """Takes a piece of thinking. Beside a signature, a gateway may repeat the whole thinking."""
+        piece, is_signed = text(delta, "thinking"), bool(text(delta, "signature"))
+        if is_signed:
+            self.signature(block, delta, outputs)
+        if piece and not (is_signed and piece == block.text):
             self._state.hand_out(outputs)
             block.add(piece)
             if self.is_shown:

@@ -12,7 +12,8 @@ have `"type": "message-field"` and one of these forms:
   beginning of the content: the text with its tags, as it came.
 - `{"reasoning_details": [ENTRY, ...]}`: the entries of OpenRouter and MiniMax, merged, in order.
 - `{"thinking_blocks": [BLOCK, ...]}`: LiteLLM's signed blocks, merged, in order.
-- `{"content_parts": [PART, ...]}`: Mistral's parts of the type `thinking`, which precede the text.
+- `{"content_parts": [PART, ...]}`: the parts of thinking in a content that is a list, which precede the text: Mistral's
+  `thinking`, Databricks' `reasoning`.
 - `{"toolCallId": ID, "extra_content": {}}`: Gemini's signature of the call with the server's id; without an id, that of
   the message.
 
@@ -53,20 +54,31 @@ DETAIL_TEXTS: Final[Mapping[str, str]] = {"reasoning.text": "text", "reasoning.s
 BLOCK_TEXTS: Final[Mapping[str, str]] = {"thinking": "thinking"}
 """The same for the blocks of LiteLLM."""
 
+_PART_TEXTS: Final[Mapping[str, str]] = {"text": "text", "summary_text": "text", "reasoning_text": "text"}
+"""The same for the entries of a part of thinking in a content that is a list."""
+
+_SIGNATURE: Final = "signature"
 _WORD: Final = re.compile(r"\w")
 _IDENTITY: Final = ("index", "id")
 """Where both entries give one of these, entries that differ in it do not continue each other."""
 
 
 class MergedEntries:
-    """A list of entries that grows by deltas. `texts` names the text field of each type of entry; no delta continues an
-    entry with the field `sealed_by`."""
+    """A list of entries that grows by deltas.
 
-    __slots__ = ("_entries", "_pieces", "_said", "_sealed_by", "_texts")
+    Servers give the signature of an entry once, before, with or after its text, or in each delta; some repeat the whole
+    text beside it (docs/wires/chat-completions.md#signed-blocks).
 
-    def __init__(self, texts: Mapping[str, str], sealed_by: str | None = None) -> None:
+    Args:
+        texts: The text field of each type of entry.
+        ends_signed: Whether the signature of an entry is its end, unless the entry has no text yet.
+    """
+
+    __slots__ = ("_ends_signed", "_entries", "_pieces", "_said", "_texts")
+
+    def __init__(self, texts: Mapping[str, str], *, ends_signed: bool = False) -> None:
         self._texts = texts
-        self._sealed_by = sealed_by
+        self._ends_signed = ends_signed
         self._entries: list[dict[str, Any]] = []
         self._pieces: list[str] = []  # of the text of the last entry
         self._said = EmittedPrefix()  # the same, to know it when it is repeated
@@ -78,19 +90,30 @@ class MergedEntries:
     def add(self, entry: Mapping[str, Any]) -> str:
         """Adds the next entry; returns the piece of text that it adds."""
         name = self._text_field(entry)
-        said = None if name is None else entry.get(name)
-        piece = said if isinstance(said, str) else ""
-        last = self._entries[-1] if self._entries else None
-        if name is None or last is None or not self._continues(entry, last):
-            self._close()
-            self._entries.append(dict(entry))
-        else:
-            piece = self._new_of(piece)
-            last |= {key: one for key, one in entry.items() if key != name and last.get(key) in (None, "")}
+        if name is None or not self.continues(entry):
+            return self.add_apart(entry)
+        last = self._entries[-1]
+        last |= {key: one for key, one in entry.items() if key != name and last.get(key) in (None, "")}
+        return self._say(self._new_of(text(entry, name), is_signed=bool(entry.get(_SIGNATURE))))
+
+    def add_apart(self, entry: Mapping[str, Any]) -> str:
+        """Begins an entry; returns its text."""
+        self._close()
+        self._entries.append(dict(entry))
+        name = self._text_field(entry)
+        return "" if name is None else self._say(text(entry, name))
+
+    def _say(self, piece: str) -> str:
         if piece:
             self._pieces.append(piece)
             self._said.add(piece)
         return piece
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the last entry needs no signature, or has it."""
+        last = self._entries[-1] if self._entries else {}
+        return self._text_field(last) is None or bool(last.get(_SIGNATURE))
 
     def take(self) -> list[dict[str, Any]]:
         """The entries so far; the next entry begins a new list."""
@@ -102,18 +125,26 @@ class MergedEntries:
         kind = entry.get("type")
         return self._texts.get(kind) if isinstance(kind, str) else None
 
-    def _continues(self, entry: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
-        if entry.get("type") != last.get("type") or (self._sealed_by and last.get(self._sealed_by)):
+    def continues(self, entry: Mapping[str, Any]) -> bool:
+        """Whether an entry belongs to the last one."""
+        last = self._entries[-1] if self._entries else None
+        if last is None or entry.get("type") != last.get("type"):
+            return False
+        signature, known = entry.get(_SIGNATURE), last.get(_SIGNATURE)
+        if known and signature != known and (signature or (self._ends_signed and not self._said.is_empty)):
             return False
         pairs = ((entry.get(name), last.get(name)) for name in _IDENTITY)
         return all(one is None or other is None or one == other for one, other in pairs)
 
-    def _new_of(self, piece: str) -> str:
+    def _new_of(self, piece: str, *, is_signed: bool) -> str:
         """What a piece adds: some repeat everything before them (docs/wires/chat-completions.md#reasoning-details).
 
-        A few signs alone may well be said twice: a line of dashes grows by dashes.
+        A few signs alone may well be said twice: a line of dashes grows by dashes. A signed piece that is equal to
+        everything before it is a repetition.
         """
         length = self._said.length
+        if is_signed and len(piece) == length and self._said.begins(piece):
+            return ""
         repeats = len(piece) > length and self._said.begins(piece) and _WORD.search(piece, 0, length) is not None
         return piece[length:] if repeats else piece
 
@@ -132,13 +163,88 @@ def merge_details(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def merge_blocks(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The blocks of `thinking_blocks`: those of one thought are joined until its signature has come."""
-    return _merged(MergedEntries(BLOCK_TEXTS, "signature"), entries)
+    return _merged(MergedEntries(BLOCK_TEXTS, ends_signed=True), entries)
 
 
 def _merged(merged: MergedEntries, entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for entry in entries:
         merged.add(entry)
     return merged.take()
+
+
+def _whole_blocks(blocks: Iterable[dict[str, Any]], *, is_cut: bool) -> list[dict[str, Any]]:
+    """The blocks of a whole answer that their server takes.
+
+    The text after an early signature belongs to its block, unless the answer was cut in the next block. A block without
+    a signature is useless to its server; its text is that of the field beside it.
+    """
+    whole: list[dict[str, Any]] = []
+    for block in blocks:
+        if block.get("type") != "thinking" or block.get(_SIGNATURE):
+            whole.append(block)
+        elif whole and whole[-1].get("type") == "thinking" and not is_cut:
+            whole[-1]["thinking"] = text(whole[-1], "thinking") + text(block, "thinking")
+    return whole
+
+
+class ThoughtParts:
+    """The parts of thinking in a content that is a list: Mistral's `thinking`, Databricks' `reasoning`.
+
+    A delta is a part of its own; its entries continue the part before it. A part goes back as it came, with its
+    entries apart.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[dict[str, Any], str, MergedEntries]] = []  # the other fields, and the list
+
+    def add(self, part: Mapping[str, Any]) -> str:
+        """Adds a part; returns the text that it adds."""
+        name = next((one for one in _PART_LISTS if isinstance(part.get(one), str | list)), "")
+        value = part.get(name)
+        listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        entries = [{"type": "text", "text": one} if isinstance(one, str) else one for one in listed]
+        entries = [one for one in entries if isinstance(one, dict)]
+        if not self._parts or not self._continues(part, name, entries):
+            self._parts.append(({}, name, MergedEntries(_PART_TEXTS, ends_signed=True)))
+        fields, _, merged = self._parts[-1]
+        if isinstance(value, str):
+            fields[_IS_TEXT] = True
+        fields |= {key: one for key, one in part.items() if key != name and one is not None}
+        said = merged.add(entries[0]) if entries else ""
+        for entry in entries[1:]:
+            said += merged.add_apart(entry)
+        return said
+
+    def take(self) -> list[dict[str, Any]]:
+        """The parts so far; the next one begins a new list."""
+        taken = [_part_of(*one) for one in self._parts]
+        self._parts = []
+        return taken
+
+    def _continues(self, part: Mapping[str, Any], name: str, entries: list[dict[str, Any]]) -> bool:
+        fields, known_name, merged = self._parts[-1]
+        if part.get("type") != fields.get("type") or (name and name != known_name):
+            return False
+        is_over = bool(fields.get(_SIGNATURE)) or fields.get("closed") is True
+        return not entries or (not is_over and (not merged or merged.continues(entries[0])))
+
+
+def _part_of(fields: dict[str, Any], name: str, merged: MergedEntries) -> dict[str, Any]:
+    """A whole part."""
+    if not name:
+        return fields
+    entries = merged.take()
+    if fields.pop(_IS_TEXT, False) and (name != "thinking" or _SIGNATURE in fields):
+        return {**fields, name: "".join(text(one, "text") for one in entries)}
+    return {**fields, name: entries} | ({"closed": True} if name == "thinking" else {})
+
+
+_IS_TEXT: Final = ""
+"""The field of a part whose entries came as one text; no server uses the name."""
+_PART_LISTS: Final = ("thinking", "summary", "content", "text", "reasoning")
+"""The fields of a part that hold its entries, or its text."""
 
 
 # ---- Carried state ----
@@ -209,14 +315,14 @@ def joined_items(items: Iterable[Mapping[str, Any]]) -> CarriedMessage:
 class CarriedState:
     """The state of one response for the next request; only thinking parts can carry it, so nothing else is `wanted`."""
 
-    __slots__ = ("_extra", "_extra_of_calls", "_items", "_parts", "_texts", "blocks", "details", "wanted")
+    __slots__ = ("_extra", "_extra_of_calls", "_items", "_texts", "blocks", "details", "parts", "wanted")
 
     def __init__(self, mode: ThinkingMode) -> None:
         self.wanted = mode is ThinkingMode.PART
         self.details = MergedEntries(DETAIL_TEXTS)
-        self.blocks = MergedEntries(BLOCK_TEXTS, "signature")
+        self.blocks = MergedEntries(BLOCK_TEXTS, ends_signed=True)
         self._texts: dict[str, list[str]] = {}
-        self._parts: list[str] = []
+        self.parts = ThoughtParts()
         self._extra: dict[str, Any] = {}
         self._extra_of_calls: dict[str, Mapping[str, Any]] = {}
         self._items: list[dict[str, Any]] = []
@@ -225,10 +331,6 @@ class CarriedState:
         """The pieces of a text field, to add to. A field without pieces is carried as an empty text."""
         return self._texts.setdefault(field, [])
 
-    def add_part(self, thought: str) -> None:
-        """Adds a piece of one of Mistral's parts of thinking."""
-        self._parts.append(thought)
-
     def add_extra(self, extra: Mapping[str, Any], call_id: str | None = None) -> None:
         """Adds an `extra_content` of the message or of a call."""
         if call_id is None:
@@ -236,9 +338,15 @@ class CarriedState:
         else:
             self._extra_of_calls[call_id] = extra
 
-    def emit(self, outputs: list[StreamOutput]) -> None:
-        """Emits the items if any has come since the last time, with all items before them."""
-        items = self._new_items()
+    def emit(self, outputs: list[StreamOutput], *, is_end: bool = False, is_cut: bool = False) -> None:
+        """Emits the items if any has come since the last time, with all items before them.
+
+        Args:
+            outputs: The outputs to append to.
+            is_end: Whether nothing follows: blocks whose last one waits for its signature wait no longer.
+            is_cut: Whether the answer was cut.
+        """
+        items = self._new_items(is_end=is_end, is_cut=is_cut)
         if not (items and self.wanted):
             return
         if len(self._items) + len(items) > MOST_ITEMS or not is_json(items):
@@ -247,18 +355,16 @@ class CarriedState:
         self._items += ({"type": ITEM_TYPE, **item} for item in items)
         outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
 
-    def _new_items(self) -> list[dict[str, Any]]:
+    def _new_items(self, *, is_end: bool, is_cut: bool) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = []
         details = self.details.take()
-        # A block without a signature is useless to its server; its text is that of the field beside it.
-        blocks = [one for one in self.blocks.take() if one.get("type") != "thinking" or one.get("signature")]
+        blocks = _whole_blocks(self.blocks.take(), is_cut=is_cut) if is_end or self.blocks.is_signed else []
         if details:
             items.append({REASONING_DETAILS: details})
         if blocks:
             items.append({THINKING_BLOCKS: blocks})
-        if self._parts:
-            thought = [{"type": "text", "text": "".join(self._parts)}]
-            items.append({CONTENT_PARTS: [{"type": "thinking", "thinking": thought, "closed": True}]})
+        if parts := self.parts.take():
+            items.append({CONTENT_PARTS: parts})
         replaced = bool(details or blocks)
         items += (
             {FIELD: name, "text": "".join(pieces)}
@@ -268,7 +374,7 @@ class CarriedState:
         if self._extra:
             items.append({EXTRA_CONTENT: self._extra})
         items += ({TOOL_CALL_ID: one, EXTRA_CONTENT: extra} for one, extra in self._extra_of_calls.items())
-        self._texts, self._parts, self._extra, self._extra_of_calls = {}, [], {}, {}
+        self._texts, self._extra, self._extra_of_calls = {}, {}, {}
         return items
 
 
@@ -317,8 +423,11 @@ class Thinking:
     def read(self, delta: Wire, outputs: list[StreamOutput]) -> None:
         """Shows the thinking of a delta once, whichever of its fields hold it."""
         field, said = self._text_of(delta, outputs)
+        listed = objects(delta, "thinking_blocks")
         detailed = "".join([self.state.details.add(one) for one in objects(delta, "reasoning_details")])
-        blocked = "".join([self.state.blocks.add(one) for one in objects(delta, "thinking_blocks")])
+        blocked = "".join([self.state.blocks.add(one) for one in listed])
+        if said and not blocked and any(one.get("thinking") == said for one in listed):
+            field = None  # it repeats what the signed block repeats
         for name in STATE_FIELDS:
             if value := text(delta, name):
                 self.state.pieces(name)[:] = [value]
@@ -354,7 +463,7 @@ class Thinking:
                 self._closed_once = True
                 self.state.emit(outputs)
 
-    def finish(self, outputs: list[StreamOutput], *, has_calls: bool) -> None:
+    def finish(self, outputs: list[StreamOutput], *, has_calls: bool, is_cut: bool) -> None:
         """The response ends, or its calls follow: emits state that came late.
 
         A field of thinking that stayed empty goes back only with calls: DeepSeek refuses a turn with calls without it
@@ -363,7 +472,7 @@ class Thinking:
         if has_calls and self.empty_field is not None and self.said.is_empty:
             self.state.pieces(self.empty_field)
         self.is_open = False
-        self.state.emit(outputs)
+        self.state.emit(outputs, is_end=True, is_cut=is_cut)
 
     def _text_of(self, delta: Wire, outputs: list[StreamOutput]) -> tuple[str | None, str]:
         """The first field of thinking that is not empty, and its text; None and an empty text where there is none."""
@@ -380,7 +489,10 @@ class Thinking:
 
 
 def _said(value: Any) -> str | None:
-    """The text of a field of thinking, or of an object in its place; None without a text."""
+    """The text of a field of thinking, or of an object or a list in its place; None without a text."""
+    if isinstance(value, list):
+        said = [_said(one) for one in value]
+        return "".join(one for one in said if one) or None
     if isinstance(value, dict):
         value = next((value[name] for name in ("text", "content", "summary") if isinstance(value.get(name), str)), None)
     return value if isinstance(value, str) else None

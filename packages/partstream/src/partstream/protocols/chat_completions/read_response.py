@@ -306,7 +306,7 @@ class Texts:
         return self._splitter.is_settled
 
     def content(self, value: Any, outputs: _Outputs) -> None:
-        """Reads the `content` of a delta: a text, or Mistral's list of parts."""
+        """Reads the `content` of a delta: a text, or a list of parts (Mistral, Databricks)."""
         if isinstance(value, list):
             for part in value:
                 self._part(part, outputs)
@@ -330,12 +330,9 @@ class Texts:
                         self.content(text(part, "text"), outputs)
                     elif name == "image_url":
                         self._images.show(picture_in(part), part, outputs)
-            case "thinking":
+            case "thinking" | "reasoning" | "redacted_thinking":
                 self.settle(outputs)
-                thought = part.get("thinking")
-                said = thought if isinstance(thought, str) else "".join(map(_text_of, objects(part, "thinking")))
-                if said:
-                    self._thinking.state.add_part(said)
+                if said := self._thinking.state.parts.add(part):
                     self._thinking.show(said, outputs)
             case kind:
                 if isinstance(part, str):
@@ -571,7 +568,7 @@ class Message:
         for call, extra in calls:
             if extra is not None:
                 self.thinking.state.add_extra(extra, call.call_id)
-        self.thinking.finish(outputs, has_calls=bool(calls))
+        self.thinking.finish(outputs, has_calls=bool(calls), is_cut=is_cut)
         return [call for call, _ in calls], broken
 
     def count(self, name: str, data: Wire, outputs: _Outputs) -> None:
