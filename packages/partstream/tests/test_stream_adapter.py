@@ -147,7 +147,7 @@ def test_the_usage_of_each_stream_is_known_while_it_goes_on() -> None:
         first, second = adapter.adapt_stream(_stream(chunks)), adapter.adapt_stream(_stream(chunks))
         assert await anext(first) == TextPart("a")
         assert first.get_usage() == StreamUsage()
-        assert await anext(first) == TextPart("b")
+        assert await anext(first) == TextPart("\n\nb")
         usage = first.get_usage()
         assert (usage.input_tokens, usage.output_tokens, usage.finish) == (7, 3, None)
         assert second.get_usage() == adapter.get_usage() == StreamUsage()

@@ -54,10 +54,11 @@ SILENT = [
 
 
 @pytest.mark.parametrize("chunk", SILENT, ids=lambda chunk: chunk["type"])
-def test_a_framing_chunk_emits_nothing_not_even_white_space(chunk: Chunk) -> None:
+def test_a_framing_chunk_emits_nothing_and_only_the_end_of_a_step_separates_texts(chunk: Chunk) -> None:
     # The extension that came before this one answered each of them with a text part of one space.
     assert AISDKStream().feed(chunk) == []
-    assert read([chunk, TEXT, chunk, TEXT, *_end()]).text == "HiHi"
+    said = read([chunk, TEXT, chunk, TEXT, *_end()]).text
+    assert said == ("Hi\n\nHi" if chunk["type"] == "finish-step" else "HiHi")
 
 
 def test_warnings_are_counted_where_there_are_any() -> None:
@@ -118,7 +119,7 @@ SEVERAL = [*_answer("One", "a"), LATE, *_answer("Two", "b"), LATE]
 def test_an_application_may_stream_several_answers_as_one_and_data_of_its_own_behind_them(protocol: str) -> None:
     # As `createUIMessageStream` of 5.0.277 and 6.0.322 does with two merged answers and an `onFinish` that writes.
     result = read(SEVERAL, protocol)
-    assert result.text == "OneTwo"
+    assert result.text == "One\n\nTwo"
     assert [call_id for call_id, _, _ in result.calls] == ["gw-a", "gw-b"]
     assert len(result.data) == 2
     assert result.finish.outcome is Outcome.COMPLETED

@@ -170,7 +170,7 @@ PLACES: dict[str, tuple[list[Chunk], list[str]]] = {
     "a file": ([CALL, {"type": "file", "base64": "AA==", "mediaType": "image/png"}], ["gw-c", "image/png"]),
     "data": ([CALL, {"type": "data-x", "data": 1}], ["gw-c", "application/vnd.vercel.x+json"]),
     "a source": ([CALL, {"type": "source", "url": "https://a.example/", "title": "A"}], ["gw-c", " [A](https://a.example/)"]),
-    "two steps": ([CALL, BEHIND, STEP_END, BEHIND, OTHER], ["gw-c", "behind", "behind", "gw-d"]),
+    "two steps": ([CALL, BEHIND, STEP_END, BEHIND, OTHER], ["gw-c", "behind", "\n\nbehind", "gw-d"]),
     "an error": ([CALL, BEHIND, {"type": "error", "error": "no"}], ["gw-c", "behind"]),
     "input that only streamed": ([*STREAMED, BEHIND], ["gw-c", "behind"]),
     "input that streamed, then the call": ([*STREAMED, BEHIND, CALL, OTHER], ["gw-c", "behind", "gw-d"]),

@@ -8,7 +8,8 @@ missing field, null and a value of another type mean nothing, and an event witho
 
 Messages of the agent are its answer, messages of sub-agents are progress. A blank line separates two messages of the
 agent where something of its own work came between them: each is a whole text
-(docs/wires/ai-sdk.md#activity-of-agents).
+(docs/wires/ai-sdk.md#activity-of-agents). Of two messages that come at the same time, the later one waits for the end
+of the first. What only the last snapshot has of an answer comes at its end.
 
 Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; docs/wires/ai-sdk.md#ag-ui-runs.
 """
@@ -38,6 +39,7 @@ from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
     Adapter,
+    EmittedPrefix,
     LifecycleEvent,
     LifecycleState,
     Wire,
@@ -64,13 +66,16 @@ _BREAK: Final = "\n\n"
 class Texts:
     """The messages of one run."""
 
-    __slots__ = ("_break", "_carrying", "_closed", "_last_character", "_last_id", "_others", "_said_by_sub_agent",
-                 "_sub_agents", "_thinking", "any_shown")  # fmt: skip
+    __slots__ = ("_break", "_carrying", "_closed", "_ended", "_last_character", "_last_id", "_open", "_others",
+                 "_said_by_sub_agent", "_sub_agents", "_thinking", "any_shown", "said")  # fmt: skip
 
     def __init__(self, thinking: Thinking, carrying: Carrying) -> None:
         self.any_shown = False
         self._thinking = thinking
         self._carrying = carrying
+        self.said: dict[str, EmittedPrefix] = {}  # what was streamed, by message
+        self._open: dict[str, list[str]] = {}  # open messages; of all but the first, what waits
+        self._ended: set[str] = set()  # those of them that have ended
         self._last_id: str | None = None
         self._closed = False  # whether the last event ended a message
         self._break = False  # whether the next text is a paragraph of its own
@@ -82,7 +87,7 @@ class Texts:
     def start(self, event: Wire, outputs: list[StreamOutput]) -> None:
         """Takes the beginning of a message."""
         message_id = identifier(event, "messageId") or ""
-        if self._closed and message_id != self._last_id:
+        if self._closed and message_id != self._last_id and not self._open:
             self._break = True
         self._closed = False
         self._last_id = message_id
@@ -92,6 +97,9 @@ class Texts:
             outputs.append(Unmapped(f"{event['type']} (of the role {role[:40]})", event))
         elif sub_agent := identifier(event, SUBAGENT):
             self._sub_agents[message_id] = sub_agent
+        else:
+            self._open.setdefault(message_id, [])
+            self._ended.discard(message_id)
 
     def content(self, event: Wire, outputs: list[StreamOutput]) -> None:
         """Takes a piece of a message, also of one that nothing has opened."""
@@ -108,6 +116,11 @@ class Texts:
                 self._said_by_sub_agent = message_id, []
             self._said_by_sub_agent[1].append(piece)
             self._thinking.show(piece, message_id, outputs)
+            return
+        self.said.setdefault(message_id, EmittedPrefix()).add(piece)
+        self._open.setdefault(message_id, [])
+        if self._waits(message_id):
+            self._open[message_id].append(piece)
         else:
             self.show(piece, outputs)
 
@@ -119,13 +132,35 @@ class Texts:
             self.start(event, outputs)
         self.content(event, outputs)
 
-    def end(self, event: Wire, _outputs: list[StreamOutput]) -> None:
+    def end(self, event: Wire, outputs: list[StreamOutput]) -> None:
         """Takes the end of a message."""
-        self._closed = identifier(event, "messageId") not in self._others
+        message_id = identifier(event, "messageId")
+        if message_id is None:
+            message_id = self._last_id or ""
+        self._closed = message_id not in self._others
+        if message_id in self._open:
+            self._ended.add(message_id)
+            self._advance(outputs)
 
-    def part(self) -> None:
+    def part(self, outputs: list[StreamOutput]) -> None:
         """The agent has worked between two texts: they are paragraphs."""
+        self._advance(outputs, all_end=True)
         self._break = True
+
+    def _waits(self, message_id: str) -> bool:
+        return bool(self._open) and message_id != next(iter(self._open))
+
+    def _advance(self, outputs: list[StreamOutput], *, all_end: bool = False) -> None:
+        """Ends the first message, if it has ended, and shows what waits for that."""
+        while self._open and (all_end or next(iter(self._open)) in self._ended):
+            ended = next(iter(self._open))
+            del self._open[ended]
+            self._ended.discard(ended)
+            pieces = next(iter(self._open.values()), [])
+            if pieces:
+                self._break = True
+                self.show("".join(pieces), outputs)
+                pieces.clear()
 
     def show(self, piece: str, outputs: list[StreamOutput]) -> None:
         """Emits a piece of the answer."""
@@ -138,8 +173,9 @@ class Texts:
         self._last_character = piece[-1:] or self._last_character
         outputs.append(text_part(piece))
 
-    def interrupt(self) -> None:
-        """Notes that something other than a text came."""
+    def interrupt(self, outputs: list[StreamOutput]) -> None:
+        """Notes that something other than a text came: the next message waits for nothing any more."""
+        self._advance(outputs, all_end=True)
         self._closed = False
 
     @property
@@ -151,6 +187,17 @@ class Texts:
 # ---- The response ----
 
 _Outputs: TypeAlias = list[StreamOutput]
+_OTHER_NAMES: Final = {
+    "message_id": "messageId",
+    "parent_message_id": "parentMessageId",
+    "run_id": "runId",
+    "thread_id": "threadId",
+    "tool_call_id": "toolCallId",
+    "tool_call_name": "toolCallName",
+    "entity_id": "entityId",
+    "encrypted_value": "encryptedValue",
+}
+"""The names that servers in Python give to fields, if they write the fields of their own objects."""
 _NAMELESS: Final = "a sub-agent"
 
 
@@ -180,6 +227,8 @@ class AGUIStream(Adapter):
         if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed an event after the stream was ended")
         wire: Wire = event if isinstance(event, dict) else dict(event)
+        if not _OTHER_NAMES.keys().isdisjoint(wire):
+            wire = {_OTHER_NAMES.get(name, name): value for name, value in wire.items()}
         kind = wire.get("type")
         row = EVENTS.get(kind) if isinstance(kind, str) else None
         if row is None:
@@ -201,14 +250,19 @@ class AGUIStream(Adapter):
         return told
 
     def _settle(self, outputs: _Outputs) -> None:
+        self._texts.interrupt(outputs)
         self._calls.drop(outputs)
         self._carrying.hand_out(outputs)
 
     def _complete(self, outputs: _Outputs) -> None:
         has_calls = self._calls.any_went_out
-        words = "" if self._texts.any_shown or has_calls else self._last_words.words(self._texts.of_sub_agent)
-        if words:
-            self._texts.show(words, outputs)
+        if not has_calls:
+            if not self._texts.any_shown:
+                words = self._last_words.words(self._texts.of_sub_agent)
+            elif words := self._last_words.unsaid(self._texts.said):
+                self._texts.part(outputs)
+            if words:
+                self._texts.show(words, outputs)
         self._thinking.settle()
         self._carrying.hand_out(outputs)
         self._emit_finish(self._ending.outcome, self._ending.reason(has_calls=has_calls), outputs)
@@ -240,6 +294,7 @@ class AGUIStream(Adapter):
     # The run
 
     def _finish(self, event: Wire, outputs: _Outputs) -> None:
+        self._texts.interrupt(outputs)
         self._ending.read(event, self._steps.number)
         self._last_words.result = event.get("result")
         outcome = mapping(event, "outcome")
@@ -250,7 +305,7 @@ class AGUIStream(Adapter):
             said = question(interrupts, self._calls)
             self._calls.keep(outputs)
             self._carrying.add({TOOL_CALL_ID: "", INTERRUPTED: interrupted_fields(interrupts, self._ending.thread_id)})
-            self._texts.part()
+            self._texts.part(outputs)
             self._texts.show(said, outputs)
         elif self._ending.word == CANCELLED:
             self._calls.drop(outputs)
@@ -272,11 +327,11 @@ class AGUIStream(Adapter):
     # What it says
 
     def _thought_start(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.interrupt()
+        self._texts.interrupt(outputs)
         self._thinking.start(event, outputs)
 
     def _thought(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.interrupt()
+        self._texts.interrupt(outputs)
         self._thinking.content(event, outputs)
 
     def _encrypted(self, event: Wire, outputs: _Outputs) -> None:
@@ -289,31 +344,31 @@ class AGUIStream(Adapter):
     # What it does
 
     def _call_start(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.interrupt()
+        self._texts.interrupt(outputs)
         self._calls.start(event, outputs)
 
     def _call_chunk(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.interrupt()
+        self._texts.interrupt(outputs)
         self._calls.chunk(event, outputs)
 
     def _result(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.part()
+        self._texts.part(outputs)
         self._calls.result(event, outputs)
 
     def _sub_agent_start(self, event: Wire, outputs: _Outputs) -> None:
         name = identifier(event, "name") or _NAMELESS
         self._sub_agents[text(event, SUBAGENT)] = name
-        self._texts.part()
+        self._texts.part(outputs)
         self._thinking.show(f"{handover_line(name)}\n", identifier(event, SUBAGENT), outputs)
 
     def _sub_agent_error(self, event: Wire, outputs: _Outputs) -> None:
         name = self._sub_agents.get(text(event, SUBAGENT), _NAMELESS)
         line = f"{name} failed: {identifier(event, 'message') or 'it gave no reason'}\n"
-        self._texts.part()
+        self._texts.part(outputs)
         self._thinking.show(line, identifier(event, SUBAGENT), outputs)
 
     def _snapshot(self, event: Wire, _outputs: _Outputs) -> None:
-        self._last_words.read_snapshot(event)
+        self._last_words.read_snapshot(event, self._texts.said)
         self._calls.read_snapshot(event)
 
     def _count(self, event: Wire, outputs: _Outputs) -> None:
@@ -378,7 +433,7 @@ EVENTS: Final[dict[str, Row]] = {
     "TOOL_CALL_END": Row(_CONTENT, lambda stream, event, outputs: stream._calls.end(event, outputs)),
     "TOOL_CALL_RESULT": Row(_CONTENT, AGUIStream._result),
     "SUBAGENT_STARTED": Row(_CONTENT, AGUIStream._sub_agent_start),
-    "SUBAGENT_FINISHED": Row(_CONTENT, lambda stream, _event, _outputs: stream._texts.part()),
+    "SUBAGENT_FINISHED": Row(_CONTENT, lambda stream, _event, outputs: stream._texts.part(outputs)),
     "SUBAGENT_ERROR": Row(_CONTENT, AGUIStream._sub_agent_error),
     "MESSAGES_SNAPSHOT": Row(_REPORT, AGUIStream._snapshot),
     "STATE_SNAPSHOT": Row(_REPORT, AGUIStream._count),

@@ -31,7 +31,7 @@ from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part, tool_call_part
 from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, ENTITY, MESSAGE, PARENT, TOOL_CALL_ID
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
-from partstream.protocols.read_response import Wire, identifier, mapping, objects, text
+from partstream.protocols.read_response import Wire, checksum, identifier, mapping, objects, text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from partstream.errors import ToolArgumentsError
     from partstream.lm.outputs import StreamOptions
     from partstream.protocols.ag_ui.provider_state import Carrying
+    from partstream.protocols.read_response import EmittedPrefix
 
 
 # ---- Tool calls ----
@@ -507,34 +508,60 @@ _OUTPUT_TOOL: Final = "final_result"
 class LastWords:
     """The answer of a run beside its text."""
 
-    __slots__ = ("_of_tool", "_snapshot", "result")
+    __slots__ = ("_ends_with_tool", "_of_tool", "_said_before", "_snapshot", "result")
 
     def __init__(self) -> None:
         self.result: Any = None
         self._of_tool: Any = None
-        self._snapshot = ""
+        self._snapshot: list[tuple[str, str]] = []  # ids and texts
+        self._ends_with_tool = False
+        self._said_before = 0  # characters of text before the snapshot
 
     def read_tool(self, call: InnerCall | None, content: Any) -> None:
         """Takes the result of a call that the agent has run: the answer, if nothing follows."""
         is_output = call is not None and call.name.startswith(_OUTPUT_TOOL)
         self._of_tool = call.arguments if call is not None and is_output else content
 
-    def read_snapshot(self, event: Wire) -> None:
+    def read_snapshot(self, event: Wire, streamed: Mapping[str, EmittedPrefix]) -> None:
         """Takes the whole conversation as the agent sees it: its last messages are its answer."""
-        said: list[str] = []
+        self._said_before = _length(streamed)
+        said: list[tuple[str, str]] = []
+        role = None
         for message in objects(event, "messages"):
             role = identifier(message, "role")
             if role in {"user", "tool"}:
                 said = []
-            elif role == "assistant" and (words := text(message, "content")):
-                said.append(words)
-        self._snapshot = "\n\n".join(said)
+            elif role == "assistant" and (words := _said(message.get("content"))):
+                said.append((text(message, "id"), words))
+        self._snapshot = said
+        self._ends_with_tool = role == "tool"
+
+    def unsaid(self, streamed: Mapping[str, EmittedPrefix]) -> str:
+        """What only the snapshot has of an answer that was streamed: the messages that no event brought.
+
+        A snapshot that text follows is not the end. Where the conversation ends with the result of a tool, that is the
+        answer: the agent hands it on unchanged.
+        """
+        if self._said_before != _length(streamed):
+            return ""
+        if self._ends_with_tool:
+            return _words_of(self._of_tool)
+        known = {one.summary for one in streamed.values()}
+        return "\n\n".join(
+            words
+            for message_id, words in self._snapshot
+            if message_id not in streamed and (len(words), checksum(words)) not in known
+        )
 
     def words(self, of_sub_agent: str) -> str:
         """The text to show of an answer that has none; empty where there is nothing."""
         if said := _words_of(self.result):
             return said
-        return self._snapshot or of_sub_agent or _words_of(self._of_tool)
+        return "\n\n".join(words for _, words in self._snapshot) or of_sub_agent or _words_of(self._of_tool)
+
+
+def _length(streamed: Mapping[str, EmittedPrefix]) -> int:
+    return sum(one.length for one in streamed.values())
 
 
 def _words_of(value: Any) -> str:

@@ -1,8 +1,9 @@
 """Reads text, reasoning, files and sources of the AI SDK's chunks; knows no tool call and no end.
 
-Text is shown as it comes. Of reasoning the whole text is kept as well, because providers want it back with its
-signature, unchanged. Files come in every form in which the SDK and JSON write bytes; nothing is fetched. Sources are
-shown by :mod:`partstream.protocols.citations`, each once.
+Text is shown as it comes, one block after the other: what comes of a block while an earlier one is open waits for the
+end of that one. The texts of two steps are paragraphs. Of reasoning the whole text is kept as well, because providers
+want it back with its signature, unchanged. Files come in every form in which the SDK and JSON write bytes; nothing is
+fetched. Sources are shown by :mod:`partstream.protocols.citations`, each once.
 """
 
 from __future__ import annotations
@@ -51,6 +52,9 @@ SIGNING_PROVIDER: Final = "anthropic"
 """Version 4 does not name the provider of the signatures that it streams; only Anthropic's models have any."""
 
 
+_BREAK: Final = "\n\n"
+
+
 class _Reasoning:
     """A block of reasoning that is open."""
 
@@ -78,6 +82,10 @@ class Blocks:
         self._reasoning: dict[str | None, _Reasoning] = {}
         self._text_sink: FastPath | None = None
         self._text_id: str | None = None
+        self._texts: dict[str, list[str]] = {}  # the open blocks; of all but the first, what waits
+        self._ended: set[str] = set()  # those of them that have ended
+        self._has_text = False
+        self._breaks = False  # whether the next text is a paragraph of its own
         self.shown = False
 
     # Text
@@ -89,6 +97,9 @@ class Blocks:
         self._end_hidden(block_id, outputs)
         if is_summary(metadata(chunk)):
             self._hidden[block_id] = chunk, []
+        elif block_id is not None:
+            self._texts.setdefault(block_id, [])
+            self._ended.discard(block_id)
 
     def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> FastPath | None:
         """Takes a delta; returns the fast path for more of the same block."""
@@ -100,9 +111,10 @@ class Blocks:
             return None
         if not delta:
             return None
-        self._said.add(delta)
-        self.shown = True
-        outputs.append(text_part(delta))
+        if self._texts and block_id is not None and block_id != next(iter(self._texts)):
+            self._texts.setdefault(block_id, []).append(delta)
+            return None
+        self._show_text(delta, outputs)
         if self._text_sink is None or block_id != self._text_id:
             self._text_id = block_id
             self._text_sink = _make_sink(block_id, self._said.pieces, self._said.fold, text_part)
@@ -111,7 +123,34 @@ class Blocks:
     def end_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Closes a block."""
         self.end_unnamed(outputs)
-        self._end_hidden(identifier(chunk, BLOCK_ID), outputs)
+        block_id = identifier(chunk, BLOCK_ID)
+        self._end_hidden(block_id, outputs)
+        if block_id in self._texts:
+            self._ended.add(block_id)
+            self._advance(outputs)
+
+    def end_step(self) -> None:
+        """The next text is the one of another step."""
+        self._breaks = self._has_text
+
+    def _advance(self, outputs: list[StreamOutput], *, all_end: bool = False) -> None:
+        """Ends the first block, if it has ended, and shows what waits for that."""
+        while self._texts and (all_end or next(iter(self._texts)) in self._ended):
+            ended = next(iter(self._texts))
+            del self._texts[ended]
+            self._ended.discard(ended)
+            pieces = next(iter(self._texts.values()), [])
+            if pieces:
+                self._show_text("".join(pieces), outputs)
+                pieces.clear()
+
+    def _show_text(self, piece: str, outputs: list[StreamOutput]) -> None:
+        if self._breaks:
+            self._breaks = False
+            piece = _BREAK + piece.lstrip("\n")
+        self._said.add(piece)
+        self.shown = self._has_text = True
+        outputs.append(text_part(piece))
 
     def _end_hidden(self, block_id: str | None, outputs: list[StreamOutput]) -> None:
         hidden = self._hidden.pop(block_id, None)
@@ -178,6 +217,7 @@ class Blocks:
             self._end_reasoning(block_id, outputs)
         for block_id in [*self._hidden]:
             self._end_hidden(block_id, outputs)
+        self._advance(outputs, all_end=True)
 
     def _open(self, block_id: str | None) -> _Reasoning:
         block = self._reasoning[block_id] = _Reasoning(block_id)

@@ -332,7 +332,8 @@ class AISDKStream:
             return outputs
         self.sink = None
         try:
-            self._flush(outputs, usable=False)
+            # A stream that breaks off may have brought whole calls before: those that said that they are whole.
+            self._flush(outputs, usable=False, cut=isinstance(error, TruncatedStreamError))
         except UpstreamProtocolError as earlier:  # of a chunk that waited
             error = earlier
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
@@ -348,8 +349,8 @@ class AISDKStream:
         self._calls.add_behind(handle, outputs)
         self._is_chunk_waiting = self._calls.any_wait
 
-    def _flush(self, outputs: Outputs, *, usable: bool) -> None:
-        self._hand_out(partial(self._calls.flush, usable=usable), outputs)
+    def _flush(self, outputs: Outputs, *, usable: bool, cut: bool = False) -> None:
+        self._hand_out(partial(self._calls.flush, usable=usable, cut=cut), outputs)
 
     def _hand_out(self, what_waits: Callable[[Outputs], None], outputs: Outputs) -> None:
         """Emits what waits and closes the open blocks: before the calls, unless the ends of the blocks may wait."""
@@ -379,6 +380,8 @@ class AISDKStream:
             outputs += self.fail(error)
         elif isinstance(kind, str) and kind:
             outputs.append(Unmapped(kind, chunk))
+        elif (error := field(chunk, ERROR)) is not None:
+            outputs += self.fail(failure(error))
         else:
             got = "no type" if kind is None else f"type {shown(kind)}"
             outputs += self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))
@@ -404,6 +407,8 @@ class AISDKStream:
             self._flush(outputs, usable=self._usable)
         else:
             self._hand_out(self._calls.release, outputs)
+        if chunk.get("isContinued") is not True:  # version 4 goes on in the middle of a sentence
+            self._blocks.end_step()
 
     def _reset_step(self, chunk: Chunk, outputs: Outputs) -> None:
         self._calls.drop()
@@ -418,6 +423,7 @@ class AISDKStream:
             self._error = failure(said)
         if self._dialect.goes_on:
             self._flush(outputs, usable=self._usable)
+            self._blocks.end_step()
         else:
             self._conclude(outputs)
 

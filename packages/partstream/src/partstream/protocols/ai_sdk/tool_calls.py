@@ -279,12 +279,19 @@ class ToolCalls:
         """
         self._advance(outputs, release=True)
 
-    def flush(self, outputs: list[StreamOutput], *, usable: bool) -> None:
-        """Ends all streamed inputs without a whole call; emits those that are whole, if they are `usable`."""
+    def flush(self, outputs: list[StreamOutput], *, usable: bool, cut: bool = False) -> None:
+        """Ends all streamed inputs without a whole call; emits those that are whole.
+
+        Args:
+            outputs: The outputs to append to.
+            usable: Whether the answer ended well.
+            cut: Whether the answer was cut, after inputs that had ended or that are a whole object.
+        """
         for call_id, streamed in [*self._streamed.items()]:
             said = Reading(streamed.pieces, read_pieces(streamed.pieces))
-            is_whole = said.arguments.value is not None and not streamed.is_text
-            if usable and is_whole and streamed.name is not None and not streamed.executed:
+            value = None if streamed.is_text else said.arguments.value
+            is_whole = usable or (cut and (streamed.has_place or bool(value)))
+            if is_whole and value is not None and streamed.name is not None and not streamed.executed:
                 self._take(call_id, streamed.name, said, streamed, outputs)
                 continue
             if self._is_whole(call_id):  # the beginning of a call that came whole before
