@@ -158,8 +158,11 @@ _BODY: Final = "responseBody"
 _MAX_LINE: Final = 300
 """Characters of a body that is no JSON: proxies answer with text, and with pages that mean nothing to a person."""
 
-_INNER: Final = ("lastError", "errors", "data", "error", _BODY, "cause")
+_INNER: Final = ("lastError", "$error", "errors", "data", "error", _BODY, "cause")
 """Where an error holds another one, the most specific first."""
+
+_MESSAGES: Final = ("message", "detail", "errorText", "msg", "error_description", "description", "reason", "title")
+"""The fields of what an application throws that say what went wrong, the most specific first."""
 
 _NO_CODES: Final = frozenset({"error", "Error", "Exception"})
 
@@ -176,7 +179,7 @@ def failure(value: Any) -> LanguageModelError:
     if isinstance(value, LanguageModelError):
         return value
     layers = _all_layers(value)
-    message = _first(layers, "message") or _first(layers, "detail") or _first_text(value)
+    message = next(filter(None, (_first(layers, name) for name in _MESSAGES)), None) or _first_text(value)
     said = (field(layer, (name,)) for layer in layers for name in ("code", "type"))
     codes = (str(one) for one in said if isinstance(one, str | int) and not isinstance(one, bool) and one != "")
     code = next((one for one in codes if one not in _NO_CODES), None) or _first(layers, "name")
