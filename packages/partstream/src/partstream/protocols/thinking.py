@@ -16,6 +16,7 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.checks import as_kind
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import EndingStream, PausingStream, ReportingStream, ThinkingMode, ThinkTags, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, text_part, thinking_part
@@ -242,6 +243,7 @@ class _Rendering(ABC):
 
     def __init__(self, stream: ResponseStream) -> None:
         self._stream = stream
+        self._ending_stream = as_kind(stream, EndingStream)
         self.sink: FastPath | None = None
 
     @abstractmethod
@@ -279,7 +281,7 @@ class _Rendering(ABC):
     @property
     def ending(self) -> bool:
         """Whether only what adds to the answer may still come."""
-        return isinstance(self._stream, EndingStream) and self._stream.ending
+        return self._ending_stream is not None and self._ending_stream.ending
 
     @property
     def paused(self) -> Mapping[str, Any] | None:
@@ -322,9 +324,10 @@ class TaggedThinking(_Rendering):
         """Takes the next event and appends what it means."""
         if self._is_over and self._item is None:
             self._stream.feed_into(event, outputs)
+            self.sink = self._stream.sink
         else:
             super().feed_into(event, outputs)
-        self.sink = self._stream.sink if self._is_over else None
+            self.sink = self._stream.sink if self._is_over else None
 
     def _shown(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
         if self._is_over and self._item is None:

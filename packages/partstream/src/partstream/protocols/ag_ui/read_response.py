@@ -117,8 +117,11 @@ class Texts:
             self._said_by_sub_agent[1].append(piece)
             self._thinking.show(piece, message_id, outputs)
             return
-        self.said.setdefault(message_id, EmittedPrefix()).add(piece)
-        self._open.setdefault(message_id, [])
+        if message_id not in self.said:
+            self.said[message_id] = EmittedPrefix()
+        self.said[message_id].add(piece)
+        if message_id not in self._open:
+            self._open[message_id] = []
         if self._waits(message_id):
             self._open[message_id].append(piece)
         else:
