@@ -741,9 +741,9 @@ PLAIN_PATTERNS: Final = SchemaForm(flattens=False, write=with_plain_patterns, in
 _OF_ANTHROPIC: Final = re.compile(r"claude|anthropic", re.IGNORECASE)
 
 
-def for_model(form: SchemaForm, model_id: str) -> SchemaForm:
-    """The form of a server for one of its models: those of Anthropic have its rules everywhere."""
-    return replace(form, names=True) if _OF_ANTHROPIC.search(model_id) else form
+def for_model(form: SchemaForm, model_id: str, schema: Mapping[str, Any] | None) -> FormedSchema:
+    """The schema of a tool for one model of a server that has a form: models of Anthropic have its rules everywhere."""
+    return (replace(form, names=True) if _OF_ANTHROPIC.search(model_id) else form).of(schema)
 
 
 # ---- The second try ----

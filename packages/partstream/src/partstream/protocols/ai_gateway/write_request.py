@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.conversation.preparation import ToolImages
@@ -246,7 +247,7 @@ WRITE_REQUEST: Final = RequestWriterSpec(
     document_headers=DOCUMENT_HEADERS,
     find_model_lists=model_lists,
     complete_settings=complete_settings,
-    conversation_rules=lambda _settings, model_id: replace(RULES, tool_schema=for_model(PLAIN, model_id).of),
+    conversation_rules=lambda _settings, model_id: replace(RULES, tool_schema=partial(for_model, PLAIN, model_id)),
     leave_out=LEAVE_OUT,
     errors=ERRORS,
 )

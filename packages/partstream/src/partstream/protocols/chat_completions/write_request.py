@@ -17,6 +17,7 @@ Anthropic's models cache only marked parts, also through OpenRouter and LiteLLM,
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -413,7 +414,9 @@ def complete_settings(
 def conversation_rules(settings: RequestSettings, model_id: str) -> ConversationRules:
     """The ids, names and schemas that the server of a model takes."""
     quirks = quirks_of(settings.own_settings(ChatCompletionsSettings), model_id)
-    return ConversationRules(quirks.call_ids, quirks.tool_names, tool_schema=for_model(quirks.schemas, model_id).of)
+    return ConversationRules(
+        quirks.call_ids, quirks.tool_names, tool_schema=partial(for_model, quirks.schemas, model_id)
+    )
 
 
 def _notes(request: ChatRequest) -> tuple[Note, ...]:

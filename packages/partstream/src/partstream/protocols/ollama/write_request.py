@@ -13,6 +13,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import loads
@@ -194,7 +195,7 @@ WRITE_REQUEST: Final = RequestWriterSpec(
     path=PATH,
     complete_settings=complete_settings,
     conversation_rules=lambda _settings, model_id: ConversationRules(
-        CallIdRule(IdForm(256)), tool_schema=for_model(IN_WORDS, model_id).of
+        CallIdRule(IdForm(256)), tool_schema=partial(for_model, IN_WORDS, model_id)
     ),
     errors=ERRORS,
     leave_out=LEAVE_OUT,

@@ -12,6 +12,7 @@ Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemPa
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conversation.media import MediaKind, data_url, file_name
@@ -334,7 +335,7 @@ _RULES: Final = ConversationRules(may_end=lambda item: item.get("type") not in {
 
 def conversation_rules(_settings: RequestSettings, model_id: str) -> ConversationRules:
     """The items and schemas that the server of a model takes."""
-    return replace(_RULES, tool_schema=for_model(PLAIN, model_id).of)
+    return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id))
 
 
 WRITE_REQUEST: Final = RequestWriterSpec(
