@@ -502,7 +502,7 @@ class ExpireLease:
 
     def run(self, tools: Tools) -> dict[int, int]:
         """Carries it out."""
-        return tools.store.forfeit(self.worker, self.counter)
+        return tools.store.expire(self.worker, self.counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -665,11 +665,11 @@ class JournalAdopter:
                 return True
         except UnreadableRowError as error:
             _logger.warning("%s; it is put aside, and what its worker held counts as spent", error)
-            store.forfeit(journal.worker)
+            store.expire(journal.worker)
             self._adopted.put_aside()
             self._adopted = None
             return True
-        (store.leave if journal.is_whole else store.forfeit)(journal.worker)
+        (store.leave if journal.is_whole else store.expire)(journal.worker)
         self._adopted.remove()
         self._adopted = None
         return True

@@ -137,60 +137,60 @@ class LeaseTable:
 
     def __init__(self, lease_seconds: float = LEASE_SECONDS) -> None:
         self._lease_seconds = lease_seconds
-        self._holds: dict[int, WindowLease] = {}
+        self._leases: dict[int, WindowLease] = {}
 
     def __contains__(self, window: object) -> bool:
-        return window in self._holds
+        return window in self._leases
 
     def __iter__(self) -> Iterator[tuple[int, WindowLease]]:
-        return iter(tuple(self._holds.items()))
+        return iter(tuple(self._leases.items()))
 
-    def hold(self, window: int) -> WindowLease:
-        """What is held of a window; an empty hold is begun for one that is not known."""
-        if (hold := self._holds.get(window)) is None:
-            hold = self._holds[window] = WindowLease(rate=Rate(self._lease_seconds))
-        return hold
+    def lease(self, window: int) -> WindowLease:
+        """What is held of a window; an empty lease is begun for one that is not known."""
+        if (lease := self._leases.get(window)) is None:
+            lease = self._leases[window] = WindowLease(rate=Rate(self._lease_seconds))
+        return lease
 
     def forget(self, window: int) -> None:
-        """Drops a hold that is empty; a `ValueError` where something of it is still to be accounted for."""
-        if not self._holds[window].is_empty:
-            raise ValueError(f"window {window} is still held: {self._holds[window]}")
-        del self._holds[window]
+        """Drops a lease that is empty; a `ValueError` where something of it is still to be accounted for."""
+        if not self._leases[window].is_empty:
+            raise ValueError(f"window {window} is still held: {self._leases[window]}")
+        del self._leases[window]
 
     def missing(self, amounts: Mapping[int, int]) -> dict[int, int]:
         """How much more would have to be leased of which windows before the amounts can be reserved."""
-        held = ((window, amount, self.hold(window)) for window, amount in amounts.items())
-        return {window: amount - hold.free + hold.debt for window, amount, hold in held if amount > hold.free}
+        held = ((window, amount, self.lease(window)) for window, amount in amounts.items())
+        return {window: amount - lease.free + lease.debt for window, amount, lease in held if amount > lease.free}
 
     def reserve(self, amounts: Mapping[int, int], now: float) -> bool:
         """Reserves all amounts, or nothing; whether they are reserved."""
-        if any(amount > self.hold(window).free for window, amount in amounts.items()):
+        if any(amount > self.lease(window).free for window, amount in amounts.items()):
             return False
         for window, amount in amounts.items():
-            hold = self._holds[window]
-            hold.reserved += amount
-            hold.rate.add(amount, now)
+            lease = self._leases[window]
+            lease.reserved += amount
+            lease.rate.add(amount, now)
         return True
 
     def release(self, amounts: Mapping[int, int]) -> None:
         """Frees what was reserved and is not needed."""
         for window, amount in amounts.items():
-            self._holds[window].reserved -= amount
+            self._leases[window].reserved -= amount
 
     def charge(self, charges: Mapping[int, int]) -> None:
         """Notes what an ended answer is charged, after its reservation was released."""
         for window, amount in charges.items():
-            self.hold(window).unsettled += amount
+            self.lease(window).unsettled += amount
 
     def settled(self, charges: Mapping[int, int]) -> None:
         """Notes that the database has the rows of charges and has taken them from the lease."""
         for window, amount in charges.items():
-            self._holds[window].unsettled -= amount
+            self._leases[window].unsettled -= amount
 
     def leased(self, held: Mapping[int, int]) -> None:
         """Notes what the database said that this worker has leased."""
         for window, amount in held.items():
-            self.hold(window).held = amount
+            self.lease(window).held = amount
 
     def take_back(self, amounts: Mapping[int, int]) -> None:
         """Takes out what is about to be given back; it is not free from here on, whatever becomes of the transaction.
@@ -199,10 +199,10 @@ class LeaseTable:
             ValueError: More than is free.
         """
         for window, amount in amounts.items():
-            hold = self._holds[window]
-            if amount > hold.free:
-                raise ValueError(f"window {window}: got {amount}, expected at most the {hold.free} that are free")
-            hold.held -= amount
+            lease = self._leases[window]
+            if amount > lease.free:
+                raise ValueError(f"window {window}: got {amount}, expected at most the {lease.free} that are free")
+            lease.held -= amount
 
 
 # ---- Settings ----
@@ -370,7 +370,7 @@ class WindowView:
         if grant.window.leased <= grant.held:
             self.proven_at = began
 
-    def refusal(self, least: int, hold: WindowLease, retry_after: float) -> BudgetError:
+    def refusal(self, least: int, lease: WindowLease, retry_after: float) -> BudgetError:
         """Why an answer is refused that nothing could be leased for.
 
         Args:
@@ -382,8 +382,8 @@ class WindowView:
             return BudgetsUnreachableError(_BUSY, _BUSY_SECONDS)
         if least <= within_reach + self.silent:
             return BudgetsUnreachableError(_SILENT, retry_after)
-        spent = window.spent + hold.unsettled
-        reserved = max(0, window.leased - hold.free - hold.unsettled)
+        spent = window.spent + lease.unsettled
+        reserved = max(0, window.leased - lease.free - lease.unsettled)
         return BudgetSpentError(self.rule, window.limit, spent, reserved, window.ends_at, least)
 
 
@@ -428,7 +428,7 @@ class WindowLeases:
     """
 
     def __init__(self, settings: WorkerSettings, clock: DatabaseClock) -> None:
-        self.book = LeaseTable(settings.lease_seconds)
+        self.table = LeaseTable(settings.lease_seconds)
         self.views: dict[int, WindowView] = {}
         self.current: dict[str, int] = {}
         self.to_open: dict[str, BudgetRule] = {}
@@ -453,7 +453,7 @@ class WindowLeases:
     def reserve(self, windows: Mapping[str, int], amounts: Mapping[str, int], now: float) -> BudgetGrant | None:
         """Reserves amounts, by the rule's id, all or nothing."""
         of_windows = {windows[rule]: amount for rule, amount in amounts.items()}
-        if not self.book.reserve(of_windows, now):
+        if not self.table.reserve(of_windows, now):
             return None
         self._used(of_windows, now)
         return BudgetGrant(of_windows, windows)
@@ -466,7 +466,7 @@ class WindowLeases:
         """
         current = self.current.get(rule.id, window)
         for number in dict.fromkeys((window, current)):
-            if self.book.reserve({number: amount}, now):
+            if self.table.reserve({number: amount}, now):
                 self._used((number,), now)
                 return number
         view = self.views.get(current)
@@ -483,7 +483,7 @@ class WindowLeases:
             view = self.views.get(window)
             if view is None or now < view.scarce_until or not self._is_current(window, view):
                 self.surplus.add(window)
-            if self.book.hold(window).debt:
+            if self.table.lease(window).debt:
                 self.low.add(window)
 
     def _used(self, windows: Iterable[int], now: float) -> None:
@@ -492,7 +492,7 @@ class WindowLeases:
                 continue
             view.used_at = now
             age = now - view.renewed_at
-            is_small = is_low(self.book.hold(window).free, view.size, self._settings.lease_seconds, age)
+            is_small = is_low(self.table.lease(window).free, view.size, self._settings.lease_seconds, age)
             if is_small and now >= max(view.renew_at, view.scarce_until):
                 self.low.add(window)
 
@@ -500,8 +500,8 @@ class WindowLeases:
         """What is given back now, and which recalls that answers; it is taken out of the account."""
         amounts = {}
         recalls = {}
-        for window in {number for number, _ in self.book} if self.is_closing else self.surplus:
-            if window not in self.book:
+        for window in {number for number, _ in self.table} if self.is_closing else self.surplus:
+            if window not in self.table:
                 continue
             view = self.views.get(window)
             is_wanted = (
@@ -512,13 +512,13 @@ class WindowLeases:
                 and now >= view.scarce_until
                 and now - view.used_at < self._idle_seconds
             )
-            if not is_wanted and (free := self.book.hold(window).free) > 0:
+            if not is_wanted and (free := self.table.lease(window).free) > 0:
                 amounts[window] = free
             if view is not None and view.window.recall > view.answered:
                 recalls[window] = view.window.recall
                 amounts.setdefault(window, 0)
         self.surplus.clear()
-        self.book.take_back(amounts)
+        self.table.take_back(amounts)
         return amounts, recalls
 
     def _is_current(self, window: int, view: WindowView) -> bool:
@@ -526,8 +526,8 @@ class WindowLeases:
 
     def found(self, leases: Mapping[int, Lease], windows: Mapping[int, Window], now: float) -> None:
         """Takes in all that the worker holds by the database, and the states of some windows."""
-        self.book.leased({window: 0 for window, _ in self.book})
-        self.book.leased({window: lease.amount for window, lease in leases.items()})
+        self.table.leased({window: 0 for window, _ in self.table})
+        self.table.leased({window: lease.amount for window, lease in leases.items()})
         for number, lease in leases.items():
             if (view := self.views.get(number)) is not None:
                 view.answered = lease.answered
@@ -546,10 +546,10 @@ class WindowLeases:
         if before is not None and before != window.id:
             self.surplus.add(before)
         self.current[rule.id] = window.id
-        hold = self.book.hold(window.id)
+        lease = self.table.lease(window.id)
         if (view := self.views.get(window.id)) is None:
             # Who holds nothing has answered all recalls there were.
-            answered = window.recall if hold.is_empty else 0
+            answered = window.recall if lease.is_empty else 0
             view = self.views[window.id] = WindowView(rule, window, now, answered=answered, used_at=now)
         view.rule = rule
         view.shown(window, now, self._clock.ahead)
@@ -557,15 +557,15 @@ class WindowLeases:
 
     def tidy(self, now: float) -> None:
         """Forgets windows of which nothing is left, and finds what is not used."""
-        for number, hold in self.book:
+        for number, lease in self.table:
             view = self.views.get(number)
             is_current = view is not None and self._is_current(number, view)
             if view is not None and is_current and now - view.used_at < self._idle_seconds:
                 continue
-            if hold.free:
+            if lease.free:
                 self.surplus.add(number)
-            if hold.is_empty:
-                self.book.forget(number)
+            if lease.is_empty:
+                self.table.forget(number)
                 self.views.pop(number, None)
                 if view is not None and is_current:
                     del self.current[view.rule.id]
@@ -575,46 +575,46 @@ class WindowLeases:
 
 
 def lease_asks(
-    holdings: WindowLeases, waiting: Iterable[BudgetRequest], workers: int, now: float
+    leases: WindowLeases, waiting: Iterable[BudgetRequest], workers: int, now: float
 ) -> tuple[LeaseAsk, ...]:
     """What to ask the database for; the windows of which little is free are looked at once."""
     parts: dict[int, list[AnswerPart]] = {}
     least: dict[int, int] = {}
     for place, ask in enumerate(waiting):
-        for window, part, is_missing in _askable(holdings, ask, place, now):
+        for window, part, is_missing in _askable(leases, ask, place, now):
             parts.setdefault(window, []).append(part)
             if is_missing:
                 least[window] = min(least.get(window, part.least), part.least)
-    views = {window: view for window in holdings.low - set(least) if (view := holdings.views.get(window)) is not None}
+    views = {window: view for window in leases.low - set(least) if (view := leases.views.get(window)) is not None}
     low = {window for window, view in views.items() if now >= view.renew_at}
-    holdings.low.clear()
+    leases.low.clear()
     asks = []
     for window in (*least, *low):
-        hold, needed = holdings.book.hold(window), parts[window] if window in least else ()
-        asks.append(_ask(hold, holdings.views[window], needed, least.get(window, 0), workers, now))
+        lease, needed = leases.table.lease(window), parts[window] if window in least else ()
+        asks.append(_ask(lease, leases.views[window], needed, least.get(window, 0), workers, now))
     return tuple(ask for ask in asks if ask.amount + ask.surplus > 0)
 
 
-def _askable(holdings: WindowLeases, ask: BudgetRequest, place: int, now: float) -> list[tuple[int, AnswerPart, bool]]:
+def _askable(leases: WindowLeases, ask: BudgetRequest, place: int, now: float) -> list[tuple[int, AnswerPart, bool]]:
     """What an answer needs of each window, and whether that is missing here; nothing if a window cannot be asked now.
 
     An answer asks for all that it lacks at once: what it got of one budget would lie idle while it waits for another.
     """
     found = []
     for rule, need in ask.rules:
-        window = holdings.current.get(rule)
+        window = leases.current.get(rule)
         if window is None:
             return []
         part = AnswerPart(place, need.amount, ask.target(need))
-        is_missing = part.least > holdings.book.hold(window).free
-        if is_missing and holdings.views[window].lease_at > now:
+        is_missing = part.least > leases.table.lease(window).free
+        if is_missing and leases.views[window].lease_at > now:
             return []
         found.append((window, part, is_missing))
     return found
 
 
 def _ask(
-    hold: WindowLease, view: WindowView, parts: Sequence[AnswerPart], target: int, workers: int, now: float
+    lease: WindowLease, view: WindowView, parts: Sequence[AnswerPart], target: int, workers: int, now: float
 ) -> LeaseAsk:
     """What to ask of one window: what is missing, and beside that enough for a few seconds unless it is scarce.
 
@@ -623,13 +623,13 @@ def _ask(
         target: The least that helps one of them; 0 to renew a lease.
     """
     wanted = sum(part.amount for part in parts)
-    missing = max(0, wanted - hold.free + hold.debt, view.wanted - hold.free if target == 0 else 0)
+    missing = max(0, wanted - lease.free + lease.debt, view.wanted - lease.free if target == 0 else 0)
     window = view.window
     size = max(
-        lease_size(hold.rate.a_second(now), window.free - missing, workers, hold.rate.seconds),
-        spare_size(max(hold.rate.last, target), window.limit - window.spent, window.leased + missing),
+        lease_size(lease.rate.a_second(now), window.free - missing, workers, lease.rate.seconds),
+        spare_size(max(lease.rate.last, target), window.limit - window.spent, window.leased + missing),
     )
-    surplus = size if target else max(0, size - hold.free - missing)
-    least = target - hold.free + hold.debt if target else 1
-    free = hold.free - hold.debt
+    surplus = size if target else max(0, size - lease.free - missing)
+    least = target - lease.free + lease.debt if target else 1
+    free = lease.free - lease.debt
     return LeaseAsk(window.id, missing, least, window.recall, surplus, view.answered, tuple(parts), free)

@@ -188,8 +188,8 @@ _STOPPING: Final = "the server is being stopped"
 class WaitingAnswers:
     """The answers that wait, in the order in which they came; those of the same budgets are looked at together."""
 
-    def __init__(self, holdings: WindowLeases, settings: WorkerSettings, clock: DatabaseClock) -> None:
-        self._holdings = holdings
+    def __init__(self, leases: WindowLeases, settings: WorkerSettings, clock: DatabaseClock) -> None:
+        self._leases = leases
         self._settings = settings
         self._clock = clock
         self._queues: dict[tuple[str, ...], _Queue] = {}
@@ -223,7 +223,7 @@ class WaitingAnswers:
     def windows(self) -> tuple[int, ...]:
         """The windows whose state may decide about them."""
         rules = {rule for rules in self._queues for rule in rules}
-        current = self._holdings.current
+        current = self._leases.current
         return tuple(window for rule in rules if (window := current.get(rule)) is not None)
 
     def recalls(self, now: float) -> dict[int, int]:
@@ -231,10 +231,10 @@ class WaitingAnswers:
         windows = {}
         for ask in self:
             for rule, need in ask.rules:
-                number = self._holdings.current.get(rule)
-                if number is None or self._holdings.book.hold(number).free >= ask.target(need):
+                number = self._leases.current.get(rule)
+                if number is None or self._leases.table.lease(number).free >= ask.target(need):
                     continue
-                view = self._holdings.views[number]
+                view = self._leases.views[number]
                 is_undecided = view.proven_at < ask.at <= view.failed_at
                 if is_undecided and now >= view.recalled_at + RECALL_SECONDS:
                     windows[number] = view.window.recall
@@ -247,7 +247,7 @@ class WaitingAnswers:
             first = queue.asks[0]
             needs = [self._state(rule, need, states, now) for rule, need in first.rules]
             # What decides beside what is free: as long as it is the same, nothing else is decided.
-            seen = (self._holdings.is_closing, *(None if state is None else state.seen for state in needs))
+            seen = (self._leases.is_closing, *(None if state is None else state.seen for state in needs))
             is_same = seen == queue.seen and now < first.deadline and self._clock.is_connected
             if not is_same or queue.may_fit(needs):
                 self._serve(queue, states, now, needs if is_same else None)
@@ -282,7 +282,7 @@ class WaitingAnswers:
             ask.decided(outcome)
 
     def _outcome(self, ask: BudgetRequest, states: dict[str, _State | None], now: float) -> Outcome | None:
-        if self._holdings.is_closing:
+        if self._leases.is_closing:
             return BudgetsUnreachableError(_STOPPING, self._settings.heartbeat_seconds)
         found = [(need, self._state(rule, need, states, now)) for rule, need in ask.rules]
         needs = [(need, state) for need, state in found if state is not None]
@@ -302,20 +302,20 @@ class WaitingAnswers:
     def _state(self, rule: str, need: Need, states: dict[str, _State | None], now: float) -> _State | None:
         """How the current window of a rule is, looked up once for all answers; None if it has to be opened first."""
         if rule not in states:
-            windows = self._holdings.windows((need,), now)
+            windows = self._leases.windows((need,), now)
             states[rule] = None
             if windows is not None:
-                view, hold = self._holdings.views[windows[rule]], self._holdings.book.hold(windows[rule])
+                view, lease = self._leases.views[windows[rule]], self._leases.table.lease(windows[rule])
                 is_fresh = self._clock.is_connected and now - view.seen_at <= self._settings.heartbeat_seconds
-                states[rule] = _State(view, hold.free, view.window.limit - view.window.spent, is_fresh)
+                states[rule] = _State(view, lease.free, view.window.limit - view.window.spent, is_fresh)
         return states[rule]
 
     def _reserved(self, needs: Sequence[tuple[Need, _State]], now: float) -> Outcome | None:
         windows = {need.rule.id: state.view.window.id for need, state in needs}
         amounts = {need.rule.id: min(need.amount, state.free) for need, state in needs}
-        granted = self._holdings.reserve(windows, amounts, now)
+        granted = self._leases.reserve(windows, amounts, now)
         for _, state in needs:
-            state.free = self._holdings.book.hold(state.view.window.id).free
+            state.free = self._leases.table.lease(state.view.window.id).free
         return granted
 
     def _must_be_content(self, ask: BudgetRequest, needs: Sequence[tuple[Need, _State]], now: float) -> bool:
@@ -345,7 +345,7 @@ class WaitingAnswers:
         return self._given_up(ask.deadline + self._settings.wait_seconds, now)
 
     def _refusal(self, need: Need, view: WindowView) -> Outcome:
-        return view.refusal(need.least, self._holdings.book.hold(view.window.id), self._settings.silent_seconds)
+        return view.refusal(need.least, self._leases.table.lease(view.window.id), self._settings.silent_seconds)
 
     def _given_up(self, deadline: float, now: float) -> Outcome | None:
         """The error for an answer for which the database has been away too long."""

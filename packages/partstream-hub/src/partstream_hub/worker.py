@@ -117,7 +117,7 @@ class HubWorker:
         self._clock = clock
         self._folder = JournalFolder(folder)
         self._adopter = JournalAdopter(self._folder)
-        self._keeper = BudgetManager(self.name, self._settings, clock())
+        self._manager = BudgetManager(self.name, self._settings, clock())
         self._owned: OwnedJournal | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-hub")
         self._changed: EventEmitter[Directory] = EventEmitter()
@@ -131,17 +131,17 @@ class HubWorker:
     @property
     def directory(self) -> Directory | None:
         """Who may do what, as of the last heartbeat; None until it was read once."""
-        return self._keeper.directory
+        return self._manager.directory
 
     @property
     def live_workers(self) -> int:
         """How many workers are alive, this one among them."""
-        return self._keeper.live_workers
+        return self._manager.live_workers
 
     @property
     def is_connected(self) -> bool:
         """Whether the database answered last time."""
-        return self._keeper.is_connected
+        return self._manager.is_connected
 
     @property
     def waiting_rows(self) -> int:
@@ -182,7 +182,7 @@ class HubWorker:
         """
         if self._owned is None:
             return
-        self._keeper.close(self._clock())
+        self._manager.close(self._clock())
         self._failures = 0  # a database that was away is asked once more
         self._wake.set()
         with suppress(TimeoutError):
@@ -219,7 +219,7 @@ class HubWorker:
 
     def _may_still_leave(self) -> bool:
         is_working = self._task is not None and not self._task.done()
-        return is_working and not self._keeper.is_finished and self._failures <= 1
+        return is_working and not self._manager.is_finished and self._failures <= 1
 
     def _end(self) -> None:
         """Lets go of thread and journal; the journal stays if anything is in it, for the worker that adopts it."""
@@ -227,7 +227,7 @@ class HubWorker:
         self._adopter.close()
         owned, self._owned = self._owned, None
         if owned is not None:
-            is_done = self._keeper.has_left and not owned.journal.answers
+            is_done = self._manager.has_left and not owned.journal.answers
             (owned.remove if is_done else owned.close)()
 
     # ---- answers ----
@@ -247,7 +247,7 @@ class HubWorker:
             raise BudgetsUnreachableError(_FULL, _LONGEST_RETRY)
         if self._unwritten:
             raise BudgetsUnreachableError(_UNWRITABLE, _JOURNAL_RETRY)
-        granted = self._keeper.try_reserve(needs, self._clock())
+        granted = self._manager.try_reserve(needs, self._clock())
         self._wake_if_urgent()
         return None if granted is None else self._admitted(answer, needs, granted)
 
@@ -263,12 +263,12 @@ class HubWorker:
         if (reservation := self.try_reserve(answer, needs)) is not None:
             return reservation
         outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        ask = self._keeper.ask(needs, self._clock(), partial(self._decide, outcome))
+        ask = self._manager.ask(needs, self._clock(), partial(self._decide, outcome))
         self._wake.set()
         try:
             decided = await outcome
         except asyncio.CancelledError:
-            self._keeper.withdraw(ask)
+            self._manager.withdraw(ask)
             if outcome.done() and not outcome.cancelled():
                 self._take_back(outcome.result())
             raise
@@ -301,7 +301,7 @@ class HubWorker:
 
     def top_up(self, rule: BudgetRule, window: int, amount: int) -> int | None:
         """Reserves more for an answer that runs; the number of the window, or None if it is not free."""
-        found = self._keeper.top_up(rule, window, amount, self._clock())
+        found = self._manager.top_up(rule, window, amount, self._clock())
         self._wake_if_urgent()
         return found
 
@@ -316,7 +316,7 @@ class HubWorker:
 
     def reduce(self, amounts: Mapping[int, int]) -> None:
         """Frees a part of what is reserved."""
-        self._keeper.release(amounts, self._clock())
+        self._manager.release(amounts, self._clock())
         self._wake_if_urgent()
 
     def settle(
@@ -326,7 +326,7 @@ class HubWorker:
 
         def end() -> None:
             self._journal.completed(row, content)
-            self._keeper.end(reservation.amounts, charges, self._clock())
+            self._manager.end(reservation.amounts, charges, self._clock())
 
         self._written(end)
 
@@ -335,7 +335,7 @@ class HubWorker:
 
         def end() -> None:
             self._journal.dropped(reservation.answer.answer_id)
-            self._keeper.release(reservation.amounts, self._clock())
+            self._manager.release(reservation.amounts, self._clock())
 
         self._written(end)
 
@@ -349,7 +349,7 @@ class HubWorker:
         self._wake_if_urgent()
 
     def _wake_if_urgent(self) -> None:
-        if self._keeper.has_urgent_work:
+        if self._manager.has_urgent_work:
             self._wake.set()
 
     async def _progressed(self) -> None:
@@ -358,18 +358,18 @@ class HubWorker:
         await self._progress.wait()
 
     async def _work(self) -> None:
-        while not self._keeper.has_left:
+        while not self._manager.has_left:
             with suppress(JournalError):
                 while self._unwritten:
                     self._unwritten[0]()
                     self._unwritten.popleft()
             self._wake.clear()
-            operation = self._keeper.next_operation(self._clock())
+            operation = self._manager.next_operation(self._clock())
             if operation is not None:
                 await self._carry_out(operation)
                 self._progress.set()
                 continue
-            delay = self._keeper.wakes_at(self._clock()) - self._clock()
+            delay = self._manager.wakes_at(self._clock()) - self._clock()
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(0.0, delay)):
                     await self._wake.wait()
@@ -379,7 +379,7 @@ class HubWorker:
             result = await self.use_store(partial(self._run, operation))
         except JournalError as error:
             _logger.warning("%s", error)
-            self._keeper.postponed(operation, _JOURNAL_RETRY, self._clock())
+            self._manager.postponed(operation, _JOURNAL_RETRY, self._clock())
         except StoreUnreachableError as error:
             self._failed(operation, error)
         except HubStoreUnusableError as error:
@@ -410,7 +410,7 @@ class HubWorker:
                 _logger.error("%s", error)  # noqa: TRY400 - the error says it all
         if isinstance(operation, Upload):
             self._journal.removed(result.rows, result.content_bytes)
-        self._keeper.done(operation, result, self._clock())
+        self._manager.done(operation, result, self._clock())
         if isinstance(operation, ReadDirectory) and result is not None:
             self._changed.fire(result)
 
@@ -419,7 +419,7 @@ class HubWorker:
         if not self._failures and isinstance(error, StoreError):
             _logger.warning("%s: %s", type(operation).__name__, error)
         self._failures += 1
-        self._keeper.failed(retry, self._clock())
+        self._manager.failed(retry, self._clock())
 
 
 # ---- Deciding ----
@@ -441,8 +441,8 @@ class BudgetManager:
     asks for the next operation, carries it out, and brings the result, one at a time: a worker in the thread of its
     database, a simulation in its virtual time.
 
-    1. `operation = keeper.next_operation(now)`
-    2. `keeper.done(operation, operation.run(tools), now)`, or `keeper.failed(seconds, now)`
+    1. `operation = manager.next_operation(now)`
+    2. `manager.done(operation, operation.run(tools), now)`, or `manager.failed(seconds, now)`
 
     Attributes:
         has_left: Whether the worker has ended in the database, with nothing left to settle.
@@ -456,11 +456,11 @@ class BudgetManager:
         self.live_workers = 1
         self._settings = settings
         self._clock = DatabaseClock(now)
-        self._holdings = WindowLeases(settings, self._clock)
-        self._waiting = WaitingAnswers(self._holdings, settings, self._clock)
+        self._leases = WindowLeases(settings, self._clock)
+        self._waiting = WaitingAnswers(self._leases, settings, self._clock)
         self._liveness = Liveness(worker, 2 * settings.heartbeat_seconds)
         self._alive_seconds = min(_ALIVE, settings.silent_seconds)
-        self._forfeited: dict[str, int] = {}
+        self._expired: dict[str, int] = {}
         self._version: int | None = None
         self._counter = 0
         self._rows = 0
@@ -472,9 +472,9 @@ class BudgetManager:
         self._tidy_at = now
 
     @property
-    def book(self) -> LeaseTable:
+    def table(self) -> LeaseTable:
         """What the worker holds."""
-        return self._holdings.book
+        return self._leases.table
 
     @property
     def is_connected(self) -> bool:
@@ -484,11 +484,11 @@ class BudgetManager:
     @property
     def is_finished(self) -> bool:
         """Whether nothing is left to do at the end: it has left, or only answers that still run keep it."""
-        nothing_free = not any(hold.free for _, hold in self.book)
+        nothing_free = not any(lease.free for _, lease in self.table)
         return self.has_left or (
-            self._holdings.is_closing
+            self._leases.is_closing
             and not self._rows
-            and any(hold.reserved for _, hold in self.book)
+            and any(lease.reserved for _, lease in self.table)
             and nothing_free
         )
 
@@ -496,12 +496,12 @@ class BudgetManager:
 
     def try_reserve(self, needs: Sequence[Need], now: float) -> BudgetGrant | None:
         """What is reserved for an answer, from what the worker holds; None if that is not enough, or others wait."""
-        if self._holdings.is_closing or self._waiting:
+        if self._leases.is_closing or self._waiting:
             return None
-        windows = self._holdings.windows(needs, now)
+        windows = self._leases.windows(needs, now)
         if windows is None:
             return None
-        return self._holdings.reserve(windows, {need.rule.id: need.amount for need in needs}, now)
+        return self._leases.reserve(windows, {need.rule.id: need.amount for need in needs}, now)
 
     def ask(self, needs: Sequence[Need], now: float, decided: Callable[[Outcome], None]) -> BudgetRequest:
         """Begins an answer: `decided` gets the outcome once, now or later.
@@ -519,26 +519,26 @@ class BudgetManager:
 
     def top_up(self, rule: BudgetRule, window: int, amount: int, now: float) -> int | None:
         """Reserves more for an answer that runs; see :meth:`WindowLeases.top_up`."""
-        return self._holdings.top_up(rule, window, amount, now)
+        return self._leases.top_up(rule, window, amount, now)
 
     def release(self, amounts: Mapping[int, int], now: float) -> None:
         """Frees what was reserved and will not be used."""
-        self.book.release(amounts)
+        self.table.release(amounts)
         self._waiting.serve(now)
-        self._holdings.freed(amounts, now)
+        self._leases.freed(amounts, now)
 
     def end(self, amounts: Mapping[int, int], charges: Mapping[int, int], now: float) -> None:
         """Ends an answer whose row is in the journal, or will be."""
-        self.book.release(amounts)
-        self.book.charge(charges)
+        self.table.release(amounts)
+        self.table.charge(charges)
         self._rows += 1
         self._waiting.serve(now)
-        self._holdings.freed({**amounts, **charges}, now)
+        self._leases.freed({**amounts, **charges}, now)
 
     def close(self, now: float) -> None:
         """Begins no further answer, and gives everything back once all rows are uploaded."""
-        self._holdings.is_closing = True
-        self._holdings.surplus.update(window for window, _ in self.book)
+        self._leases.is_closing = True
+        self._leases.surplus.update(window for window, _ in self.table)
         self._upload_at = now
         if not self.is_connected:
             self._beat_at = now
@@ -549,13 +549,13 @@ class BudgetManager:
     @property
     def has_urgent_work(self) -> bool:
         """Whether the next operation should not wait for the next heartbeat."""
-        holdings = self._holdings
-        return bool(self._waiting or holdings.surplus or holdings.low or holdings.to_open or holdings.is_closing)
+        leases = self._leases
+        return bool(self._waiting or leases.surplus or leases.low or leases.to_open or leases.is_closing)
 
     def wakes_at(self, now: float) -> float:
         """When the next operation may be due, if nothing else happens before."""
         times = [self._beat_at]
-        if self._waiting or self._holdings.to_open:
+        if self._waiting or self._leases.to_open:
             times.append(now + _MOMENT)
         if self._rows and self.is_connected:
             times.append(self._upload_at)
@@ -576,7 +576,7 @@ class BudgetManager:
             self._to_lease,
             self._to_recall,
             self._to_upload,
-            self._to_forfeit,
+            self._to_expire,
             self._to_adopt,
             self._to_leave,
         )
@@ -585,7 +585,7 @@ class BudgetManager:
     def done(self, operation: Operation, result: Any, now: float) -> None:
         """Takes in what an operation has brought."""
         taken_in: dict[type, Callable[..., None]] = {
-            Heartbeat: self._pulsed,
+            Heartbeat: self._heartbeat_answered,
             ReadDirectory: self._directory_read,
             OpenWindows: self._opened,
             TakeLease: self._leased,
@@ -624,16 +624,16 @@ class BudgetManager:
         return None if self._version in {None, known} else ReadDirectory(known)
 
     def _windows_to_open(self, now: float) -> Operation | None:
-        rules = tuple(self._holdings.to_open.values())
+        rules = tuple(self._leases.to_open.values())
         return OpenWindows(rules) if rules and now >= self._open_at else None
 
     def _to_give_back(self, now: float) -> Operation | None:
-        amounts, recalls = self._holdings.returns(now)
+        amounts, recalls = self._leases.returns(now)
         return ReturnLease(self.worker, self._counter, amounts, recalls) if amounts else None
 
     def _to_lease(self, now: float) -> Operation | None:
-        asks = lease_asks(self._holdings, self._waiting, self.live_workers, now)
-        return TakeLease(self.worker, asks) if asks and not self._holdings.is_closing else None
+        asks = lease_asks(self._leases, self._waiting, self.live_workers, now)
+        return TakeLease(self.worker, asks) if asks and not self._leases.is_closing else None
 
     def _to_recall(self, now: float) -> Operation | None:
         windows = self._waiting.recalls(now)
@@ -643,37 +643,37 @@ class BudgetManager:
         is_due = now >= self._upload_at or self._rows >= self._settings.upload_rows
         return Upload(self.worker, self._settings.upload_rows) if self._rows and is_due else None
 
-    def _to_forfeit(self, _: float) -> Operation | None:
+    def _to_expire(self, _: float) -> Operation | None:
         for name, counter in self._liveness.silent(self._settings.silent_seconds):
-            if self._forfeited.get(name) != counter:
-                self._forfeited[name] = counter
+            if self._expired.get(name) != counter:
+                self._expired[name] = counter
                 return ExpireLease(name, counter)
         return None
 
     def _to_adopt(self, now: float) -> Operation | None:
-        is_due = now >= self._adopt_at and not self._holdings.is_closing
+        is_due = now >= self._adopt_at and not self._leases.is_closing
         return Adopt(self._settings.upload_rows) if is_due else None
 
     def _to_leave(self, _: float) -> Operation | None:
-        if not self._holdings.is_closing or self._rows or self.has_left:
+        if not self._leases.is_closing or self._rows or self.has_left:
             return None
-        is_settled = all(not (hold.reserved or hold.unsettled) for _, hold in self.book)
+        is_settled = all(not (lease.reserved or lease.unsettled) for _, lease in self.table)
         return Leave(self.worker) if is_settled else None
 
     # ---- results ----
 
-    def _pulsed(self, _: Heartbeat, pulse: HeartbeatResult, now: float) -> None:
-        self._clock.answered(pulse.time, now)
+    def _heartbeat_answered(self, _: Heartbeat, heartbeat: HeartbeatResult, now: float) -> None:
+        self._clock.answered(heartbeat.time, now)
         self._beat_at = now + self._settings.heartbeat_seconds
-        self._counter = pulse.workers[self.worker].counter
-        self._version = pulse.version
-        self._liveness.seen(pulse.workers, now)
+        self._counter = heartbeat.workers[self.worker].counter
+        self._version = heartbeat.version
+        self._liveness.seen(heartbeat.workers, now)
         self.live_workers = self._liveness.alive(self._alive_seconds)
-        self._forfeited = {name: counter for name, counter in self._forfeited.items() if name in pulse.workers}
-        self._holdings.found(pulse.leases, pulse.windows, now)
+        self._expired = {name: counter for name, counter in self._expired.items() if name in heartbeat.workers}
+        self._leases.found(heartbeat.leases, heartbeat.windows, now)
         if now >= self._tidy_at and not self._waiting:
             self._tidy_at = now + _TIDY
-            self._holdings.tidy(now)
+            self._leases.tidy(now)
 
     def _directory_read(self, _: ReadDirectory, directory: Directory | None, _now: float) -> None:
         if directory is not None:
@@ -682,21 +682,21 @@ class BudgetManager:
 
     def _opened(self, operation: OpenWindows, windows: Mapping[str, Window], now: float) -> None:
         for rule in operation.rules:
-            if not self._holdings.opened(rule, windows[rule.id], now):
+            if not self._leases.opened(rule, windows[rule.id], now):
                 self._open_at = now + _MOMENT
 
     def _leased(self, operation: TakeLease, grants: Mapping[int, LeaseGrant], now: float) -> None:
         silent = {name for name, _ in self._liveness.silent(self._alive_seconds)}
         for ask in operation.asks:
-            grant, view = grants[ask.window], self._holdings.views[ask.window]
-            self.book.leased({ask.window: grant.held})
+            grant, view = grants[ask.window], self._leases.views[ask.window]
+            self.table.leased({ask.window: grant.held})
             view.shown(grant.window, now, self._clock.ahead)
             view.wanted = 0
             if grant.is_over:
-                self._holdings.to_open[view.rule.id] = view.rule
+                self._leases.to_open[view.rule.id] = view.rule
                 continue
             if grant.granted:
-                view.size, view.renewed_at = self.book.hold(ask.window).free, now
+                view.size, view.renewed_at = self.table.lease(ask.window).free, now
                 continue
             view.renew_at = now + self._settings.heartbeat_seconds
             if ask.amount < ask.least:  # a renewal, which gets nothing for a while after a recall
@@ -711,26 +711,26 @@ class BudgetManager:
 
     def _recalled(self, operation: RequestRecall, recalls: Mapping[int, int], now: float) -> None:
         for number in operation.windows:
-            view = self._holdings.views[number]
+            view = self._leases.views[number]
             view.window = replace(view.window, recall=recalls[number])
             view.recalled_at = now
             view.lease_at = now + _POLL
-            self._holdings.surplus.add(number)
+            self._leases.surplus.add(number)
 
     def _given_back(self, operation: ReturnLease, given: GivenBack, now: float) -> None:
         if not given.is_done:
             self._beat_at = now
             return
-        self.book.leased(given.held)
+        self.table.leased(given.held)
         for window, recall in operation.recalls.items():
-            if (view := self._holdings.views.get(window)) is not None:
+            if (view := self._leases.views.get(window)) is not None:
                 view.answered = max(view.answered, recall)
 
     def _uploaded(self, _: Upload, uploaded: Uploaded, now: float) -> None:
-        self.book.settled(uploaded.charges)
-        self.book.leased(uploaded.held)
+        self.table.settled(uploaded.charges)
+        self.table.leased(uploaded.held)
         self._rows = self._rows - uploaded.rows if uploaded.rows else 0
-        self._upload_at = now if self._holdings.is_closing else now + self._settings.upload_seconds
+        self._upload_at = now if self._leases.is_closing else now + self._settings.upload_seconds
 
     def _adopted(self, _: Adopt, is_more: bool, now: float) -> None:
         self._adopt_at = now if is_more else now + self._settings.journals_seconds

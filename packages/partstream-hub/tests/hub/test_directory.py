@@ -148,8 +148,8 @@ def test_a_limit_that_changes_holds_at_once_and_a_lower_one_recalls(hub_store: H
     window = hub_store.open_windows([rule])[rule.id].id
     hub_store.lease("w1", [LeaseAsk(window, 800, 800)])
     hub_store.change([Put(replace(rule, limit=500))], "ana")
-    pulse = hub_store.heartbeat("w1")
-    assert (pulse.windows[window].limit, pulse.windows[window].recall) == (500, 1)
+    heartbeat = hub_store.heartbeat("w1")
+    assert (heartbeat.windows[window].limit, heartbeat.windows[window].recall) == (500, 1)
     assert hub_store.lease("w1", [LeaseAsk(window, 1, 1)])[window].granted == 0
     hub_store.change([Put(replace(rule, limit=900))], "ana")
     assert hub_store.lease("w1", [LeaseAsk(window, 500, 1)])[window].granted == 100

@@ -50,7 +50,7 @@ def random_steps(store: HubStore, choice: random.Random, windows: list[int], cou
         elif action == "recall":
             store.ask_recall(dict.fromkeys(some, choice.randint(0, 3)))
         elif action == "forfeit":
-            store.forfeit(worker)
+            store.expire(worker)
         elif action == "leave":
             store.leave(worker)
         elif action == "limit":

@@ -58,7 +58,7 @@ def test_somebody_who_asks_seldom_waits_for_the_database_once_and_not_for_each_a
     now, leases = 0.0, 0
     store = opened_store(":memory:", lambda: 1_000_000.0 + now)
     store.migrate()
-    keeper, nothing = BudgetManager("w", WorkerSettings()), _NoJournals()
+    manager, nothing = BudgetManager("w", WorkerSettings()), _NoJournals()
     tools = Tools(store, nothing, nothing)
     answered: list[BudgetGrant] = []
 
@@ -66,20 +66,20 @@ def test_somebody_who_asks_seldom_waits_for_the_database_once_and_not_for_each_a
         nonlocal leases
         for other in range(100):  # a large hub: an equal share of the budget is less than one answer
             store.heartbeat(f"other-{other}")
-        while (operation := keeper.next_operation(now)) is not None:
+        while (operation := manager.next_operation(now)) is not None:
             leases += isinstance(operation, TakeLease)
-            keeper.done(operation, operation.run(tools), now)
+            manager.done(operation, operation.run(tools), now)
 
     work()
-    keeper.ask((need,), now, answered.append)
+    manager.ask((need,), now, answered.append)
     work()
     for _ in range(10):
-        keeper.end(answered[-1].amounts, dict.fromkeys(answered[-1].amounts, 30), now)
+        manager.end(answered[-1].amounts, dict.fromkeys(answered[-1].amounts, 30), now)
         now += 4.0
-        granted = keeper.try_reserve((need,), now)
+        granted = manager.try_reserve((need,), now)
         assert isinstance(granted, BudgetGrant), "an answer waits for the database"
         answered.append(granted)
         work()
     assert leases < 10
-    assert keeper.live_workers > 50
+    assert manager.live_workers > 50
     store.close()

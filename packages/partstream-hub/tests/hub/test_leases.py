@@ -129,8 +129,8 @@ def test_a_worker_that_is_silent_has_spent_all_it_held_and_has_it_again_when_it_
     hub_store: HubStore, window: int
 ) -> None:
     lease(hub_store, "w1", window, 600)
-    assert hub_store.forfeit("w1") == {window: 600}
-    assert hub_store.forfeit("w1") == {}
+    assert hub_store.expire("w1") == {window: 600}
+    assert hub_store.expire("w1") == {}
     assert lease(hub_store, "w1", window, 10) == 0
     assert window_of(hub_store).spent == 600
     hub_store.settle("w1", [row("a1", Charge(window, 250))])
@@ -145,13 +145,13 @@ def test_a_worker_that_has_beaten_meanwhile_is_not_forfeited(hub_store: HubStore
     lease(hub_store, "w1", window, 600)
     seen = hub_store.heartbeat("w2").workers["w1"].counter
     hub_store.heartbeat("w1")
-    assert hub_store.forfeit("w1", seen) == {}
+    assert hub_store.expire("w1", seen) == {}
     assert window_of(hub_store).leased == 600
 
 
 def test_a_worker_that_leaves_holds_nothing_any_more(hub_store: HubStore, window: int) -> None:
     lease(hub_store, "w1", window, 600)
-    hub_store.forfeit("w1")
+    hub_store.expire("w1")
     lease(hub_store, "w2", window, 100)
     for worker in ("w1", "w1", "w2"):
         hub_store.leave(worker)
@@ -167,12 +167,12 @@ def test_a_recall_reaches_whoever_asks_for_the_window_and_whoever_holds_some_of_
     assert hub_store.ask_recall({window: 0}) == {window: 1}
     assert hub_store.ask_recall({window: 0}) == {window: 1}
     assert hub_store.heartbeat("w2").windows == {}
-    pulse = hub_store.heartbeat("w2", [window])
-    assert pulse.windows[window].recall == 1
-    assert pulse.workers["w2"].counter == 3
-    pulse = hub_store.heartbeat("w1")
-    assert pulse.windows[window].recall == 1
-    hub_store.give_back("w1", pulse.workers["w1"].counter, {window: 0}, {window: 1})
+    heartbeat = hub_store.heartbeat("w2", [window])
+    assert heartbeat.windows[window].recall == 1
+    assert heartbeat.workers["w2"].counter == 3
+    heartbeat = hub_store.heartbeat("w1")
+    assert heartbeat.windows[window].recall == 1
+    hub_store.give_back("w1", heartbeat.workers["w1"].counter, {window: 0}, {window: 1})
     assert hub_store.heartbeat("w1").windows == {}
 
 
@@ -193,7 +193,7 @@ def test_a_worker_that_has_been_gone_for_a_day_is_told_of_no_more(hub_database: 
     store = hub_database.migrated(lambda: now)
     for worker in ("w1", "w2"):
         store.heartbeat(worker)
-    store.forfeit("w1")
+    store.expire("w1")
     now += 86_000
     assert set(store.heartbeat("w3").workers) == {"w1", "w2", "w3"}
     now += 1_000

@@ -82,10 +82,10 @@ def test_a_database_of_the_first_version_works_on_with_all_that_is_in_it(
     assert store.check() == []
 
     # The worker of before goes on where it was, and what is new works with what is old.
-    pulse = store.heartbeat("w1", [1])
-    assert (pulse.workers["w1"].counter, pulse.leases) == (13, {1: Lease(300)})
+    heartbeat = store.heartbeat("w1", [1])
+    assert (heartbeat.workers["w1"].counter, heartbeat.leases) == (13, {1: Lease(300)})
     assert store.settle("w1", [row("a1", Charge(1, 250)), row("a2", Charge(1, 100))]).held == {1: 200}
-    assert store.forfeit("w1") == {1: 200}
+    assert store.expire("w1") == {1: 200}
     assert store.heartbeat("w1").leases == {1: Lease(200)}
     assert store.lease("w1", [LeaseAsk(1, 10_000, 1)])[1].granted == 450
     assert store.check() == []

@@ -532,7 +532,7 @@ def _charge(work: Transaction, worker: str, due: Mapping[int, int]) -> None:
         write_lease(work, number, worker, rest)
 
 
-def forfeit(work: Transaction, worker: str, counter: int | None) -> dict[int, int]:
+def expire(work: Transaction, worker: str, counter: int | None) -> dict[int, int]:
     """Takes what a silent worker holds as spent."""
     found = work.locked(_COUNTER, (worker,))
     if not found or (counter is not None and found[0][0] != counter):

@@ -6,7 +6,7 @@ databases. `limit` is a word of SQL, so the column is called `budget_limit`.
 No method is on the way of an answer. Each is one transaction; the functions of the other modules of this package are
 parts of one. Rows are locked in one order everywhere: a worker, ledger rows by id, windows by number, leases. After
 :class:`StoreUnreachableError` it is not known whether a method was carried out: `settle`, `heartbeat`, `open_windows`,
-`forfeit` and `leave` can be repeated as they are; after `lease` and `give_back` a worker asks nothing but a heartbeat,
+`expire` and `leave` can be repeated as they are; after `lease` and `give_back` a worker asks nothing but a heartbeat,
 whose leases say what it holds.
 """
 
@@ -381,7 +381,7 @@ class HubStore:
         """
         return self._engine.run(lambda work: tables.settle(work, worker, rows, contents), Access.WRITE_DURABLY)
 
-    def forfeit(self, worker: str, counter: int | None = None) -> dict[int, int]:
+    def expire(self, worker: str, counter: int | None = None) -> dict[int, int]:
         """Takes what a silent worker holds as spent, because it is unknown what it has used.
 
         Args:
@@ -390,7 +390,7 @@ class HubStore:
         Returns:
             What was taken, by the number of the window.
         """
-        return self._engine.run(lambda work: tables.forfeit(work, worker, counter))
+        return self._engine.run(lambda work: tables.expire(work, worker, counter))
 
     # ---- kept requests and answers ----
 

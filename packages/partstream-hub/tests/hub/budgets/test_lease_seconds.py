@@ -51,7 +51,7 @@ def answered_without_database(hub: VirtualHub, worker: VirtualWorker) -> int:
         if worker.answers:
             answered += 1
             hub.end(worker, worker.answers[0], 90)
-    assert not worker.keeper.is_connected
+    assert not worker.manager.is_connected
     return answered
 
 
@@ -73,7 +73,7 @@ def test_answers_do_not_go_on_for_ten_minutes_without_a_database_by_default(hub_
 
 def test_a_long_lease_is_given_back_to_whoever_needs_it_like_a_short_one(hub_in_use: HubInUse) -> None:
     hub, worker = hub_in_use(600.0)
-    assert sum(hold.free for _, hold in worker.keeper.book) > 5_000
+    assert sum(lease.free for _, lease in worker.manager.table) > 5_000
     other = hub.start()
     hub.rest()
     left = PLENTY.limit - sum(hub.ledger.values())

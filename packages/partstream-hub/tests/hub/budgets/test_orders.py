@@ -63,9 +63,9 @@ def finish(hub: VirtualHub) -> None:
             hub.end(worker, answer, 50)
     hub.rest(5.0)
     for worker in hub.workers:
-        worker.keeper.close(hub.now + worker.seconds_ahead)
+        worker.manager.close(hub.now + worker.seconds_ahead)
     hub.rest(3.0)
-    assert all(worker.keeper.has_left for worker in hub.workers)
+    assert all(worker.manager.has_left for worker in hub.workers)
 
 
 @settings(max_examples=8)

@@ -46,9 +46,9 @@ class Answer:
 
 @dataclass
 class VirtualWorker:
-    """One worker: the real keeper and a journal in memory."""
+    """One worker: the real manager of budgets and a journal in memory."""
 
-    keeper: BudgetManager
+    manager: BudgetManager
     journal: Journal
     seconds_ahead: float
     answers: list[Answer] = field(default_factory=list)
@@ -115,24 +115,24 @@ class VirtualHub:
             self.ledger[answer_id] = sum(answer.amounts.values())  # if it is lost
 
         needs = [Need(rule, amount, min(least, amount)) for rule in self.rules]
-        worker.keeper.ask(needs, self.now + worker.seconds_ahead, decided)
+        worker.manager.ask(needs, self.now + worker.seconds_ahead, decided)
 
     def end(self, worker: VirtualWorker, answer: Answer, percent: int) -> None:
         worker.answers.remove(answer)
         charges = {window: amount * percent // 100 for window, amount in answer.amounts.items()}
         worker.journal.completed(self._row(answer, charges))
-        worker.keeper.end(answer.amounts, charges, self.now + worker.seconds_ahead)
+        worker.manager.end(answer.amounts, charges, self.now + worker.seconds_ahead)
         self.ledger[answer.answer_id] = sum(charges.values())
 
     def drop(self, worker: VirtualWorker, answer: Answer) -> None:
         worker.answers.remove(answer)
         worker.journal.dropped(answer.answer_id)
-        worker.keeper.release(answer.amounts, self.now + worker.seconds_ahead)
+        worker.manager.release(answer.amounts, self.now + worker.seconds_ahead)
         del self.ledger[answer.answer_id]
 
     def top_up(self, worker: VirtualWorker, answer: Answer, amount: int) -> None:
         for rule in self.rules:
-            window = worker.keeper.top_up(rule, answer.windows[rule.id], amount, self.now + worker.seconds_ahead)
+            window = worker.manager.top_up(rule, answer.windows[rule.id], amount, self.now + worker.seconds_ahead)
             if window is not None:
                 answer.amounts[window] = answer.amounts.get(window, 0) + amount
                 worker.journal.changed(self._row(answer, answer.amounts))
@@ -155,18 +155,18 @@ class VirtualHub:
         """
         now = self.now + worker.seconds_ahead
         if worker.begun is None:
-            worker.begun = worker.keeper.next_operation(now)
+            worker.begun = worker.manager.next_operation(now)
             return worker.begun is not None
         operation, worker.begun = worker.begun, None
         if outcome == "done":
             result = operation.run(Tools(self.store, worker.journal, self.remains))
-            worker.keeper.done(operation, result, now)
+            worker.manager.done(operation, result, now)
             return True
         if outcome == "late":
             self._late.append((worker, operation))
         elif outcome == "lost":
             self._run_unheard(worker, operation)
-        worker.keeper.failed(0.5, now)
+        worker.manager.failed(0.5, now)
         return True
 
     def run_late(self) -> None:
@@ -176,7 +176,7 @@ class VirtualHub:
 
     def _run_unheard(self, worker: VirtualWorker, operation: Operation) -> None:
         if isinstance(operation, Upload):  # the rows are in the ledger, and still in the journal
-            self.store.settle(worker.keeper.worker, [one.row for one in worker.journal.rows(operation.most)])
+            self.store.settle(worker.manager.worker, [one.row for one in worker.journal.rows(operation.most)])
         elif not isinstance(operation, Adopt | Leave):  # of these a worker waits for the end, or they are repeated
             operation.run(Tools(self.store, worker.journal, self.remains))
 
@@ -219,9 +219,9 @@ class VirtualHub:
         rows = self.store.read("SELECT window_id, worker, amount + forfeited FROM hub_leases")
         held = {(window, worker): amount for window, worker, amount in rows}
         for worker in self.workers:
-            for window, hold in worker.keeper.book:
+            for window, lease in worker.manager.table:
                 settled = self._settled(worker, window)
-                assert hold.reserved + hold.unsettled - settled <= held.get((window, worker.keeper.worker), 0)
+                assert lease.reserved + lease.unsettled - settled <= held.get((window, worker.manager.worker), 0)
 
     def _settled(self, worker: VirtualWorker, window: int) -> int:
         """What the database has charged of a worker's rows that the worker does not know to be there."""

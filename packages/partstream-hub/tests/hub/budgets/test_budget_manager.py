@@ -40,7 +40,7 @@ def window_of(hub: VirtualHub) -> Window:
 
 
 def free_of(worker: VirtualWorker) -> int:
-    return sum(hold.free for _, hold in worker.keeper.book)
+    return sum(lease.free for _, lease in worker.manager.table)
 
 
 def test_what_another_worker_holds_and_does_not_use_is_recalled_before_anybody_is_refused(hub_of: HubOf) -> None:
@@ -120,7 +120,7 @@ def test_what_a_worker_holds_that_is_only_slow_to_give_back_is_worth_asking_for_
     for beat in range(1, 13):
         if beat == 8:
             hub.ask(second, 600, 600)
-        hub.store.heartbeat(first.keeper.worker)
+        hub.store.heartbeat(first.manager.worker)
         hub.rest(1.0)
     assert len(hub.refused) == 2
     for error in hub.refused:
@@ -198,7 +198,7 @@ def test_while_the_database_is_away_answers_go_on_as_long_as_the_lease_lasts(hub
         hub.pass_time(1.1)
         while hub.step(worker, "undone"):
             pass
-    assert not worker.keeper.is_connected
+    assert not worker.manager.is_connected
     admitted = len(worker.answers)
     while free >= 50:
         hub.ask(worker, 50, 50)
