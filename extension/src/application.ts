@@ -13,19 +13,19 @@ import { FirstLoads } from "./newProvider/firstLoads";
 import { Notifier } from "./notifier";
 import type { Ask } from "./pages";
 import { planSurroundings } from "./planSurroundings";
-import { ProcessNews } from "./processNews";
+import { ProcessNotices } from "./processNotices";
 import type { TryServerResult } from "./protocol.generated";
 import { modelKey, PartstreamProvider } from "./provider";
 import { runIn } from "./python";
 import { Redactor } from "./redaction";
 import { resolveConfiguration } from "./settings";
-import { SettingsNews } from "./settingsNews";
+import { SettingsNotices } from "./settingsNotices";
 import type { Sidecar } from "./sidecar";
-import { Spacing } from "./spacing";
+import { Throttle } from "./throttle";
 import { startSidecar } from "./startSidecar";
 import type { Start } from "./supervisor";
 import { TokenCache } from "./tokenCache";
-import { Twins } from "./twins";
+import { DuplicateModels } from "./duplicateModels";
 import * as api from "./vscodeApi";
 import { createAnswers } from "./vscodeAnswers";
 import { everywhereCommands } from "./vscodeEverywhere";
@@ -34,9 +34,9 @@ import { createKeys } from "./vscodeKeys";
 import { createHubs, openPage } from "./vscodeHubs";
 import { help } from "./vscodeHelp";
 import { createNewProvider } from "./vscodeNewProvider";
-import { showLoadProblems } from "./vscodeProblems";
+import { showLoadProblems } from "./vscodeLoadProblems";
 import * as status from "./vscodeStatus";
-import { createTroubles } from "./vscodeTroubles";
+import { createProblems } from "./vscodeProblems";
 import { WaitingItem } from "./waitingItem";
 
 /** Milliseconds between two events that tell VS Code to ask for the models again. */
@@ -47,9 +47,9 @@ export class Application {
   readonly #redactor = new Redactor();
   readonly #log = new Log((level, line) => api.writeLog(this.#channel, level, line), this.#redactor);
   readonly #show = (message: string, remedy?: Remedy): void => void api.notify(this.#redactor.redact(message), remedy);
-  readonly #settingsNews = new SettingsNews(this.#show, this.#log.warning, this.#log.info);
+  readonly #settingsNotices = new SettingsNotices(this.#show, this.#log.warning, this.#log.info);
   readonly #notifier = new Notifier(this.#show);
-  readonly #processNews = new ProcessNews({
+  readonly #processNotices = new ProcessNotices({
     tell: (message, remedy) => this.#notifier.tell(message, remedy),
     inform: api.inform,
     setReady: api.setReady,
@@ -86,12 +86,12 @@ export class Application {
     log: this.#log.info,
   });
   readonly #answers = this.#answerParts.answers;
-  readonly #troubles = createTroubles({
+  readonly #problems = createProblems({
     ask: this.#ask,
     extension: () => this.context.extension,
     isRunning: () => this.#backend.process !== undefined,
     debugInformation: () => this.#debugInformation(),
-    process: () => this.#processNews.problem,
+    process: () => this.#processNotices.problem,
     models: () => this.#backend.models,
     loads: () => this.#loadProblems.problems.loads,
     redact: (text) => this.#redactor.redact(text),
@@ -104,7 +104,7 @@ export class Application {
   readonly #hubs: ReturnType<typeof createHubs>;
   readonly #children = new Children();
   readonly #backend: Backend<Sidecar>;
-  readonly #events = new Spacing(SYSTEM_CLOCK, EVENT_INTERVAL, () => setImmediate(() => this.#didChange.fire()));
+  readonly #events = new Throttle(SYSTEM_CLOCK, EVENT_INTERVAL, () => setImmediate(() => this.#didChange.fire()));
 
   constructor(private readonly context: ExtensionContext) {
     this.#keys = createKeys({
@@ -119,7 +119,7 @@ export class Application {
       {
         surroundings: planSurroundings({
           run: runIn(this.#children),
-          news: this.#settingsNews,
+          notices: this.#settingsNotices,
           warn: this.#log.warning,
           remember: (configuration) => this.#redactor.rememberConfiguration(configuration),
           keys: this.#keys.keys,
@@ -151,7 +151,7 @@ export class Application {
       this.#waitingStatus,
       ...this.#loadProblems.disposables,
       ...this.#answerParts.disposables,
-      ...this.#troubles.disposables,
+      ...this.#problems.disposables,
       ...this.#hubs.disposables,
       ...this.#keys.disposables,
       ...this.#firstSteps.disposables,
@@ -174,13 +174,13 @@ export class Application {
     started: () => this.#started(),
     unchanged: () => this.#log.debug("the process goes on: Python, the providers and the folder are the same"),
     processFailed: (error, wasRunning) => {
-      this.#processNews.failed(error, wasRunning);
-      this.#troubles.item.refresh();
+      this.#processNotices.failed(error, wasRunning);
+      this.#problems.item.refresh();
     },
     changed: this.#events.request,
     otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
     failed: (group, sentence, error) =>
-      this.#processNews.listFailed(
+      this.#processNotices.listFailed(
         group !== null || this.#keys.keys.asksBy(error),
         sentence,
         error,
@@ -189,14 +189,14 @@ export class Application {
     forgotten: (groupId) => {
       this.#loadProblems.problems.forget(groupId);
       this.#hubs.budgets.forgotten(groupId);
-      this.#troubles.item.refresh();
+      this.#problems.item.refresh();
     },
     hubListed: (group, isHub) => this.#hubs.budgets.listed(group, isHub),
     keyNeeded: (group, failed, silent) =>
       void this.#keys.keys.needed(group, failed, silent).catch((error: unknown) => this.#show(sentenceOf(error))),
     counted: (groups) => void this.#firstSteps.addModels.counted(groups),
     fetched: () => {
-      this.#troubles.item.refresh();
+      this.#problems.item.refresh();
       if (this.#backend.models.lists.some(({ models }) => models.length > 0)) void this.#firstSteps.account.listed();
     },
   };
@@ -206,7 +206,7 @@ export class Application {
     "partstream.newProviderFile": () => this.#newProvider.run(),
     "partstream.useWithoutAccount": () => this.#firstSteps.account.run(),
     "partstream.undoUseWithoutAccount": () => this.#firstSteps.account.undo(),
-    "partstream.testConnection": () => this.#troubles.test.run(),
+    "partstream.testConnection": () => this.#problems.test.run(),
     "partstream.help": () => help(this.context.extensionUri),
     "partstream.joinHub": () => this.#hubs.joining.pasted(),
     "partstream.openHubPage": () => openPage(this.#hubs.budgets.page),
@@ -218,7 +218,7 @@ export class Application {
     "partstream.inspectLastAnswer": () => this.#answers.inspect(null),
     "partstream.recordNextAnswer": () => this.#answers.recording.arm(),
     "partstream.cancelRecording": () => this.#answers.recording.cancel(),
-    "partstream.reportIssue": () => this.#troubles.report.run(),
+    "partstream.reportIssue": () => this.#problems.report.run(),
     "partstream.copyDebugInformation": async () => api.copy(await this.#debugInformation()),
     ...api.COMMANDS,
   };
@@ -228,7 +228,7 @@ export class Application {
     this.#events.cancel();
     this.#harness.close();
     this.#hubs.budgets.close();
-    this.#troubles.item.close();
+    this.#problems.item.close();
     await this.#backend.close();
     this.#children.killAll();
   }
@@ -240,7 +240,7 @@ export class Application {
     return new PartstreamProvider({
       use: (action) => this.#backend.use(action),
       models: this.#backend.models,
-      twins: new Twins(
+      duplicateModels: new DuplicateModels(
         this.context.globalState,
         (groupId) => this.#backend.models.idsOf(groupId),
         this.#events.request,
@@ -290,7 +290,7 @@ export class Application {
         providerDidLoad: (load) => {
           this.#loadProblems.problems.told(load);
           this.#firstLoads.told(load);
-          this.#troubles.item.refresh();
+          this.#problems.item.refresh();
         },
       },
     });
@@ -299,7 +299,7 @@ export class Application {
   #restart(): void {
     this.#harness.close();
     this.#notifier.reset();
-    this.#settingsNews.reset();
+    this.#settingsNotices.reset();
     this.#loadProblems.problems.reset();
     this.#counts.clear(); // A provider that was edited may count differently.
     this.#backend.restart();
@@ -307,10 +307,10 @@ export class Application {
 
   #started(): void {
     this.#notifier.reset();
-    this.#processNews.started();
-    this.#troubles.item.refresh();
+    this.#processNotices.started();
+    this.#problems.item.refresh();
     this.#answers.recording.processStarted();
-    this.#settingsNews.ignored(api.readLocalValues(), api.remoteName());
+    this.#settingsNotices.ignored(api.readLocalValues(), api.remoteName());
   }
 
   /** Asks for the list anew, which loads the file. */

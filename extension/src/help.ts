@@ -37,7 +37,7 @@ const models = (): readonly Help[] => [
   { label: l10n.t("Show Token Usage"), description: l10n.t("what answers took"), value: to("partstream.showUsage") },
 ];
 
-const trouble = (): readonly Help[] => [
+const problems = (): readonly Help[] => [
   {
     label: l10n.t("Test Connection…"),
     description: l10n.t("address, key, models and an answer, one by one"),
@@ -98,7 +98,7 @@ export function helpPage(isTrusted: boolean): ListPage<HelpCommand> {
     prompt: "",
     sections: [
       { title: l10n.t("models"), items: usable(models()) },
-      { title: l10n.t("when something is wrong"), items: usable(trouble()) },
+      { title: l10n.t("when something is wrong"), items: usable(problems()) },
       { title: l10n.t("to read"), items: usable(documentation()) },
     ],
   };

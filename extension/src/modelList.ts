@@ -10,8 +10,8 @@ import type { Clock } from "./clock";
 import { LIST_TRANSITIONS, type ListAction, type ListEvent, type ListState } from "./listLife";
 import type { Group, InformationResult, ProviderError } from "./protocol.generated";
 import { isRefused, keptModels, type Models, otherModels, withAdvice } from "./modelListContents";
-import { Rounds } from "./rounds";
-import { Spacing } from "./spacing";
+import { ListRounds } from "./listRounds";
+import { Throttle } from "./throttle";
 import { type Storage, StoredLists } from "./storedLists";
 
 /** Milliseconds that one round waits for first lists, for all groups together. */
@@ -54,7 +54,7 @@ export interface ListView {
 
 interface Known {
   group: Group | null;
-  readonly changes: Spacing;
+  readonly changes: Throttle;
   state: ListState;
   /** The number of the last fetch; what an earlier one brings is dropped. */
   fetchNumber: number;
@@ -72,7 +72,7 @@ interface Known {
 
 export class ModelList {
   readonly #groups = new Map<string, Known>();
-  readonly #rounds: Rounds;
+  readonly #rounds: ListRounds;
   /** Milliseconds that this round has waited. */
   #waited = 0;
   #isClosed = false;
@@ -85,7 +85,7 @@ export class ModelList {
     private readonly clock: Clock,
   ) {
     this.#stored = new StoredLists(storage);
-    this.#rounds = new Rounds(clock, (groupIds) => this.#forgetOthers(groupIds));
+    this.#rounds = new ListRounds(clock, (groupIds) => this.#forgetOthers(groupIds));
   }
 
   /**
@@ -181,7 +181,7 @@ export class ModelList {
     }
     const known: Known = {
       group,
-      changes: new Spacing(this.clock, CHANGE_INTERVAL, () => this.#happened(known, "due")),
+      changes: new Throttle(this.clock, CHANGE_INTERVAL, () => this.#happened(known, "due")),
       state: "stale",
       fetchNumber: 0,
       models: this.#stored.get(key),

@@ -3,12 +3,12 @@ import { isThere, type Plan, type Surroundings } from "./launch";
 import type { ProviderKeys } from "./providerKeys";
 import { candidatesInOrder, namedInterpreter, type Run } from "./python";
 import { resolveNetwork, resolveProviders, resolvePython } from "./settings";
-import type { SettingsNews } from "./settingsNews";
+import type { SettingsNotices } from "./settingsNotices";
 import * as api from "./vscodeApi";
 
 export interface PlanParts {
   readonly run: Run;
-  readonly news: Pick<SettingsNews, "leftOut" | "searched">;
+  readonly notices: Pick<SettingsNotices, "leftOut" | "searched">;
   readonly warn: (sentence: string) => void;
   /** Hears of each configuration, because it may hold secrets. */
   readonly remember: (configuration: Readonly<Record<string, unknown>>) => void;
@@ -16,11 +16,11 @@ export interface PlanParts {
 }
 
 export function planSurroundings(parts: PlanParts): Surroundings {
-  const { run, news, warn } = parts;
+  const { run, notices, warn } = parts;
   return {
     candidates: (abandoned) =>
       candidatesInOrder(
-        resolvePython(api.readSettings().python, news.leftOut),
+        resolvePython(api.readSettings().python, notices.leftOut),
         () => namedInterpreter(api.activeInterpreter, warn),
         (command, commandArguments) => run(command, commandArguments, abandoned),
         process.platform,
@@ -29,13 +29,13 @@ export function planSurroundings(parts: PlanParts): Surroundings {
     folder: api.trustedFolder,
     run,
     isThere,
-    searched: (search) => news.searched(search),
+    searched: (search) => notices.searched(search),
   };
 }
 
-async function configuration({ news, warn, remember, keys }: PlanParts): Promise<Plan["configuration"]> {
+async function configuration({ notices, warn, remember, keys }: PlanParts): Promise<Plan["configuration"]> {
   const network = resolveNetwork(api.readNetwork(), warn);
   remember(network); // The proxy's URL may hold a password.
-  const providers = resolveProviders(api.readSettings().providers, api.trustedFolder(), news.leftOut);
+  const providers = resolveProviders(api.readSettings().providers, api.trustedFolder(), notices.leftOut);
   return { providers: await keys.sources(providers), ...network };
 }

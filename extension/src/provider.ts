@@ -16,7 +16,7 @@ import { groupId } from "./settings";
 import type { Sidecar } from "./sidecar";
 import { type ThinkingFallback, ThinkingText } from "./thinkingText";
 import { estimate, type TokenCache } from "./tokenCache";
-import type { Twins } from "./twins";
+import type { DuplicateModels } from "./duplicateModels";
 import type { Waiting } from "./waitingItem";
 
 /** Options that exist in the host but not in the stable types. */
@@ -33,7 +33,7 @@ export interface ProviderParts {
   /** Calls `action` with the running sidecar; starts one if there is none. */
   readonly use: <Result>(action: (sidecar: Pick<Sidecar, "request" | "respond">) => Promise<Result>) => Promise<Result>;
   readonly models: ModelList;
-  readonly twins: Twins;
+  readonly duplicateModels: DuplicateModels;
   readonly counts: TokenCache;
   readonly classes: PartClasses;
   readonly errors: LanguageModelErrorClass;
@@ -74,17 +74,17 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
 
   async provideLanguageModelChatInformation({ silent, configuration }: InformationOptions): Promise<Model[]> {
     // The call without a configuration is for the providers in the settings; VS Code makes a call for each group.
-    const { models, twins, groupNames, log } = this.parts;
+    const { models, duplicateModels, groupNames, log } = this.parts;
     if (!configuration) {
       // The person may be asked for models. The host waits for the list: nothing waits for the wizard.
       if (!silent) this.parts.addModels();
-      twins.beginRound();
+      duplicateModels.beginRound();
       await groupNames.beginRound();
     }
     const group = configuration ? await this.#group(configuration) : null;
     const list = await models.models(group, silent);
     if (!group) return toModels(list, group, log);
-    return toModels(list, group, log, twins.shownIds(group), this.parts.budget(group.id));
+    return toModels(list, group, log, duplicateModels.shownIds(group), this.parts.budget(group.id));
   }
 
   async provideLanguageModelChatResponse(

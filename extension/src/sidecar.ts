@@ -11,9 +11,9 @@ import {
 } from "vscode-jsonrpc/node";
 import { type Abandoned, Children, DRAIN_LIMIT, whyNotStarted } from "./children";
 import { SidecarError, SidecarNotAskedError, SidecarSlowError } from "./errors";
-import { Handling } from "./handling";
+import { HandledMessages } from "./handledMessages";
 import { SinglePieceWriter } from "./messageWriter";
-import { OutputWithoutNoise } from "./noise";
+import { StdoutFilter } from "./stdoutFilter";
 import {
   type AnswerWait,
   type DidAnswerParams,
@@ -67,16 +67,16 @@ export class Sidecar {
   #nextProgressToken = 1;
   #information: InitializeResult["serverInfo"] | undefined;
   #isStopping = false;
-  readonly #handling = new Handling();
+  readonly #handledMessages = new HandledMessages();
 
   private constructor(
     private readonly process: ChildProcessWithoutNullStreams,
     private readonly children: Children,
     private readonly listener: SidecarListener,
   ) {
-    const noiseless = new OutputWithoutNoise(process.stdout, (noise) => this.#heardNoise(noise));
+    const filtered = new StdoutFilter(process.stdout, (stray) => this.#heardStray(stray));
     this.#connection = createMessageConnection(
-      new ReadableStreamMessageReader(noiseless),
+      new ReadableStreamMessageReader(filtered),
       new SinglePieceWriter(process.stdin),
       {
         error: (message) => listener.log("error", "connection", message),
@@ -84,12 +84,12 @@ export class Sidecar {
         info: (message) => listener.log("info", "connection", message),
         log: (message) => listener.log("debug", "connection", message),
       },
-      { messageStrategy: this.#handling },
+      { messageStrategy: this.#handledMessages },
     );
     this.#listen();
     this.ended = new Promise((resolve) => {
       const end = (how: string): void => {
-        void this.#handling.isOver().then(() => {
+        void this.#handledMessages.allHandled().then(() => {
           this.#connection.dispose();
           resolve(how);
         });
@@ -255,9 +255,9 @@ export class Sidecar {
     return new SidecarError(sentence);
   }
 
-  /** The noise is not repeated in errors: it may be anything. */
-  #heardNoise(noise: string): void {
-    for (const line of noise.split(/\r?\n/)) this.listener.log("info", "stdout", line);
+  /** Stray output is not repeated in errors: it may be anything. */
+  #heardStray(stray: string): void {
+    for (const line of stray.split(/\r?\n/)) this.listener.log("info", "stdout", line);
     this.listener.log(
       "warning",
       "connection",

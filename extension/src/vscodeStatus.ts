@@ -2,7 +2,7 @@
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { UsageView } from "./usageItem";
-import { TROUBLE_COMMANDS, type TroubleView } from "./troubles";
+import { PROBLEM_COMMANDS, type ProblemsView } from "./problems";
 import { TOOLTIP_COMMANDS } from "./usageText";
 import type { WaitingView } from "./waitingItem";
 
@@ -60,14 +60,14 @@ export function showItem(
 }
 
 /** A status bar item that runs a command when clicked, and a function that shows a view in it, or hides it for undefined. */
-export function createTroubleItem(command: string): {
+export function createProblemsItem(command: string): {
   readonly item: vscode.StatusBarItem;
-  readonly show: (view: TroubleView | undefined) => void;
+  readonly show: (view: ProblemsView | undefined) => void;
 } {
   const item = vscode.window.createStatusBarItem("partstream.trouble", vscode.StatusBarAlignment.Right, 103);
   item.name = l10n.t("Partstream Problems");
   item.command = command;
-  const commands = TROUBLE_COMMANDS.map(([, enabled]) => enabled);
+  const commands = PROBLEM_COMMANDS.map(([, enabled]) => enabled);
   return { item, show: (view) => showFullness(item, view && { ...view, fullness: "warning" }, commands) };
 }
 

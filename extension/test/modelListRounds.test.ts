@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { LIST_TRANSITIONS, type ListEvent, type ListState } from "../src/listLife";
 import { CHANGE_INTERVAL, FIRST_LIST_LIMIT, FRESH_FOR, LEAST_WAIT } from "../src/modelList";
 import type { Group, LanguageModelChatInformation } from "../src/protocol.generated";
-import { ROUND_PAUSE } from "../src/rounds";
+import { ROUND_PAUSE } from "../src/listRounds";
 import { GROUP, list, World } from "./modelListWorld";
 import { settled } from "./testClock";
 

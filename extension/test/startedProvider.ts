@@ -9,7 +9,7 @@ import type { InformationResult } from "../src/protocol.generated";
 import type { Sidecar } from "../src/sidecar";
 import { Supervisor } from "../src/supervisor";
 import { TokenCache } from "../src/tokenCache";
-import { Twins } from "../src/twins";
+import { DuplicateModels } from "../src/duplicateModels";
 import { startFake } from "./fakeCommand";
 import { unexpected } from "./testClock";
 import { CLASSES, Disposable, ERRORS, TextPart, TokenSource } from "./vscodeDouble";
@@ -59,7 +59,7 @@ export function start(
   const provider = new PartstreamProvider({
     use: (action) => supervisor.use(action),
     models,
-    twins: new Twins(
+    duplicateModels: new DuplicateModels(
       { get: () => undefined, update: () => Promise.resolve() },
       (groupId) => models.idsOf(groupId),
       () => undefined,

@@ -8,24 +8,24 @@ import { Disposable, type RAL } from "vscode-jsonrpc/node";
 
 /** The start of the first header of the protocol. */
 const HEADER = "Content-Length: ";
-/** The most bytes of noise that are kept for the log. */
-export const NOISE_LIMIT = 4096;
+/** The most bytes of stray output that are kept for the log. */
+export const STRAY_OUTPUT_LIMIT = 4096;
 
-/** The output of a process without the noise before its first header; `heard` gets the noise once, cut at a limit. */
-export class OutputWithoutNoise implements RAL.ReadableStream {
+/** The output of a process without what precedes its first header; `heard` gets that once, cut at a limit. */
+export class StdoutFilter implements RAL.ReadableStream {
   #hasBegun = false;
   /** What has come before the first header, at most so much that a header can still be found in it. */
   #unread = Buffer.alloc(0);
-  #noise = "";
+  #stray = "";
 
   constructor(
     private readonly output: Readable,
-    private readonly heard: (noise: string) => void,
+    private readonly heard: (stray: string) => void,
   ) {}
 
   onData(listener: (data: Uint8Array) => void): Disposable {
     return this.#on("data", (data) => {
-      const rest = this.#hasBegun ? (data as Buffer) : this.#afterNoise(data as Buffer);
+      const rest = this.#hasBegun ? (data as Buffer) : this.#afterStray(data as Buffer);
       if (rest.length > 0) listener(rest);
     });
   }
@@ -42,15 +42,16 @@ export class OutputWithoutNoise implements RAL.ReadableStream {
     return this.#on("end", listener);
   }
 
-  #afterNoise(data: Buffer): Buffer {
+  #afterStray(data: Buffer): Buffer {
     const seen = Buffer.concat([this.#unread, data]);
     const start = seen.indexOf(HEADER);
-    const noiseEnd = start >= 0 ? start : Math.max(0, seen.length - HEADER.length + 1);
-    if (this.#noise.length < NOISE_LIMIT) this.#noise += seen.toString("utf8", 0, Math.min(noiseEnd, NOISE_LIMIT));
-    this.#unread = seen.subarray(noiseEnd);
+    const strayEnd = start >= 0 ? start : Math.max(0, seen.length - HEADER.length + 1);
+    if (this.#stray.length < STRAY_OUTPUT_LIMIT)
+      this.#stray += seen.toString("utf8", 0, Math.min(strayEnd, STRAY_OUTPUT_LIMIT));
+    this.#unread = seen.subarray(strayEnd);
     if (start < 0) return Buffer.alloc(0);
     this.#hasBegun = true;
-    if (this.#noise.trim()) this.heard(this.#noise.trim());
+    if (this.#stray.trim()) this.heard(this.#stray.trim());
     return this.#unread;
   }
 

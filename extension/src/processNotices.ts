@@ -3,7 +3,7 @@ import * as l10n from "@vscode/l10n";
 import { type Remedy, type SidecarError, SidecarRefusedError } from "./errors";
 import type { ProviderError } from "./protocol.generated";
 
-export interface ProcessNewsParts {
+export interface ProcessNoticesParts {
   /** Shows a problem, unless it was shown before. */
   readonly tell: (message: string, remedy?: Remedy) => void;
   /** Shows a notification that asks for nothing. */
@@ -13,10 +13,10 @@ export interface ProcessNewsParts {
   readonly log: (level: "error" | "warning", message: string) => void;
 }
 
-export class ProcessNews {
+export class ProcessNotices {
   #problem: SidecarError | undefined;
 
-  constructor(private readonly parts: ProcessNewsParts) {}
+  constructor(private readonly parts: ProcessNoticesParts) {}
 
   /** Why no process runs, as it was told; undefined where one runs or will by itself. */
   get problem(): SidecarError | undefined {

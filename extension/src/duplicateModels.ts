@@ -1,9 +1,9 @@
 /**
- * Gives distinct ids to models of different groups that have the same id: otherwise VS Code would show twins, and a
+ * Gives distinct ids to models of different groups that have the same id: otherwise VS Code would show duplicates, and a
  * selector by id would find either of them.
  *
  * VS Code asks in rounds: first without a group, then for every group. Only groups of the previous round are compared,
- * so that a group whose settings were edited is not taken for a twin of its former self.
+ * so that a group whose settings were edited is not taken for a duplicate of its former self.
  */
 import type { Group } from "./protocol.generated";
 import type { Storage } from "./storedLists";
@@ -11,7 +11,7 @@ import type { Storage } from "./storedLists";
 const STORAGE_KEY = "groups";
 const SHOWN_DIGITS = 6;
 
-export class Twins {
+export class DuplicateModels {
   #current = new Set<string>();
   #previous: ReadonlySet<string>;
 

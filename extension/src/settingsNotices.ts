@@ -5,7 +5,7 @@ import { Notifier } from "./notifier";
 import { type Search, sentenceOnSetting } from "./python";
 import { ignoredLocalValues, type LocalValue } from "./settings";
 
-export class SettingsNews {
+export class SettingsNotices {
   /** Tells what a process that starts does not mend. */
   readonly #notifier: Notifier;
   /** What was last said about the setting `partstream.python`; undefined while nothing is wrong with it. */

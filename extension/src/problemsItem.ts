@@ -5,30 +5,30 @@
  * from time to time, and the item goes when the server is back.
  */
 import type { Clock } from "./clock";
-import { type Circumstances, troublesOf, troubleView, type TroubleView } from "./troubles";
+import { type Circumstances, problemsOf, problemsView, type ProblemsView } from "./problems";
 
 /** Milliseconds until a server that did not answer is asked once more. */
 export const ASKED_AGAIN_AFTER = 30_000;
 
-export interface TroubleItemParts {
+export interface ProblemsItemParts {
   /** Shows the view, or hides the item for undefined. */
-  readonly show: (view: TroubleView | undefined) => void;
+  readonly show: (view: ProblemsView | undefined) => void;
   readonly circumstances: () => Circumstances;
   /** Has the list of this group fetched again; null stands for the providers in the settings. */
   readonly askAgain: (groupId: string | null) => void;
   readonly clock: Clock;
 }
 
-export class TroubleItem {
-  #shown: TroubleView | undefined;
+export class ProblemsItem {
+  #shown: ProblemsView | undefined;
   #cancel: (() => void) | undefined;
 
-  constructor(private readonly parts: TroubleItemParts) {}
+  constructor(private readonly parts: ProblemsItemParts) {}
 
   /** Something has changed: shows what is wrong now. */
   refresh(): void {
     const circumstances = this.parts.circumstances();
-    const view = troubleView(troublesOf(circumstances));
+    const view = problemsView(problemsOf(circumstances));
     if (JSON.stringify(view) !== JSON.stringify(this.#shown)) this.parts.show(view);
     this.#shown = view;
     this.#watch(circumstances);

@@ -8,20 +8,20 @@ import type { ProviderError } from "./protocol.generated";
 import { plain } from "./usageText";
 
 /** The commands that the tooltip leads to, and nothing else in it does. */
-export const TROUBLE_COMMANDS = [
+export const PROBLEM_COMMANDS = [
   [() => l10n.t("Test Connection…"), "partstream.testConnection"],
   [() => l10n.t("Show Log"), "partstream.showLog"],
   [() => l10n.t("Copy Debug Information"), "partstream.copyDebugInformation"],
 ] as const;
 
 /** One thing that is wrong: in a few words, and in a sentence. */
-export interface Trouble {
+export interface Problem {
   readonly text: string;
   readonly sentence: string;
 }
 
 /** The content of the status bar item. */
-export interface TroubleView {
+export interface ProblemsView {
   readonly text: string;
   /** Markdown. */
   readonly tooltip: string;
@@ -45,26 +45,26 @@ const LACKS: Readonly<Record<ProviderError["kind"], (name: string) => string>> =
 };
 
 /** What is wrong, the most general first. */
-export function troublesOf({ process, loads, lists }: Circumstances): Trouble[] {
+export function problemsOf({ process, loads, lists }: Circumstances): Problem[] {
   // Without a process nothing else is known.
   if (process) return [{ text: l10n.t("Python does not run"), sentence: process.message }];
-  return [...loads.flatMap(troubleOfLoad), ...lists.flatMap(troublesOfList)];
+  return [...loads.flatMap(problemsOfLoad), ...lists.flatMap(problemsOfList)];
 }
 
 /** The item; undefined while nothing is wrong. */
-export function troubleView(troubles: readonly Trouble[]): TroubleView | undefined {
-  const [first] = troubles;
+export function problemsView(problems: readonly Problem[]): ProblemsView | undefined {
+  const [first] = problems;
   if (!first) return undefined;
-  const more = troubles.length - 1;
-  const links = TROUBLE_COMMANDS.map(([title, command]) => `[${title()}](command:${command})`).join(" · ");
-  const lines = troubles.map(({ text, sentence }) => `**${plain(text)}**: ${plain(sentence)}`);
+  const more = problems.length - 1;
+  const links = PROBLEM_COMMANDS.map(([title, command]) => `[${title()}](command:${command})`).join(" · ");
+  const lines = problems.map(({ text, sentence }) => `**${plain(text)}**: ${plain(sentence)}`);
   // A name comes from a person or a server: nothing in it may be an icon.
   const said = more > 0 ? l10n.t`Partstream: ${first.text}, and ${more} more` : l10n.t`Partstream: ${first.text}`;
   const text = said.replaceAll("$(", "$ (");
   return { text: `$(warning) ${text}`, tooltip: [...lines, links].join("\n\n") };
 }
 
-function troubleOfLoad({ provider, problem }: Load): Trouble[] {
+function problemsOfLoad({ provider, problem }: Load): Problem[] {
   if (!problem) return [];
   const { file, line, message } = problem;
   const isPlaced = file !== null && line !== null;
@@ -72,7 +72,7 @@ function troubleOfLoad({ provider, problem }: Load): Trouble[] {
   return [{ text, sentence: message }];
 }
 
-function troublesOfList({ group, failures }: ListView): Trouble[] {
+function problemsOfList({ group, failures }: ListView): Problem[] {
   // A load that failed is told by itself.
   const others = failures.filter(({ isLoadProblem }) => isLoadProblem !== true);
   return others.map(({ provider, kind, message, keyNeed }) => {

@@ -1,7 +1,7 @@
 /** Bounds how often something happens: at once if it is the first time for a while, otherwise later and only once. */
 import type { Clock } from "./clock";
 
-export class Spacing {
+export class Throttle {
   #last = Number.NEGATIVE_INFINITY;
   #cancel: (() => void) | undefined;
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Group } from "../src/protocol.generated";
-import { Twins } from "../src/twins";
+import { DuplicateModels } from "../src/duplicateModels";
 
 const LISTS: Readonly<Record<string, readonly string[]>> = {
   "aaaaaa-1": ["gpt", "only-a"],
@@ -25,7 +25,7 @@ function start(stored?: unknown): {
       return Promise.resolve();
     },
   };
-  const twins = new Twins(
+  const duplicates = new DuplicateModels(
     storage,
     (id) => LISTS[id] ?? [],
     () => {
@@ -33,8 +33,8 @@ function start(stored?: unknown): {
     },
   );
   const round = (...ids: string[]): string[][] => {
-    twins.beginRound();
-    return ids.map((id) => (LISTS[id] ?? []).map(twins.shownIds(group(id))));
+    duplicates.beginRound();
+    return ids.map((id) => (LISTS[id] ?? []).map(duplicates.shownIds(group(id))));
   };
   return { round, stored: () => kept, fired: () => fired };
 }
@@ -66,7 +66,7 @@ test("the ids are the same from the first question after a start", () => {
   assert.deepEqual(next.round("aaaaaa-1"), [["gpt@aaaaaa", "only-a"]]);
 });
 
-test("a group whose settings were edited is no twin of what it was", () => {
+test("a group whose settings were edited is no duplicate of what it was", () => {
   const { round } = start(["aaaaaa-1"]);
   assert.deepEqual(round("aaaaaa-1"), [["gpt", "only-a"]]);
   assert.deepEqual(round("cccccc-3"), [["gpt"]]);

@@ -9,7 +9,7 @@ import type { MessageStrategy } from "vscode-jsonrpc/node";
 /** Turns of the event loop without a message after which none is left: a message takes two from the pipe to its handler. */
 const QUIET_TURNS = 5;
 
-export class Handling implements MessageStrategy {
+export class HandledMessages implements MessageStrategy {
   #handled = 0;
 
   readonly handleMessage: MessageStrategy["handleMessage"] = (message, next) => {
@@ -18,7 +18,7 @@ export class Handling implements MessageStrategy {
   };
 
   /** Resolves when no message is left. */
-  async isOver(): Promise<void> {
+  async allHandled(): Promise<void> {
     for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
       const before = this.#handled;
       await new Promise((resolve) => setImmediate(resolve));

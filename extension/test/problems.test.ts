@@ -4,8 +4,8 @@ import { SidecarError } from "../src/errors";
 import type { Load } from "../src/loadProblems";
 import type { ListView } from "../src/modelList";
 import type { ProviderError } from "../src/protocol.generated";
-import { ASKED_AGAIN_AFTER, TroubleItem } from "../src/troubleItem";
-import { type Circumstances, troublesOf, troubleView, type TroubleView } from "../src/troubles";
+import { ASKED_AGAIN_AFTER, ProblemsItem } from "../src/problemsItem";
+import { type Circumstances, problemsOf, problemsView, type ProblemsView } from "../src/problems";
 import { TestClock } from "./testClock";
 
 const NOTHING: Circumstances = { process: undefined, loads: [], lists: [] };
@@ -23,7 +23,7 @@ function listOf(name: string | undefined, ...failures: Partial<ProviderError>[])
 }
 
 const shown = (circumstances: Partial<Circumstances>): string | undefined =>
-  troubleView(troublesOf({ ...NOTHING, ...circumstances }))?.text;
+  problemsView(problemsOf({ ...NOTHING, ...circumstances }))?.text;
 
 test("nothing is shown while nothing is wrong", () => {
   assert.equal(shown({ loads: [{ ...BROKEN, problem: null }], lists: [listOf("Desk")] }), undefined);
@@ -57,8 +57,8 @@ test("a load that failed is not told once more by the list of its group", () => 
 });
 
 test("nothing in a name is an icon or markup", () => {
-  const view = troubleView(
-    troublesOf({ ...NOTHING, lists: [listOf("$(zap) **Desk**", { message: "[x](command:y)" })] }),
+  const view = problemsView(
+    problemsOf({ ...NOTHING, lists: [listOf("$(zap) **Desk**", { message: "[x](command:y)" })] }),
   );
   assert.equal(view?.text, "$(warning) Partstream: $ (zap) **Desk** does not list its models");
   assert.doesNotMatch(view.tooltip, /\[x\]\(command:y\)/);
@@ -67,10 +67,10 @@ test("nothing in a name is an icon or markup", () => {
 
 class World {
   readonly clock = new TestClock();
-  readonly views: (TroubleView | undefined)[] = [];
+  readonly views: (ProblemsView | undefined)[] = [];
   readonly asked: (string | null)[] = [];
   circumstances = NOTHING;
-  readonly item = new TroubleItem({
+  readonly item = new ProblemsItem({
     show: (view) => this.views.push(view),
     circumstances: () => this.circumstances,
     askAgain: (group) => this.asked.push(group),

@@ -1,32 +1,32 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Notifier } from "../src/notifier";
-import { Spacing } from "../src/spacing";
+import { Throttle } from "../src/throttle";
 import { TestClock } from "./testClock";
 
 test("a first request is followed at once, those that come soon after are one at the end of the interval", () => {
   const clock = new TestClock();
   const times: number[] = [];
-  const spacing = new Spacing(clock, 1000, () => times.push(clock.now()));
+  const throttle = new Throttle(clock, 1000, () => times.push(clock.now()));
   for (let step = 0; step < 50; step++) {
-    spacing.request();
+    throttle.request();
     clock.advance(50);
   }
   clock.advance(5000);
-  spacing.request();
+  throttle.request();
   assert.deepEqual(times, [0, 1000, 2000, 3000, 7500]);
 });
 
 test("a request that was cancelled is not followed, and a later one is", () => {
   const clock = new TestClock();
   let runs = 0;
-  const spacing = new Spacing(clock, 1000, () => runs++);
-  spacing.request();
-  spacing.request();
-  spacing.cancel();
+  const throttle = new Throttle(clock, 1000, () => runs++);
+  throttle.request();
+  throttle.request();
+  throttle.cancel();
   clock.advance(1000);
   assert.deepEqual([runs, clock.timers], [1, 0]);
-  spacing.request();
+  throttle.request();
   assert.equal(runs, 2);
 });
 

@@ -8,7 +8,7 @@ import type { Clock } from "./clock";
 /** Milliseconds without a call after which a round is over. */
 export const ROUND_PAUSE = 5000;
 
-export class Rounds {
+export class ListRounds {
   /** The ids of the groups that this round has asked for; undefined between two rounds. */
   #asked: Set<string> | undefined;
   #calls = 0;
