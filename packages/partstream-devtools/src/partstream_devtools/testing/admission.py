@@ -351,11 +351,11 @@ class ReplayAdmission:
         check_signed_state(vendor.signed_state(request), asked.model)
         check_request(asked)
         if self.perform is not None:
-            performance = self.perform(asked)
-            current, faults = CURRENT.get(), _checked(parse_choices(performance.fault))
+            reply = self.perform(asked)
+            current, faults = CURRENT.get(), _checked(parse_choices(reply.fault))
             prompt = self._billed(endpoint, request)
-            outputs = dressed(performance.outputs, asked, reply_of(request).identity, prompt)
-            current.plan = _planned(endpoint, asked, outputs, faults, performance.pace)
+            outputs = dressed(reply.outputs, asked, reply_of(request).identity, prompt)
+            current.plan = _planned(endpoint, asked, outputs, faults, reply.pace)
             current.exchange.faults = faults
             return
         current, said = CURRENT.get(), user_text(asked.messages)

@@ -190,7 +190,7 @@ class Fault(NamedTuple):
     apply: Callable[[_Steps, str, ReplyContext], _Steps]
 
 
-def apply_faults(steps: Iterable[Step], faults: Iterable[NamedValue], situation: ReplyContext) -> _Steps:
+def apply_faults(steps: Iterable[Step], faults: Iterable[NamedValue], context: ReplyContext) -> _Steps:
     """Applies the faults to a reply, one after the other.
 
     Raises:
@@ -206,7 +206,7 @@ def apply_faults(steps: Iterable[Step], faults: Iterable[NamedValue], situation:
         if (required and not value) or (value and not fault.value):
             raise UnknownFaultError(str(choice), name + fault.value)
         try:
-            steps = fault.apply(steps, value, situation)
+            steps = fault.apply(steps, value, context)
         except (ValueError, OverflowError, OSError) as error:  # a number, or a date too far away
             raise UnknownFaultError(str(choice), name + fault.value) from error
     return steps
@@ -215,7 +215,7 @@ def apply_faults(steps: Iterable[Step], faults: Iterable[NamedValue], situation:
 # ---- Faults ----
 
 
-def _status(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
+def _status(steps: _Steps, value: str, context: ReplyContext) -> _Steps:
     """429, 429:2 (Retry-After in seconds), 429:2:date (as an HTTP date; RFC 9110, 10.2.3 allows both)."""
     code, _, retry = value.partition(":")
     seconds, _, form = retry.partition(":")
@@ -223,29 +223,29 @@ def _status(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     if not 400 <= status <= 599 or form not in {"", "date"}:
         raise ValueError(value)
     if retry:
-        moment = formatdate(situation.now + int(seconds), usegmt=True) if form else str(int(seconds))
+        moment = formatdate(context.now + int(seconds), usegmt=True) if form else str(int(seconds))
         headers.append(("retry-after", moment))
-    body = situation.error_body(status, f"The replay upstream was asked to answer with status {status}.")
+    body = context.error_body(status, f"The replay upstream was asked to answer with status {status}.")
     return document(status, body, headers=headers)
 
 
-def _status_then_ok(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
+def _status_then_ok(steps: _Steps, value: str, context: ReplyContext) -> _Steps:
     count, _, status = value.partition(":")
-    if situation.attempt > int(count):
+    if context.attempt > int(count):
         return steps
-    return _status(steps, status or "503", situation)
+    return _status(steps, status or "503", context)
 
 
-def _context_length(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
+def _context_length(steps: _Steps, value: str, context: ReplyContext) -> _Steps:
     """The words of Chat Completions servers; many servers use them for every protocol."""
     limit, count = map(int, value.split(":"))
     message = (
         f"This model's maximum context length is {limit} tokens. However, your messages resulted in {count} tokens."
     )
-    return document(400, situation.error_body(400, message))
+    return document(400, context.error_body(400, message))
 
 
-def _html(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
+def _html(steps: _Steps, value: str, context: ReplyContext) -> _Steps:
     """The page that a proxy or a captive portal sends instead of the answer."""
     page = b"<!doctype html><title>Sign in</title><h1>Sign in to the network</h1>\n"
     return document(200, page, content_type="text/html; charset=utf-8")
@@ -258,19 +258,19 @@ def _seconds(value: str) -> float | None:
     return seconds
 
 
-def _stall(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
+def _stall(steps: _Steps, value: str, context: ReplyContext) -> _Steps:
     count, _, seconds = value.partition(":")
     return _insert(steps, _position(steps, count), Stall(_seconds(seconds)))
 
 
 def _ends_after(kind: EndKind) -> Callable[[_Steps, str, ReplyContext], _Steps]:
-    def ends(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
+    def ends(steps: _Steps, value: str, context: ReplyContext) -> _Steps:
         return *steps[: _position(steps, value)], End(kind)
 
     return ends
 
 
-def _split(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
+def _split(steps: _Steps, value: str, context: ReplyContext) -> _Steps:
     """Cuts every write into pieces of N bytes, also inside a line or a character."""
     size = int(value)
     if size < 1:
@@ -286,11 +286,11 @@ def _split(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     return tuple(result)
 
 
-def _missing(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
+def _missing(steps: _Steps, value: str, context: ReplyContext) -> _Steps:
     return tuple(step for step in steps if not (isinstance(step, Send) and step.event == value))
 
 
-def _duplicate(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
+def _duplicate(steps: _Steps, value: str, context: ReplyContext) -> _Steps:
     """Sends every event, or every event of the type, twice in a row; the mark of the end is sent once."""
     result: list[Step] = []
     for step in steps:
@@ -300,7 +300,7 @@ def _duplicate(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
     return tuple(result)
 
 
-def _malformed(steps: _Steps, value: str, situation: ReplyContext) -> _Steps:
+def _malformed(steps: _Steps, value: str, context: ReplyContext) -> _Steps:
     """Cuts off the data of one event: its framing is correct, its JSON is incomplete."""
     position = _position(steps, value)
     step = steps[position]
@@ -370,7 +370,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "no_done": Fault(
         "",
         "The end of the stream is not marked.",
-        lambda steps, _, situation: _missing(steps, END_OF_STREAM, situation),
+        lambda steps, _, context: _missing(steps, END_OF_STREAM, context),
     ),
     "malformed": Fault("[=N]", "The JSON of event N (from 0) is cut off.", _malformed),
     "duplicate": Fault("[=TYPE]", "Every event, or every event of the type, arrives twice.", _duplicate),

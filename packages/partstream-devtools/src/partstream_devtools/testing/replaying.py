@@ -368,13 +368,13 @@ class ReplayLayer:
         current = Current(exchange, time.time())
         left = asyncio.Event()
         end = partial(self._exchanges.end, exchange)
-        stage = ReplyStream(send, left, exchange.delivery, self._exchanges.change, end)
+        stream = ReplyStream(send, left, exchange.delivery, self._exchanges.change, end)
         CURRENT.set(current)
         watching = asyncio.create_task(watch(receive, left))
         # At once: the application may need a moment to end.
         watching.add_done_callback(lambda _: end(Outcome.CLIENT_CLOSED) if left.is_set() else None)
         try:
-            await self._application(scope, receiving(body, left), _Reply(stage, current, self._exchanges).take)
+            await self._application(scope, receiving(body, left), _Reply(stream, current, self._exchanges).take)
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
@@ -385,10 +385,10 @@ class ReplayLayer:
 
 
 class _Reply:
-    """Takes the messages of one reply, and has the stage carry out what becomes of them."""
+    """Takes the messages of one reply, and has the stream carry out what becomes of them."""
 
-    def __init__(self, stage: ReplyStream, current: Current, exchanges: Exchanges) -> None:
-        self._stage = stage
+    def __init__(self, stream: ReplyStream, current: Current, exchanges: Exchanges) -> None:
+        self._stream = stream
         self._current = current
         self._exchanges = exchanges
         self._pace = Pace(0.0)
@@ -403,7 +403,7 @@ class _Reply:
             return
         steps = self._body(message)
         if plan is None or self._held is None:
-            await self._stage.perform(self._pace.over(steps))
+            await self._stream.perform(self._pace.over(steps))
             return
         self._held += steps
         if not message.get("more_body", False):
@@ -414,10 +414,10 @@ class _Reply:
         headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in message.get("headers", ()))
         head = Head(message["status"], tuple(one for one in headers if one[0].lower() != "content-length"))
         if plan is None:
-            await self._stage.perform([head])
+            await self._stream.perform([head])
             return
         if plan.replayed is not None:
-            await self._stage.perform(plan.replayed)
+            await self._stream.perform(plan.replayed)
             return
         self._pace = Pace(plan.pace)
         if plan.recorded is not None:
@@ -429,14 +429,14 @@ class _Reply:
         if plan.faults:
             self._held = [head]
         else:
-            await self._stage.perform([head])
+            await self._stream.perform([head])
 
     async def _perform(self, plan: Plan, steps: Iterable[Step]) -> None:
         if plan.faults:
             attempt = self._exchanges.attempts(self._current.exchange.request)
-            situation = ReplyContext(attempt, self._current.now, plan.error_body)
-            steps = apply_faults(steps, plan.faults, situation)
-        await self._stage.perform(self._pace.over(steps))
+            context = ReplyContext(attempt, self._current.now, plan.error_body)
+            steps = apply_faults(steps, plan.faults, context)
+        await self._stream.perform(self._pace.over(steps))
 
     def _body(self, message: Message) -> Iterator[Step]:
         data, is_last = message.get("body", b""), not message.get("more_body", False)

@@ -31,9 +31,9 @@ from partstream.protocols.provider_state import open_state
 from partstream_devtools.testing.vendors.vendor import (
     CachedPrompt,
     CacheRule,
+    CallWithThinking,
     PromptBlock,
     SignedState,
-    ThoughtfulCall,
     Vendor,
     block_of,
 )
@@ -62,7 +62,7 @@ class _Anthropic(Vendor):
         _check_marks(body)
         _check_edits(body)
 
-    def signed_state(self, request: WireRequest) -> Iterator[SignedState | ThoughtfulCall]:
+    def signed_state(self, request: WireRequest) -> Iterator[SignedState | CallWithThinking]:
         messages = request.body["messages"]
         for place, message in enumerate(messages):
             for number, block in enumerate(_blocks_of(message)):
@@ -73,7 +73,7 @@ class _Anthropic(Vendor):
                     yield SignedState(block["signature"], block.get("thinking") or None, refusal)
         if (request.body.get("thinking") or {}).get("type") in _THINKS:
             for place, message in _answers_in_turn(messages):
-                yield from _thoughtful_calls(place, message)
+                yield from _calls_with_thinking(place, message)
 
     def cached_prompt(self, request: WireRequest) -> CachedPrompt:
         body = request.body
@@ -639,7 +639,7 @@ _THINKS: Final = frozenset({"adaptive", "enabled"})
 """Where thinking was switched off inside a turn, the server goes on without it."""
 
 
-def _thoughtful_calls(place: int, message: Mapping[str, Any]) -> Iterator[ThoughtfulCall]:
+def _calls_with_thinking(place: int, message: Mapping[str, Any]) -> Iterator[CallWithThinking]:
     signatures: tuple[str, ...] = ()
     for number, block in enumerate(_blocks_of(message)):
         if _is_signed(block):
@@ -649,7 +649,7 @@ def _thoughtful_calls(place: int, message: Mapping[str, Any]) -> Iterator[Though
                 f"messages.{place}.content.{number}: `thinking` or `redacted_thinking` blocks in the latest assistant "
                 "message cannot be modified. These blocks must remain as they were in the original response."
             )
-            yield ThoughtfulCall(block["id"], signatures, refusal)
+            yield CallWithThinking(block["id"], signatures, refusal)
 
 
 def _is_signed(block: Mapping[str, Any]) -> bool:

@@ -46,7 +46,7 @@ class SignedState:
 
 
 @dataclass(frozen=True, slots=True)
-class ThoughtfulCall:
+class CallWithThinking:
     """A call of the turn that is under way, with the signatures of the thinking that led to it."""
 
     call_id: str
@@ -64,7 +64,7 @@ class Vendor:
             RefusedRequestError: It is refused, in the server's words.
         """
 
-    def signed_state(self, request: WireRequest) -> Iterable[SignedState | ThoughtfulCall]:
+    def signed_state(self, request: WireRequest) -> Iterable[SignedState | CallWithThinking]:
         """The signatures that a request brings back and the calls that need them; opaque state is not among them."""
         del request
         return ()
@@ -297,14 +297,14 @@ def check_signatures(messages: Iterable[ChatMessage]) -> None:
                 raise InvalidRequestError(where, "a signature of something else", "the one that came with it")
 
 
-def check_signed_state(brought: Iterable[SignedState | ThoughtfulCall], model: str) -> None:
+def check_signed_state(brought: Iterable[SignedState | CallWithThinking], model: str) -> None:
     """Refuses what a request brings back under a wrong signature, and calls without the thinking that led to them.
 
     Raises:
         RefusedRequestError: In the words of the protocol's servers.
     """
     for one in brought:
-        if isinstance(one, ThoughtfulCall):
+        if isinstance(one, CallWithThinking):
             is_wrong = needs_other_thinking(one.call_id, model, one.signatures)
         elif one.signed is None:
             is_wrong = not is_signature(one.signature)
