@@ -13,7 +13,7 @@ from partstream.cli.terminal import ExitCode
 def command() -> None:
     """Serve providers to the VS Code extension as JSON-RPC over standard input and output.
 
-    The extension starts `python -m partstream.vscode.rpc_types`, which does the same and imports less.
+    The extension starts `python -m partstream.vscode`, which does the same and imports less.
     """
     from partstream.vscode.process import run  # noqa: PLC0415 - only this command needs it
 
