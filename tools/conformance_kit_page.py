@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.protocols.protocol import PROTOCOLS
-from partstream_devtools.conformance.checks import HINTS, KIT_PROMISES, PROMISES, Scenario
+from partstream_devtools.conformance.checks import HINTS, KIT_REQUIREMENTS, REQUIREMENTS, Scenario
 from partstream_devtools.conformance.scenarios import SCENARIOS, all_rows, check_ids, parser_scenarios
-from partstream_devtools.conformance.scripts import MOVES
+from partstream_devtools.conformance.scripts import ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -226,9 +226,12 @@ def conformance_kit_page() -> str:
             _HEAD.replace("@SHAPES@\n", _shapes()),
             _table(("scenario", "what happens", "driven by", "checks"), scenarios),
             _RULES,
-            *(_promise(one) for one in (*(one for one in PROMISES if one not in KIT_PROMISES), *KIT_PROMISES)),
+            *(
+                _requirement(one)
+                for one in (*(one for one in REQUIREMENTS if one not in KIT_REQUIREMENTS), *KIT_REQUIREMENTS)
+            ),
             _MOVES,
-            _table(("move", "what it does"), [(f"`{name}`", text) for name, text in MOVES.items()]),
+            _table(("move", "what it does"), [(f"`{name}`", text) for name, text in ACTIONS.items()]),
         )
     )
 
@@ -255,12 +258,12 @@ def _driven(row: Scenario) -> str:
     return f"{way}; needs {needs}" if needs else way
 
 
-def _promise(promise_id: str) -> str:
-    promise, hint = PROMISES[promise_id], HINTS[promise_id]
-    where = [slug for slug, ids in check_ids(all_rows()).items() if f"{promise_id}/{slug}" in ids]
-    section = "the kit's own" if promise.section == "kit" else f"section {promise.section}"
+def _requirement(requirement_id: str) -> str:
+    requirement, hint = REQUIREMENTS[requirement_id], HINTS[requirement_id]
+    where = [slug for slug, ids in check_ids(all_rows()).items() if f"{requirement_id}/{slug}" in ids]
+    section = "the kit's own" if requirement.section == "kit" else f"section {requirement.section}"
     return (
-        f"### {promise_id}\n\n{promise.level.value}, {section}. {promise.text}\n\n"
+        f"### {requirement_id}\n\n{requirement.level.value}, {section}. {requirement.text}\n\n"
         f"- In VS Code, when broken: {hint.seen}\n"
         f"- Provoked by: {_listed(where)}\n"
         f"- Usually: {'; '.join(hint.causes)}\n\n"

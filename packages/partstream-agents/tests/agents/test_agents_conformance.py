@@ -18,7 +18,7 @@ from partstream_agents import (
     StepUsage,
     as_model,
 )
-from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.driver import TimeLimits
 from partstream_devtools.conformance.report import Verdict
 from partstream_devtools.conformance.running import run
 

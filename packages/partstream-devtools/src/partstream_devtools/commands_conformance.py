@@ -40,8 +40,8 @@ from partstream.codec.system import CACHE
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.runtime.progress import fault_of
-from partstream_devtools.conformance.checks import HINTS, LATEST, PROMISES
-from partstream_devtools.conformance.driving import Capabilities, Provocation, TimeLimits
+from partstream_devtools.conformance.checks import HINTS, LATEST, REQUIREMENTS
+from partstream_devtools.conformance.driver import Capabilities, Provocation, TimeLimits
 from partstream_devtools.conformance.exercises import GENERATED
 from partstream_devtools.conformance.fuzzing import (
     FOLDER,
@@ -84,7 +84,7 @@ from partstream_devtools.testing.admission import BASE_PATHS
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
-    from partstream_devtools.conformance.driving import Target
+    from partstream_devtools.conformance.driver import Target
     from partstream_devtools.conformance.report import CheckResult, Report
     from partstream_devtools.conformance.targets import Tested
     from partstream_devtools.conformance.transcript import Transcript
@@ -320,7 +320,7 @@ _SAID: Final = {
 _INDENT: Final = "    "
 _REPEAT: Final = "repeat:"
 _AROUND: Final = 3
-"""How many events are shown before the one that broke a promise."""
+"""How many events are shown before the one that broke a requirement."""
 
 
 class ReportScreen:
@@ -414,7 +414,7 @@ class ReportScreen:
 
 
 def _lines(one: CheckResult, transcript: Transcript | None) -> Iterator[str]:
-    """The part that broke the promise, and those before it."""
+    """The part that broke the requirement, and those before it."""
     if transcript is None or one.answer is None or one.answer >= len(transcript.answers):
         return
     number = -1
@@ -708,8 +708,8 @@ def _list(checks: tuple[str, ...], options: dict[str, Any]) -> None:
     for slug, ids in selected(checks, options["section"], rows).items():
         click.echo(f"{slug}: {rows[slug].title}")
         for one in ids:
-            promise = PROMISES[one.partition("/")[0]]
-            click.echo(f"  {one}  {promise.level.value} {promise.section}")
+            requirement = REQUIREMENTS[one.partition("/")[0]]
+            click.echo(f"  {one}  {requirement.level.value} {requirement.section}")
 
 
 def _in_a_process_of_its_own() -> int:

@@ -23,11 +23,11 @@ MUTANTS: dict[str, type[ReferenceProvider]] = {}
 """The mutants by the promise that they break."""
 
 
-def mutant(promise: str) -> Callable[[type[ReferenceProvider]], type[ReferenceProvider]]:
+def mutant(requirement: str) -> Callable[[type[ReferenceProvider]], type[ReferenceProvider]]:
     """Puts a class under the promise that it breaks."""
 
     def put(broken: type[ReferenceProvider]) -> type[ReferenceProvider]:
-        MUTANTS[promise] = broken
+        MUTANTS[requirement] = broken
         return broken
 
     return put
@@ -60,14 +60,14 @@ class _Changed(ReferenceProvider):
         await super().provide_language_model_chat_response(model, messages, options, changing, token)
 
 
-def _changes(promise: str, part_class: type, change: Callable[[object], Iterable[object]]) -> None:
+def _changes(requirement: str, part_class: type, change: Callable[[object], Iterable[object]]) -> None:
     """A mutant that changes the parts of one class."""
 
     class Mutant(_Changed):
         def __init__(self, script):
             super().__init__(script, lambda part: change(part) if isinstance(part, part_class) else [part])
 
-    MUTANTS[promise] = Mutant
+    MUTANTS[requirement] = Mutant
 
 
 def _call(part, **other):
@@ -326,11 +326,11 @@ SANDWICHED: dict[str, type[GatewayProvider]] = {}
 """Mutants of the provider of model servers, by the promise that they break."""
 
 
-def sandwiched(promise):
+def sandwiched(requirement):
     """Puts a class under the promise that it breaks."""
 
     def put(broken):
-        SANDWICHED[promise] = broken
+        SANDWICHED[requirement] = broken
         return broken
 
     return put

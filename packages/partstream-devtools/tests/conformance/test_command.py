@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from partstream import chat_model
 from partstream.errors import to_install
 from partstream_devtools.commands_conformance import command
-from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.driver import TimeLimits
 from partstream_devtools.conformance.report import Blame, Verdict
 from partstream_devtools.conformance.running import run
 from partstream_devtools.conformance.stdio_target import StdioTarget

@@ -4,7 +4,7 @@ import pytest
 from scripted_targets import CallsTwice, Plays, ReadsPiecesAlone, Remembers, asks, gateway, plays, within
 
 from partstream_devtools.conformance.exercises import JUDGED, Exercise, Relation, perform
-from partstream_devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
+from partstream_devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_actions
 from partstream_devtools.conformance.targets import open_target, target_of
 
 TALK = Script(
@@ -15,8 +15,8 @@ TALK = Script(
 )
 
 
-def _exercise(*moves: str, relation: Relation = Relation.NONE, script: Script = TALK) -> Exercise:
-    return Exercise(read_moves(*(moves or ("send", "answer_calls", "send"))), script, relation=relation)
+def _exercise(*actions: str, relation: Relation = Relation.NONE, script: Script = TALK) -> Exercise:
+    return Exercise(read_actions(*(actions or ("send", "answer_calls", "send"))), script, relation=relation)
 
 
 def _broken(target, exercise: Exercise) -> set[str]:
@@ -50,12 +50,12 @@ def test_bytes_that_are_cut_elsewhere_must_bring_the_same_parts():
 
 
 @pytest.mark.parametrize(
-    ("moves", "relation"), [(("send",), Relation.AGAIN), (("send", "retry"), Relation.NONE)], ids=["again", "retry"]
+    ("actions", "relation"), [(("send",), Relation.AGAIN), (("send", "retry"), Relation.NONE)], ids=["again", "retry"]
 )
-def test_what_was_asked_before_must_not_show_in_an_answer(moves: tuple[str, ...], relation: Relation):
+def test_what_was_asked_before_must_not_show_in_an_answer(actions: tuple[str, ...], relation: Relation):
     Remembers.said.clear()
     said = Script((ScriptedAnswer((Say("One."),)),))
-    assert "stream.same-again" in _broken(plays(Remembers), _exercise(*moves, relation=relation, script=said))
+    assert "stream.same-again" in _broken(plays(Remembers), _exercise(*actions, relation=relation, script=said))
 
 
 def test_the_same_answer_brings_the_same_over_another_protocol():
@@ -83,7 +83,7 @@ def test_where_an_answer_is_cancelled_is_not_compared():
 
 
 def test_without_a_script_nothing_is_compared():
-    exercise = Exercise(read_moves("send", "retry"), None, relation=Relation.AGAIN)
+    exercise = Exercise(read_actions("send", "retry"), None, relation=Relation.AGAIN)
     shown = within(Plays(TALK), lambda tested: perform(tested, exercise))
     assert "stream.same-again" not in shown.judged
     assert "text.string-value" in shown.judged

@@ -22,12 +22,12 @@ from partstream_devtools.conformance.fuzzing import (
 )
 from partstream_devtools.conformance.generated import exercises, generate
 from partstream_devtools.conformance.report import Verdict
-from partstream_devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_moves
+from partstream_devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_actions
 
 RULE = "tool-call.unique-call-id"
 LONG = "one two three four five six seven eight nine ten"
 LARGE = Exercise(
-    read_moves("send", "wait", "answer_calls", "send", "cancel_after 9", "retry", "wait"),
+    read_actions("send", "wait", "answer_calls", "send", "cancel_after 9", "retry", "wait"),
     Script(
         (
             ScriptedAnswer(
@@ -55,7 +55,7 @@ def test_generated_conversations_have_all_kinds_of_moves_blocks_faults_and_relat
     words = ["send_cancelled", "cancel_after", "answer_call ", "answer_calls", "retry", '"say"', '"think"', '"call"']
     words += ["split=", "cut=", "stall=", "truncate=", "malformed=", "pace", "length", "failed", *Relation]
     assert [word for word in words if word not in told] == []
-    assert all(str(exercise.moves[0]).startswith("send") for exercise in made)
+    assert all(str(exercise.actions[0]).startswith("send") for exercise in made)
     assert all(Exercise.from_json(json.loads(json.dumps(exercise.to_json()))) == exercise for exercise in made)
 
 
@@ -74,7 +74,7 @@ def test_a_conversation_of_41_events_shrinks_to_the_three_that_matter():
 
     failure = within(plays(CallsTwice), found)
     assert (failure.size_before, failure.exercise.size) == (42, 3)
-    assert [str(move) for move in failure.exercise.moves] == ["send"]
+    assert [str(action) for action in failure.exercise.actions] == ["send"]
     assert (failure.failed, failure.is_flaky) == (3, False)
     assert failure.finding.index == 2
 

@@ -9,7 +9,7 @@ from scripted_targets import at_once
 from partstream.lm.contract import RULES
 from partstream_devtools.conformance.assertions import NAMESPACE, ReferenceProvider
 from partstream_devtools.conformance.checks import load
-from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.driver import TimeLimits
 from partstream_devtools.conformance.report import Verdict
 from partstream_devtools.conformance.running import run
 from partstream_devtools.conformance.scenarios import all_rows, check_ids
@@ -59,20 +59,20 @@ def test_the_checks_that_count_do_not_change_without_notice():
 SELECTED = ("/text", "/one-call", "/image-input", "/tool-result-text", "/stall", "/cancel-in-text", "/truncated")
 
 
-@pytest.mark.parametrize("promise", SANDWICHED)
-def test_a_mutant_in_the_sandwich_is_caught_by_exactly_its_check(promise):
-    broken = SANDWICHED[promise]
+@pytest.mark.parametrize("requirement", SANDWICHED)
+def test_a_mutant_in_the_sandwich_is_caught_by_exactly_its_check(requirement):
+    broken = SANDWICHED[requirement]
 
     def make(upstream):
         return broken(upstream)
 
     report = at_once(run(make, select=SELECTED, limits=LIMITS))
     caught = {check.rule for check in report.checks if check.verdict in BAD}
-    assert caught == {promise}, [(check.id, check.got) for check in report.checks if check.verdict in BAD]
+    assert caught == {requirement}, [(check.id, check.got) for check in report.checks if check.verdict in BAD]
 
 
-@pytest.mark.parametrize("promise", MUTANTS)
-def test_a_mutant_is_caught_by_exactly_its_check(promise):
-    report = conform(MUTANTS[promise])
+@pytest.mark.parametrize("requirement", MUTANTS)
+def test_a_mutant_is_caught_by_exactly_its_check(requirement):
+    report = conform(MUTANTS[requirement])
     caught = {check.rule for check in report.checks if check.verdict in BAD}
-    assert caught == {promise}, [(check.id, check.got) for check in report.checks if check.verdict in BAD]
+    assert caught == {requirement}, [(check.id, check.got) for check in report.checks if check.verdict in BAD]

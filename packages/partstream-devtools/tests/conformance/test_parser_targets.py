@@ -13,7 +13,7 @@ from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.commands_conformance import command
 from partstream_devtools.conformance.checks import load
-from partstream_devtools.conformance.driving import TimeLimits, UnusableTargetError
+from partstream_devtools.conformance.driver import TimeLimits, UnusableTargetError
 from partstream_devtools.conformance.parsing import Takes, is_parser, takes_of
 from partstream_devtools.conformance.report import Verdict
 from partstream_devtools.conformance.running import run

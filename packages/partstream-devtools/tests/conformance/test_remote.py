@@ -10,7 +10,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.vscode.rpc import Connection, encode_frame
-from partstream_devtools.conformance.driving import UnusableTargetError
+from partstream_devtools.conformance.driver import UnusableTargetError
 from partstream_devtools.conformance.stdio_target import PipedProvider, words_of
 
 MODEL = LanguageModelChatInformation("m", "m", "m", "1", 1000, 1000)

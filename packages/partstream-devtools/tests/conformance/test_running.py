@@ -19,7 +19,7 @@ from partstream import (
     chat_model,
 )
 from partstream_devtools.conformance.assertions import ReferenceProvider
-from partstream_devtools.conformance.driving import UnusableTargetError
+from partstream_devtools.conformance.driver import UnusableTargetError
 from partstream_devtools.conformance.report import Blame, Report, Verdict
 from partstream_devtools.conformance.running import run
 

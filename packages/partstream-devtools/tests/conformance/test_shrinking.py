@@ -7,11 +7,11 @@ import pytest
 
 from partstream.errors import CallerError
 from partstream_devtools.conformance.exercises import Exercise, shrink, smaller_exercises
-from partstream_devtools.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, Think, read_moves
+from partstream_devtools.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, Think, read_actions
 
 LONG = "one two three four five six seven eight nine ten"
 LARGE = Exercise(
-    moves=read_moves("send", "wait", "answer_calls", "send", "cancel_after 9", "retry", "wait"),
+    actions=read_actions("send", "wait", "answer_calls", "send", "cancel_after 9", "retry", "wait"),
     script=Script(
         (
             ScriptedAnswer(
@@ -45,7 +45,7 @@ def _calls(exercise: Exercise) -> list[Call]:
 
 
 def test_what_the_failure_does_not_need_is_left_out():
-    smallest, _ = _shrunk(lambda exercise: len(_calls(exercise)) >= 2 and "send" in map(str, exercise.moves))
+    smallest, _ = _shrunk(lambda exercise: len(_calls(exercise)) >= 2 and "send" in map(str, exercise.actions))
     assert LARGE.size == 41
     assert smallest.size == 3
     assert smallest.to_json() == {
@@ -68,9 +68,9 @@ def test_the_one_word_that_matters_stays():
 
 def test_numbers_of_moves_become_the_lowest_that_fail():
     smallest, _ = _shrunk(
-        lambda exercise: any(move.name == "cancel_after" and int(move.argument) >= 3 for move in exercise.moves)
+        lambda exercise: any(action.name == "cancel_after" and int(action.argument) >= 3 for action in exercise.actions)
     )
-    assert [str(move) for move in smallest.moves] == ["cancel_after 3"]
+    assert [str(action) for action in smallest.actions] == ["cancel_after 3"]
 
 
 def test_deep_values_of_arguments_are_made_smaller():

@@ -23,7 +23,7 @@ from partstream.lm.messages import Role
 from partstream.lm.parts import ToolResultPart
 from partstream.protocols.read_response import read_arguments
 from partstream_agents import RunStates, as_model
-from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.driver import TimeLimits
 from partstream_devtools.conformance.report import Verdict
 from partstream_devtools.conformance.running import run
 from partstream_devtools.conformance.scenarios import SCENARIOS

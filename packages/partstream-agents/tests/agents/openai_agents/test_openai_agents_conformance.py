@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 
 from extent import IS_WHOLE, TELLING
 from partstream_agents import RunStates, as_model
-from partstream_devtools.conformance.driving import TimeLimits
+from partstream_devtools.conformance.driver import TimeLimits
 from partstream_devtools.conformance.report import Verdict
 from partstream_devtools.conformance.running import run
 from partstream_devtools.conformance.scenarios import SCENARIOS

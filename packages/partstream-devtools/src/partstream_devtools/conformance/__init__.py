@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         recorded_answer,
         recorded_answer_sync,
     )
-    from partstream_devtools.conformance.driving import (
+    from partstream_devtools.conformance.driver import (
         Capabilities,
         Provocation,
         Target,
@@ -120,7 +120,7 @@ __all__ = [
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "assertions": ("BrokenContractError", "assert_contract", "recorded_answer", "recorded_answer_sync"),
-    "driving": ("Capabilities", "Provocation", "Target", "TimeLimits", "UnusableTargetError"),
+    "driver": ("Capabilities", "Provocation", "Target", "TimeLimits", "UnusableTargetError"),
     "exercises": ("Exercise", "Relation"),
     "fuzzing": (
         "FailureFileError",

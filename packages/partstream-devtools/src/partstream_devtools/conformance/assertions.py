@@ -7,7 +7,7 @@
         assert_contract(answer)
 
 Needs neither pytest nor Hypothesis. The end of the module is the reference provider, which plays a script and keeps
-every promise of the kit: `partstream conformance partstream_devtools.conformance.assertions:conformance`.
+every requirement of the kit: `partstream conformance partstream_devtools.conformance.assertions:conformance`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from partstream.lm.provider import (
 )
 from partstream.tokens import estimate_tokens
 from partstream.upstream.context import run_until_cancelled
-from partstream_devtools.conformance.checks import HINTS, BrokenPromise, judge_answer
-from partstream_devtools.conformance.driving import Request, TimeLimits, drive
-from partstream_devtools.conformance.scripts import read_moves
+from partstream_devtools.conformance.checks import HINTS, BrokenRequirement, judge_answer
+from partstream_devtools.conformance.driver import Request, TimeLimits, drive
+from partstream_devtools.conformance.scripts import read_actions
 from partstream_devtools.conformance.transcript import Answer, TranscriptEventKind, shown_part
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class BrokenContractError(AssertionError):
         broken: The rules with what was found, in order.
     """
 
-    def __init__(self, message: str, broken: Sequence[tuple[Rule, BrokenPromise]]) -> None:
+    def __init__(self, message: str, broken: Sequence[tuple[Rule, BrokenRequirement]]) -> None:
         super().__init__(message)
         self.broken = broken
 
@@ -125,9 +125,9 @@ async def recorded_answer(
     if chosen is None:
         listed = ", ".join(one.id for one in models[:10]) or "no model"
         raise CallerError(f"model: got {listed}, expected {model or 'at least one'}")
-    moves = read_moves("send", *(() if cancel_after is None else (f"cancel_after {cancel_after}",)))
+    actions = read_actions("send", *(() if cancel_after is None else (f"cancel_after {cancel_after}",)))
     request = Request(text, tools=tuple(tools))
-    (answer,) = await drive(provider, chosen, request, moves, TimeLimits(answer_seconds=seconds))
+    (answer,) = await drive(provider, chosen, request, actions, TimeLimits(answer_seconds=seconds))
     return answer
 
 
@@ -152,14 +152,14 @@ def _judged(
     cancelled_after: int | None,
     error: BaseException | None,
     namespace: str | None,
-) -> list[tuple[Rule, BrokenPromise]]:
+) -> list[tuple[Rule, BrokenRequirement]]:
     """The rules that an answer of these parts breaks."""
-    found: list[tuple[Rule, BrokenPromise]] = []
+    found: list[tuple[Rule, BrokenRequirement]] = []
     names = None if tools is None else [tool.name if isinstance(tool, Tool) else tool for tool in tools]
     checker = ContractChecker(
         names,
         CheckMode.LENIENT,
-        lambda one: found.append((one.rule, BrokenPromise(one.detail, index=one.index))),
+        lambda one: found.append((one.rule, BrokenRequirement(one.detail, index=one.index))),
         namespace=namespace,
     )
     for number, part in enumerate(parts):
@@ -175,7 +175,7 @@ def _judged(
     return found
 
 
-def _told(parts: Sequence[Any], broken: Sequence[tuple[Rule, BrokenPromise]]) -> str:
+def _told(parts: Sequence[Any], broken: Sequence[tuple[Rule, BrokenRequirement]]) -> str:
     lines = ["the answer breaks the contract"]
     for rule, finding in broken:
         place = "at the end" if finding.index is None else f"part {finding.index}"

@@ -1,14 +1,14 @@
-"""What judges each promise: one row a promise, from the transcripts of a scenario to the places where it is broken.
+"""The checks: one row for each requirement, from the transcripts of a scenario to the places where it is broken.
 
-A promise is either a rule of the contract (:data:`partstream.lm.contract.RULES`) or one that the kit adds, because no
+A requirement is a rule of the contract (:data:`partstream.lm.contract.RULES`) or one that the kit adds, because no
 stream of parts shows it: the kit sees both sides of the target. :func:`judge_answer` feeds the events of a recorded
-answer to a :class:`partstream.lm.contract.ContractChecker`; :data:`CHECKS` holds the function of every other promise.
+answer to a :class:`partstream.lm.contract.ContractChecker`; :data:`CHECKS` has the function of each other requirement.
 A check that finds nothing to judge raises :class:`NotJudged` with the reason, so that silence never counts as kept.
 What the script of a scenario says decides the order and the completeness of parts. A limit of time or a connection that
 breaks is blamed on the environment, unless the model server is the kit's own.
 
-Nothing here drives a target or prints. :data:`HINTS` and :data:`PROMISES` are the words for people, and a requirement
-set names the checks that count.
+Nothing here drives a target or prints. :data:`HINTS` and :data:`REQUIREMENTS` are the words for people, and a
+requirement set names the checks that count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from partstream.errors import CallerError, UpstreamConnectionError, UpstreamTime
 from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Evidence, Hint, Level
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.runtime.progress import placed
-from partstream_devtools.conformance.driving import Capability, Provocation, RequestLimitError
+from partstream_devtools.conformance.driver import Capability, Provocation, RequestLimitError
 from partstream_devtools.conformance.scripts import PIXEL, RESULT_WORD, USAGE, Call, Echo, Ending, Say, Think
 from partstream_devtools.conformance.transcript import TranscriptEventKind
 from partstream_devtools.testing.directives import parse_choices
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
     from partstream.lm.contract import Rule, Violation
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream_devtools.conformance.driving import Capabilities, Request
-    from partstream_devtools.conformance.scripts import Block, Move, Script, ScriptedAnswer
+    from partstream_devtools.conformance.driver import Capabilities, Request
+    from partstream_devtools.conformance.scripts import Action, Block, Script, ScriptedAnswer
     from partstream_devtools.conformance.transcript import Answer, Transcript
 
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenPromise:
-    """A broken promise: what the target did, with the indices, from 0, of the answer and of its part.
+class BrokenRequirement:
+    """A broken requirement: what the target did, with the indices, from 0, of the answer and of its part.
 
     `at_ms` is in milliseconds since the request. `is_environment` blames a limit of time or a connection, not the
     target.
@@ -75,9 +75,9 @@ class AnswerJudgement:
     answer: Answer
     script: ScriptedAnswer | None
     checker: ContractChecker
-    broken: Sequence[tuple[Rule, BrokenPromise]]
+    broken: Sequence[tuple[Rule, BrokenRequirement]]
 
-    def findings(self, rule_id: str) -> list[BrokenPromise]:
+    def findings(self, rule_id: str) -> list[BrokenRequirement]:
         """The findings against one rule."""
         return [finding for rule, finding in self.broken if rule.id == rule_id]
 
@@ -113,11 +113,11 @@ def judge_answer(
         namespace: The prefix that the target has declared for its call ids, or None.
         script: What the model was to say, or None; with it, the order of the parts is judged.
     """
-    broken: list[tuple[Rule, BrokenPromise]] = []
+    broken: list[tuple[Rule, BrokenRequirement]] = []
     at_ms = 0.0
 
     def add(violation: Violation) -> None:
-        broken.append((violation.rule, BrokenPromise(violation.detail, place, violation.index, at_ms)))
+        broken.append((violation.rule, BrokenRequirement(violation.detail, place, violation.index, at_ms)))
 
     tools = [tool.name for tool in answer.options.tools]
     checker = ContractChecker(tools, CheckMode.LENIENT, add, namespace=namespace)
@@ -136,7 +136,7 @@ def judge_answer(
             case TranscriptEventKind.RESOLVED:
                 if said_failure is not None:
                     detail = f"the response said that it failed ({type(said_failure).__name__}), and then resolved"
-                    broken.append((RULES["stream.ends-once"], BrokenPromise(detail, place, None, at_ms)))
+                    broken.append((RULES["stream.ends-once"], BrokenRequirement(detail, place, None, at_ms)))
                 checker.complete()
     # Where parts break rules themselves, an answer that shows nothing is their consequence.
     of_parts = any(rule.level is Level.MUST and finding.index is not None for rule, finding in broken)
@@ -184,8 +184,8 @@ class Scenario:
         title: What happens, in a few words.
         script: What the model says, where it takes a script.
         request: What the conversation begins with.
-        moves: What the consumer does.
-        checks: The promises that are judged, by id.
+        actions: What the consumer does.
+        checks: The requirements that are judged, by id.
         needs: The capabilities without which it is not applicable.
         ways: The ways by which it can be provoked.
         directive: What the prompt adds for a target that only gets the prompt, for the scripted model of the kit.
@@ -198,7 +198,7 @@ class Scenario:
     title: str
     script: Script
     request: Request
-    moves: tuple[Move, ...]
+    actions: tuple[Action, ...]
     checks: tuple[str, ...]
     needs: frozenset[Capability] = frozenset()
     ways: frozenset[Provocation] = ANY_WAY
@@ -210,9 +210,9 @@ class Scenario:
 
 ProbeFunction: TypeAlias = (
     "Callable[[LanguageModelChatProvider, LanguageModelChatInformation, float], "
-    "Awaitable[Mapping[str, list[BrokenPromise]]]]"
+    "Awaitable[Mapping[str, list[BrokenRequirement]]]]"
 )
-"""Asks a provider something beside an answer, within so many seconds, and returns the findings against each promise."""
+"""Asks a provider something beside an answer, within so many seconds, and returns the findings by requirement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,19 +241,19 @@ _NOT_JUDGED: Final[Mapping[str, str]] = {
     "failure.logged": "a parser may leave logging to its caller",
     "stream.visible-part": "a parser need not say that an answer shows nothing",
 }
-"""Why promises are not judged, by the beginning of their ids."""
+"""Why requirements are not judged, by the beginning of their ids."""
 
 
-def not_of_parsers(promise_id: str) -> str:
-    """Why a promise is not judged of a parser; empty if it is."""
-    return next((why for prefix, why in _NOT_JUDGED.items() if promise_id.startswith(prefix)), "")
+def not_of_parsers(requirement_id: str) -> str:
+    """Why a requirement is not judged of a parser; empty if it is."""
+    return next((why for prefix, why in _NOT_JUDGED.items() if requirement_id.startswith(prefix)), "")
 
 
 def unfit_for_parsers(row: Scenario | Probe) -> str:
     """Why a scenario cannot be shown to a parser; empty if it can."""
     if isinstance(row, Probe):
         return "" if row.is_of_parsers else "a parser lists no models and counts no tokens"
-    if any("cancel" in move.name for move in row.moves):
+    if any("cancel" in action.name for action in row.actions):
         return "a parser is not told of cancellation"
     faults = {choice.name for answer in row.script.answers for choice in parse_choices(answer.fault)}
     if faults - _FAULTS:
@@ -284,26 +284,26 @@ class NotJudged(Exception):  # noqa: N818 - not an error: the reason why there i
     """A check has nothing to judge; the message says why."""
 
 
-Outcome: TypeAlias = "list[BrokenPromise]"
-"""The findings of a check; none where the promise is kept."""
+Outcome: TypeAlias = "list[BrokenRequirement]"
+"""The findings of a check; none where the requirement is kept."""
 
 
-def check(promise_id: str, case: Case) -> Outcome:
-    """The findings against one promise.
+def check(requirement_id: str, case: Case) -> Outcome:
+    """The findings against one requirement.
 
     Raises:
         NotJudged: The transcripts do not hold what it takes to judge it.
     """
-    if case.way is Provocation.PARSER and (reason := not_of_parsers(promise_id)):
+    if case.way is Provocation.PARSER and (reason := not_of_parsers(requirement_id)):
         raise NotJudged(reason)
-    if promise_id not in RULES:
-        return CHECKS[promise_id](case)
-    rule = RULES[promise_id]
-    findings = [finding for _, one in case.answers for finding in one.findings(promise_id)]
+    if requirement_id not in RULES:
+        return CHECKS[requirement_id](case)
+    rule = RULES[requirement_id]
+    findings = [finding for _, one in case.answers for finding in one.findings(requirement_id)]
     if rule.needs is Evidence.COMPLETION and any(one.answer.error is not None for _, one in case.answers):
         return findings  # a rejected response tells the person why there is nothing
     if not findings and not any(one.shows(rule) for _, one in case.answers):
-        subject = promise_id.partition(".")[0]
+        subject = requirement_id.partition(".")[0]
         raise NotJudged(f"needs {rule.needs}" if rule.needs is not None else f"no {subject} part came")
     return findings
 
@@ -319,7 +319,7 @@ def _ends(case: Case) -> Outcome:
                     bool(transcript.upstream) and over
                 )
                 what = f"no end within {end.at_ms / 1000:.1f} seconds"
-                findings.append(BrokenPromise(what, place, None, end.at_ms, is_environment=not is_known))
+                findings.append(BrokenRequirement(what, place, None, end.at_ms, is_environment=not is_known))
     return findings
 
 
@@ -329,7 +329,7 @@ _OF_ENVIRONMENT: Final = (RequestLimitError, UpstreamConnectionError, UpstreamTi
 
 def _resolves(case: Case) -> Outcome:
     return [
-        BrokenPromise(
+        BrokenRequirement(
             f"the answer was rejected with {placed(one.answer.error)}",
             place,
             None,
@@ -376,7 +376,7 @@ def _text_complete(case: Case) -> Outcome:
             at = next(differing, min(len(wanted), len(got)))
             shown = slice(max(at - 10, 0), at + 30)
             what = f"the text differs at character {at}: {got[shown]!r}, the model said {wanted[shown]!r}"
-            findings.append(BrokenPromise(what, place))
+            findings.append(BrokenRequirement(what, place))
     return findings
 
 
@@ -389,10 +389,12 @@ def _calls_complete(case: Case) -> Outcome:
         more = [call for call in got if call not in wanted]
         if lost:
             findings.append(
-                BrokenPromise(f"the call {_shown(lost[0])} did not come; came: {_shown(got) or 'none'}", place)
+                BrokenRequirement(f"the call {_shown(lost[0])} did not come; came: {_shown(got) or 'none'}", place)
             )
         elif more or len(got) != len(wanted):
-            findings.append(BrokenPromise(f"{len(got)} calls came, the model made {len(wanted)}: {_shown(got)}", place))
+            findings.append(
+                BrokenRequirement(f"{len(got)} calls came, the model made {len(wanted)}: {_shown(got)}", place)
+            )
     return findings
 
 
@@ -409,7 +411,7 @@ def _as_received(case: Case) -> Outcome:
             continue
         if not any(isinstance(part, TextPart) and part.value for part in one.answer.parts_before_cancel):
             what = f"the model server had sent half of the text, and {cancelled.at_ms / 1000:.1f} s later none was out"
-            findings.append(BrokenPromise(what, place, None, cancelled.at_ms))
+            findings.append(BrokenRequirement(what, place, None, cancelled.at_ms))
     if not _replies(case):
         raise NotJudged("needs both clocks: a target whose model server is the kit")
     return findings
@@ -420,7 +422,7 @@ def _stops_upstream(case: Case) -> Outcome:
     if not replies:
         raise NotJudged("needs a target whose model server is the kit")
     return [
-        BrokenPromise("the model server still sent, or held the connection open, after the answer was cancelled")
+        BrokenRequirement("the model server still sent, or held the connection open, after the answer was cancelled")
         for reply in replies
         if reply["outcome"] not in {"client_closed", "whole", "cut"}
     ]
@@ -428,7 +430,7 @@ def _stops_upstream(case: Case) -> Outcome:
 
 def _rejects(case: Case) -> Outcome:
     return [
-        BrokenPromise("the answer resolved as if it were whole", place, None, one.answer.end.at_ms)
+        BrokenRequirement("the answer resolved as if it were whole", place, None, one.answer.end.at_ms)
         for place, one in case.answers
         if one.answer.end is not None and one.answer.end.kind is TranscriptEventKind.RESOLVED
     ]
@@ -443,9 +445,11 @@ def _keeps_parts(case: Case) -> Outcome:
     for place, one in case.answers:
         begin = "" if one.script is None else one.script.text[:_BEGIN]
         if not one.answer.text:
-            findings.append(BrokenPromise("the model had said text before it failed, and none of it came", place))
+            findings.append(BrokenRequirement("the model had said text before it failed, and none of it came", place))
         elif begin and one.answer.text.count(begin) > 1:
-            findings.append(BrokenPromise(f"the text before the failure came twice: it holds {begin!r} again", place))
+            findings.append(
+                BrokenRequirement(f"the text before the failure came twice: it holds {begin!r} again", place)
+            )
     return findings
 
 
@@ -454,7 +458,7 @@ def _logged(case: Case) -> Outcome:
     if not rejected:
         raise NotJudged("the answer was not rejected")
     return [
-        BrokenPromise("nothing was logged, and the error that the answer was rejected with says nothing", place)
+        BrokenRequirement("nothing was logged, and the error that the answer was rejected with says nothing", place)
         for place, answer in rejected
         if not answer.has(TranscriptEventKind.LOGGED) and not str(answer.error)
     ]
@@ -481,7 +485,7 @@ def _bodies(case: Case) -> list[str]:
 def _text_arrives(case: Case) -> Outcome:
     bodies = _bodies(case)
     return [
-        BrokenPromise(f"no request to the model holds the text {transcript.prompt!r}")
+        BrokenRequirement(f"no request to the model holds the text {transcript.prompt!r}")
         for transcript in case.transcripts
         if not any(transcript.prompt in body for body in bodies)
     ]
@@ -491,7 +495,9 @@ def _tools_arrive(case: Case) -> Outcome:
     last = _bodies(case)[-1]
     names = {tool.name for _, one in case.answers for tool in one.answer.options.tools}
     return [
-        BrokenPromise(f"the request to the model does not name the tool {name}") for name in names if name not in last
+        BrokenRequirement(f"the request to the model does not name the tool {name}")
+        for name in names
+        if name not in last
     ]
 
 
@@ -499,7 +505,7 @@ def _images_arrive(case: Case) -> Outcome:
     picture = b64encode(PIXEL.data).decode()[:40]
     if any(picture in body for body in _bodies(case)):
         return []
-    return [BrokenPromise("no request to the model holds the bytes of the image")]
+    return [BrokenRequirement("no request to the model holds the bytes of the image")]
 
 
 def _results_arrive(case: Case) -> Outcome:
@@ -514,7 +520,7 @@ def _results_arrive(case: Case) -> Outcome:
         raise NotJudged("the model called no tool, so there was no result")
     with_text = any(isinstance(content, TextPart) for part in results for content in part.content)
     if with_text and RESULT_WORD not in _bodies(case)[-1]:
-        return [BrokenPromise(f"the last request to the model does not hold the result ({RESULT_WORD!r})")]
+        return [BrokenRequirement(f"the last request to the model does not hold the result ({RESULT_WORD!r})")]
     return []
 
 
@@ -531,17 +537,17 @@ def _usage(case: Case) -> Outcome:
             if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
         ]
         if len(said) > 1:
-            findings.append(BrokenPromise(f"{len(said)} parts with usage came", place))
+            findings.append(BrokenRequirement(f"{len(said)} parts with usage came", place))
         finish = one.answer.finish
         if not said and finish is not None and finish.usage is not None:
             usage = finish.usage
             counts = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
             said = [dict(zip(_COUNTS, counts, strict=True))]
         seen += len(said)
-        findings += [BrokenPromise(wrong, place) for counts in said if (wrong := _wrong_usage(counts, case.way))]
+        findings += [BrokenRequirement(wrong, place) for counts in said if (wrong := _wrong_usage(counts, case.way))]
     if not seen:
         if case.capabilities.has(Capability.USAGE):
-            return [BrokenPromise("no usage came: neither a part with it, nor a `Finish`")]
+            return [BrokenRequirement("no usage came: neither a part with it, nor a `Finish`")]
         raise NotJudged("no usage came, and none is declared")
     return findings
 
@@ -573,7 +579,9 @@ def _no_mixing(case: Case) -> Outcome:
         for place, answer in enumerate(transcript.answers):
             foreign = [word for word in map(_mark, others) if word in answer.text]
             if foreign:
-                findings.append(BrokenPromise(f"the answer to {_mark(transcript.prompt)} holds {foreign[0]}", place))
+                findings.append(
+                    BrokenRequirement(f"the answer to {_mark(transcript.prompt)} holds {foreign[0]}", place)
+                )
     return findings
 
 
@@ -599,7 +607,7 @@ CHECKS: Final[Mapping[str, Callable[[Case], Outcome]]] = {
     "request.results-arrive": _results_arrive,
     "concurrency.no-mixing": _no_mixing,
 }
-"""What judges each promise of the kit that a conversation shows. Probes judge the others."""
+"""What judges each requirement of the kit that a conversation shows. Probes judge the others."""
 
 
 # ---- Hints ----
@@ -702,15 +710,15 @@ HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
         "tokens.monotone": Hint("Prompts are cut where they need not be.", ("the count is a guess per call",)),
     }
 )
-"""The hint of every promise, by its id."""
+"""The hint of every requirement, by its id."""
 
 
-# ---- Promises ----
+# ---- Requirements ----
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
-    """A promise of a target: `id` is `<subject>.<promise>`, `section` that of the contract, or `kit` for an own one."""
+class Requirement:
+    """A requirement of a target: `id` is `<subject>.<name>`, `section` that of the contract, or `kit` for its own."""
 
     id: str
     section: str
@@ -719,55 +727,62 @@ class Promise:
 
 
 _TABLE: Final = (
-    Promise("stream.ends", "5.1", Level.MUST, "A response ends within the limit of time."),
-    Promise("stream.resolves", "5.1", Level.MUST, "A response resolves when the model has completed its answer."),
-    Promise(
+    Requirement("stream.ends", "5.1", Level.MUST, "A response ends within the limit of time."),
+    Requirement("stream.resolves", "5.1", Level.MUST, "A response resolves when the model has completed its answer."),
+    Requirement(
         "text.complete", "kit", Level.MUST, "The text of an answer is what the model said: nothing lost, nothing twice."
     ),
-    Promise("text.as-received", "8.2", Level.SHOULD, "Text is emitted as it is received."),
-    Promise(
+    Requirement("text.as-received", "8.2", Level.SHOULD, "Text is emitted as it is received."),
+    Requirement(
         "tool-call.complete",
         "kit",
         Level.MUST,
         "Every call of the model arrives once, with its name and its arguments.",
     ),
-    Promise("usage.as-reported", "kit", Level.MUST, "The usage of an answer is that of the model server."),
-    Promise("failure.rejects", "5.3", Level.MUST, "An answer that failed or broke off is rejected."),
-    Promise("failure.keeps-parts", "5.3", Level.SHOULD, "What came before a failure is not lost."),
-    Promise("failure.logged", "8.2", Level.SHOULD, "Errors of the upstream are logged, or raised with what it said."),
-    Promise("cancellation.stops-upstream", "5.2", Level.SHOULD, "A cancelled provider stops requesting data."),
-    Promise("request.text-arrives", "kit", Level.MUST, "The text of the user reaches the model."),
-    Promise("request.tools-arrive", "kit", Level.MUST, "The tools of the request reach the model."),
-    Promise("request.images-arrive", "kit", Level.MUST, "An image of the user reaches the model."),
-    Promise("request.results-arrive", "7.3", Level.MUST, "The results of tools reach the model."),
-    Promise("concurrency.no-mixing", "kit", Level.MUST, "Answers to requests at the same time do not mix."),
-    Promise("models.listed", "kit", Level.MUST, "The list of models comes, and each id stands in it once."),
-    Promise("models.same-twice", "kit", Level.SHOULD, "Two lists of models right after each other are the same."),
-    Promise("models.cancelled", "kit", Level.SHOULD, "A cancelled list of models ends."),
-    Promise(
+    Requirement("usage.as-reported", "kit", Level.MUST, "The usage of an answer is that of the model server."),
+    Requirement("failure.rejects", "5.3", Level.MUST, "An answer that failed or broke off is rejected."),
+    Requirement("failure.keeps-parts", "5.3", Level.SHOULD, "What came before a failure is not lost."),
+    Requirement(
+        "failure.logged", "8.2", Level.SHOULD, "Errors of the upstream are logged, or raised with what it said."
+    ),
+    Requirement("cancellation.stops-upstream", "5.2", Level.SHOULD, "A cancelled provider stops requesting data."),
+    Requirement("request.text-arrives", "kit", Level.MUST, "The text of the user reaches the model."),
+    Requirement("request.tools-arrive", "kit", Level.MUST, "The tools of the request reach the model."),
+    Requirement("request.images-arrive", "kit", Level.MUST, "An image of the user reaches the model."),
+    Requirement("request.results-arrive", "7.3", Level.MUST, "The results of tools reach the model."),
+    Requirement("concurrency.no-mixing", "kit", Level.MUST, "Answers to requests at the same time do not mix."),
+    Requirement("models.listed", "kit", Level.MUST, "The list of models comes, and each id stands in it once."),
+    Requirement("models.same-twice", "kit", Level.SHOULD, "Two lists of models right after each other are the same."),
+    Requirement("models.cancelled", "kit", Level.SHOULD, "A cancelled list of models ends."),
+    Requirement(
         "models.no-change-event", "kit", Level.MUST, "Listing the models does not announce that the list has changed."
     ),
-    Promise("tokens.count", "kit", Level.MUST, "A token count is a whole number of 0 or more, for any text."),
-    Promise("tokens.monotone", "kit", Level.SHOULD, "A longer text has no fewer tokens, but for a small bound."),
-    Promise(
+    Requirement("tokens.count", "kit", Level.MUST, "A token count is a whole number of 0 or more, for any text."),
+    Requirement("tokens.monotone", "kit", Level.SHOULD, "A longer text has no fewer tokens, but for a small bound."),
+    Requirement(
         "parser.same-parts", "kit", Level.MUST, "A parser makes the same of the same bytes, wherever they are cut."
     ),
-    Promise("parser.whole-calls", "kit", Level.MUST, "A parser hands out no call that has not come whole."),
-    Promise("parser.server-shape", "kit", Level.MUST, "A parser reads the streams that real servers send."),
-    Promise("parser.recorded-text", "kit", Level.MUST, "The text of recorded streams is right."),
-    Promise("parser.recorded-thinking", "kit", Level.MUST, "The thinking of recorded streams is right."),
-    Promise("parser.recorded-calls", "kit", Level.MUST, "The calls of recorded streams are right."),
-    Promise("parser.recorded-tokens", "kit", Level.MUST, "The tokens of recorded streams are right, if any are told."),
-    Promise("parser.recorded-errors", "kit", Level.MUST, "Recorded streams that fail are failures, and no others."),
+    Requirement("parser.whole-calls", "kit", Level.MUST, "A parser hands out no call that has not come whole."),
+    Requirement("parser.server-shape", "kit", Level.MUST, "A parser reads the streams that real servers send."),
+    Requirement("parser.recorded-text", "kit", Level.MUST, "The text of recorded streams is right."),
+    Requirement("parser.recorded-thinking", "kit", Level.MUST, "The thinking of recorded streams is right."),
+    Requirement("parser.recorded-calls", "kit", Level.MUST, "The calls of recorded streams are right."),
+    Requirement(
+        "parser.recorded-tokens", "kit", Level.MUST, "The tokens of recorded streams are right, if any are told."
+    ),
+    Requirement("parser.recorded-errors", "kit", Level.MUST, "Recorded streams that fail are failures, and no others."),
 )
 
-KIT_PROMISES: Final[Mapping[str, Promise]] = MappingProxyType({promise.id: promise for promise in _TABLE})
-"""The promises that the kit adds, by id."""
-
-PROMISES: Final[Mapping[str, Promise]] = MappingProxyType(
-    {rule.id: Promise(rule.id, rule.section, rule.level, rule.text) for rule in RULES.values()} | dict(KIT_PROMISES)
+KIT_REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
+    {requirement.id: requirement for requirement in _TABLE}
 )
-"""All promises by id: first the rules of the contract."""
+"""The requirements that the kit adds, by id."""
+
+REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
+    {rule.id: Requirement(rule.id, rule.section, rule.level, rule.text) for rule in RULES.values()}
+    | dict(KIT_REQUIREMENTS)
+)
+"""All requirements by id: first the rules of the contract."""
 
 
 # ---- Requirement sets ----

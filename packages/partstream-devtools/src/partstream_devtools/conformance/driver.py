@@ -1,9 +1,9 @@
-"""Has one conversation with a provider, move by move, and records everything that happens; judges nothing.
+"""Has one conversation with a provider, action by action, and records everything that happens; judges nothing.
 
-:func:`drive` carries out the moves of a consumer. Each move but a cancellation first waits for the end of the running
-answer, within a limit of time; then it listens a moment longer, for what must not come. A cancellation waits until the
-model server of the target has begun to answer, because a target may take time before it asks. Every part is kept as it
-came, also one that comes too late, and log lines go to the answer whose task wrote them.
+:func:`drive` carries out the actions of a consumer. Each action but a cancellation first waits for the end of the
+running answer, within a limit of time; then it listens a moment longer, for what must not come. A cancellation waits
+until the model server of the target has begun to answer, because a target may take time before it asks. Every part is
+kept as it came, also one that comes too late, and log lines go to the answer whose task wrote them.
 
 The rest of the module is what the kit knows about a target: :class:`Target` and :class:`Session`, and the capabilities
 that it declares before it is asked anything.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream_devtools.conformance.scripts import Move, Script
+    from partstream_devtools.conformance.scripts import Action, Script
     from partstream_devtools.testing.upstream import ReplayUpstream
 
 
@@ -264,18 +264,18 @@ async def drive(
     provider: LanguageModelChatProvider,
     model: LanguageModelChatInformation,
     request: Request,
-    moves: Sequence[Move],
+    actions: Sequence[Action],
     limits: TimeLimits,
     upstream: ReplayUpstream | None = None,
 ) -> list[Answer]:
-    """Has a conversation with a provider and returns its answers as they came, also that of the last move.
+    """Has a conversation with a provider and returns its answers as they came, also that of the last action.
 
     `upstream` is the scripted model server of the provider; with one, a cancellation waits until it has begun to
     answer.
     """
     conversation = _Conversation(provider, model, request, limits, upstream)
-    for move in moves:
-        await getattr(conversation, move.name)(move.argument)  # each name in MOVES is that of a method
+    for action in actions:
+        await getattr(conversation, action.name)(action.argument)  # each name in ACTIONS is that of a method
     await conversation.wait()
     return conversation.answers
 

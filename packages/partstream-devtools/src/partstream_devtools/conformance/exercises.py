@@ -1,9 +1,9 @@
 """An exercise: what the model says and what the consumer does, as one value that a failure is made of.
 
 An exercise is generated, performed, made smaller and replayed; it is plain data, JSON in a file, and knows no target.
-What judges its conversation: every rule of the contract, the promises that hold for any script, and that the same
+What judges its conversation: every rule of the contract, the requirements that hold for any script, and that the same
 answer brings the same parts when its bytes are cut elsewhere, when it is asked once more, and over another protocol. No
-requirement set counts these last promises yet.
+requirement set counts these last requirements yet.
 
 Shrinking works on values alone. The shrinking of Hypothesis replays its own choices and gives up with an error where a
 target does not answer alike twice. This one only asks whether the smaller exercise still fails, within a limit of time
@@ -25,17 +25,17 @@ from partstream.lm.contract import RULES, Hint, Level
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 from partstream_devtools.conformance.checks import (
     HINTS,
-    PROMISES,
-    BrokenPromise,
+    REQUIREMENTS,
+    BrokenRequirement,
     Case,
     NotJudged,
-    Promise,
+    Requirement,
     check,
     judge_transcript,
 )
-from partstream_devtools.conformance.driving import Request, drive, last_number, upstream_replies
+from partstream_devtools.conformance.driver import Request, drive, last_number, upstream_replies
 from partstream_devtools.conformance.scenarios import TOOLS
-from partstream_devtools.conformance.scripts import Call, Echo, Ending, Move, Say, Script, Think
+from partstream_devtools.conformance.scripts import Action, Call, Echo, Ending, Say, Script, Think
 from partstream_devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream_devtools.testing.scripted_model import pieces
 
@@ -70,32 +70,32 @@ class Exercise:
     """One conversation before it happens.
 
     Attributes:
-        moves: What the consumer does.
+        actions: What the consumer does.
         script: What the model says, or None for a target that cannot be given a script.
         prompt: What the user says.
         relation: The other conversation that has to bring the same parts.
     """
 
-    moves: tuple[Move, ...]
+    actions: tuple[Action, ...]
     script: Script | None
     prompt: str = DEFAULT_PROMPT
     relation: Relation = Relation.NONE
 
     @property
     def size(self) -> int:
-        """How much a reader has to follow: moves, and events and faults of the upstream."""
+        """How much a reader has to follow: actions, and events and faults of the upstream."""
         answers = () if self.script is None else self.script.answers
         blocks = (block for answer in answers for block in answer.blocks)
         events = sum(1 if isinstance(block, Call | Echo) else len(pieces(block.text)) for block in blocks)
         faults = sum(len([*filter(None, answer.fault.split(","))]) for answer in answers)
-        return len(self.moves) + events + faults
+        return len(self.actions) + events + faults
 
     def to_json(self) -> dict[str, Any]:
         """The exercise as JSON values, in the fields of a transcript."""
         return {
             "prompt": self.prompt,
             "script": None if self.script is None else self.script.to_json(),
-            "moves": [str(move) for move in self.moves],
+            "moves": [str(action) for action in self.actions],
             "relation": self.relation.value,
         }
 
@@ -106,9 +106,9 @@ class Exercise:
         Raises:
             CallerError: The value holds no exercise; the message says what is wrong with it.
         """
-        moves, script, prompt = value.get("moves"), value.get("script"), value.get("prompt", DEFAULT_PROMPT)
-        if not isinstance(moves, list) or not all(isinstance(one, str) for one in moves):
-            raise CallerError(f"moves: got {str(moves)[:80]}, expected a list of texts such as 'send'")
+        actions, script, prompt = value.get("moves"), value.get("script"), value.get("prompt", DEFAULT_PROMPT)
+        if not isinstance(actions, list) or not all(isinstance(one, str) for one in actions):
+            raise CallerError(f"moves: got {str(actions)[:80]}, expected a list of texts such as 'send'")
         if not isinstance(prompt, str):
             raise CallerError(f"prompt: got {str(prompt)[:80]}, expected a text")
         if script is not None and not isinstance(script, dict):
@@ -117,15 +117,15 @@ class Exercise:
         if relation not in {one.value for one in Relation}:
             raise CallerError(f"relation: got {str(relation)[:80]!r}, expected one of {', '.join(Relation)}")
         played = None if script is None else Script.from_json(script)
-        return cls(tuple(map(Move.read, moves)), played, prompt, Relation(relation))
+        return cls(tuple(map(Action.read, actions)), played, prompt, Relation(relation))
 
 
 def exercise_of(transcript: Transcript) -> Exercise:
     """The exercise that a transcript came of."""
-    return Exercise(transcript.moves, transcript.script, transcript.prompt)
+    return Exercise(transcript.actions, transcript.script, transcript.prompt)
 
 
-# ---- The promises of generated conversations ----
+# ---- The requirements of generated conversations ----
 
 SAME_PARTS: Final[Mapping[Relation, str]] = MappingProxyType(
     {
@@ -134,25 +134,25 @@ SAME_PARTS: Final[Mapping[Relation, str]] = MappingProxyType(
         Relation.OTHER: "stream.same-over-protocols",
     }
 )
-"""The promise that each relation is about."""
+"""The requirement that each relation is about."""
 
-_PROMISES: Final = MappingProxyType(
+_REQUIREMENTS: Final = MappingProxyType(
     {
-        promise.id: promise
-        for promise in (
-            Promise(
+        requirement.id: requirement
+        for requirement in (
+            Requirement(
                 "stream.same-when-cut",
                 "kit",
                 Level.MUST,
                 "However the bytes of the model server are cut, the same parts come.",
             ),
-            Promise(
+            Requirement(
                 "stream.same-again",
                 "kit",
                 Level.MUST,
                 "The same request brings the same parts when the model answers the same, whatever was asked before it.",
             ),
-            Promise(
+            Requirement(
                 "stream.same-over-protocols",
                 "kit",
                 Level.MUST,
@@ -186,18 +186,18 @@ _HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
 )
 
 
-def promise_of(promise_id: str) -> Promise:
-    """The promise with that id.
+def requirement_of(requirement_id: str) -> Requirement:
+    """The requirement with that id.
 
     Raises:
         KeyError: There is none.
     """
-    return _PROMISES[promise_id] if promise_id in _PROMISES else PROMISES[promise_id]
+    return _REQUIREMENTS[requirement_id] if requirement_id in _REQUIREMENTS else REQUIREMENTS[requirement_id]
 
 
-def hint_of(promise_id: str) -> Hint | None:
-    """What helps a person with the broken promise, or None."""
-    return _HINTS.get(promise_id) or HINTS.get(promise_id)
+def hint_of(requirement_id: str) -> Hint | None:
+    """What helps a person with the broken requirement, or None."""
+    return _HINTS.get(requirement_id) or HINTS.get(requirement_id)
 
 
 # ---- Performing ----
@@ -206,7 +206,7 @@ GENERATED: Final = "generated"
 """The slug of the scenario of generated conversations."""
 
 JUDGED: Final = (*RULES, "stream.ends", "text.complete", "tool-call.complete", *SAME_PARTS.values())
-"""The promises that a generated conversation can break."""
+"""The requirements that a generated conversation can break."""
 
 _CUT: Final = "split=3"
 _UPSTREAM_SECONDS: Final = 2.0
@@ -214,10 +214,10 @@ _UPSTREAM_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Exercised:
-    """What an exercise has shown: the first finding against each broken promise, and the judged promises."""
+    """What an exercise has shown: the first finding against each broken requirement, and the judged requirements."""
 
     transcript: Transcript
-    broken: Mapping[str, BrokenPromise]
+    broken: Mapping[str, BrokenRequirement]
     judged: frozenset[str] = frozenset()
 
 
@@ -227,7 +227,7 @@ async def perform(tested: Tested, exercise: Exercise, other: Tested | None = Non
     `other` is the same target over another protocol, for exercises with that relation; None leaves them unrelated.
     """
     transcript = await _converse(tested, exercise)
-    findings = judged_promises(tested, transcript)
+    findings = judged_requirements(tested, transcript)
     if transcript.script is not None:
         # Each answer is compared with the one before it to the same request.
         answers = transcript.answers
@@ -241,8 +241,10 @@ async def perform(tested: Tested, exercise: Exercise, other: Tested | None = Non
             pairs = zip(transcript.answers, related.answers, strict=False)
             for place, (one, another) in enumerate(pairs):
                 _compare(one, another, place, fields, findings.setdefault(SAME_PARTS[exercise.relation], []))
-    of_target = {promise: [one for one in found if not one.is_environment] for promise, found in findings.items()}
-    broken = {promise: found[0] for promise, found in of_target.items() if found}
+    of_target = {
+        requirement: [one for one in found if not one.is_environment] for requirement, found in findings.items()
+    }
+    broken = {requirement: found[0] for requirement, found in of_target.items() if found}
     return Exercised(transcript, broken, frozenset(findings))
 
 
@@ -262,9 +264,9 @@ async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
     upstream, began = tested.session.upstream, time.monotonic()
     provider = tested.session.provider(exercise.script)
     before = last_number(upstream)
-    transcript = Transcript(GENERATED, exercise.moves, exercise.script, exercise.prompt)
+    transcript = Transcript(GENERATED, exercise.actions, exercise.script, exercise.prompt)
     request = Request(exercise.prompt, tools=TOOLS if tested.capabilities.tool_calling else ())
-    transcript.answers = await drive(provider, tested.model, request, exercise.moves, tested.limits, upstream)
+    transcript.answers = await drive(provider, tested.model, request, exercise.actions, tested.limits, upstream)
     if upstream is not None:
         with suppress(TimeoutError):
             await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SECONDS)
@@ -272,15 +274,15 @@ async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
     return transcript
 
 
-def judged_promises(tested: Tested, transcript: Transcript) -> dict[str, list[BrokenPromise]]:
-    """The findings against each promise that a conversation says something about."""
+def judged_requirements(tested: Tested, transcript: Transcript) -> dict[str, list[BrokenRequirement]]:
+    """The findings against each requirement that a conversation says something about."""
     judged = judge_transcript(transcript, tested.capabilities.call_id_namespace)
     case = Case([transcript], [judged], tested.capabilities, tested.way)
-    findings: dict[str, list[BrokenPromise]] = {}
-    for promise in JUDGED:
-        if promise not in SAME_PARTS.values():
+    findings: dict[str, list[BrokenRequirement]] = {}
+    for requirement in JUDGED:
+        if requirement not in SAME_PARTS.values():
             with suppress(NotJudged):
-                findings[promise] = check(promise, case)
+                findings[requirement] = check(requirement, case)
     return findings
 
 
@@ -292,7 +294,7 @@ _VERBS: Final = {"calls": "differ", "data": "differ"}
 _ALL_FIELDS: Final = (*_WITHOUT_THINKING, "thinking", "data", "end")
 
 
-def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[BrokenPromise]) -> None:
+def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[BrokenRequirement]) -> None:
     """Adds the first field in which two answers differ; where one is cancelled depends on the speed of both."""
     incomparable = (TranscriptEventKind.CANCELLED, TranscriptEventKind.UNFINISHED)
     if any(answer.has(kind) for answer in (one, other) for kind in incomparable):
@@ -301,7 +303,7 @@ def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], fo
     differing = next((field for field in fields if first[field] != second[field]), None)
     if differing is not None:
         said = f"first {_shown(first[differing])}, then {_shown(second[differing])}"
-        found.append(BrokenPromise(f"the {differing} {_VERBS.get(differing, 'differs')}: {said}", place))
+        found.append(BrokenRequirement(f"the {differing} {_VERBS.get(differing, 'differs')}: {said}", place))
 
 
 def _shape(answer: Answer) -> dict[str, Any]:
@@ -358,14 +360,14 @@ async def shrink(
 
 def smaller_exercises(exercise: Exercise) -> Iterator[Exercise]:
     """Cases with less in them, those with much less first. Each is smaller by one measure, so shrinking ends."""
-    for moves in _without_some(exercise.moves):
-        if moves:
-            yield replace(exercise, moves=moves)
+    for actions in _without_some(exercise.actions):
+        if actions:
+            yield replace(exercise, actions=actions)
     if exercise.script is not None:
         yield from (replace(exercise, script=script) for script in _smaller_scripts(exercise.script))
-    for place, move in enumerate(exercise.moves):
-        for plainer in _plainer_moves(move):
-            yield replace(exercise, moves=(*exercise.moves[:place], plainer, *exercise.moves[place + 1 :]))
+    for place, action in enumerate(exercise.actions):
+        for plainer in _plainer_actions(action):
+            yield replace(exercise, actions=(*exercise.actions[:place], plainer, *exercise.actions[place + 1 :]))
     if exercise.prompt != _PLAINEST:
         yield replace(exercise, prompt=_PLAINEST)
     if exercise.relation is not Relation.NONE:
@@ -444,15 +446,15 @@ def _smaller_texts(text: str) -> Iterator[str]:
             yield text[: len(text) // 2]
 
 
-def _plainer_moves(move: Move) -> Iterator[Move]:
-    head, _, rest = move.argument.partition(" ")
+def _plainer_actions(action: Action) -> Iterator[Action]:
+    head, _, rest = action.argument.partition(" ")
     if rest:
-        yield replace(move, argument=head)
+        yield replace(action, argument=head)
     if not head.isdecimal():
         if head:
-            yield replace(move, argument="")
+            yield replace(action, argument="")
         return
     number = int(head)
     for lower in dict.fromkeys((0, number // 2, number - 1)):
         if 0 <= lower < number:
-            yield replace(move, argument=f"{lower} {rest}".strip())
+            yield replace(action, argument=f"{lower} {rest}".strip())

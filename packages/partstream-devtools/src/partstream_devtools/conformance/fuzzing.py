@@ -1,9 +1,9 @@
-"""Generated conversations: searches for those that break a promise, makes each find as small as it gets, and keeps it.
+"""Generated conversations: searches for those that break a requirement, makes each find small, and keeps it.
 
 A search is bounded by a number of exercises and by seconds; six tenths of the time go to finding, the rest to making
-smaller. Every find is repeated at the end: one that does not break the promise each time is reported as flaky, with its
-numbers. A kept failure is a transcript with the name of the promise, so that whatever opens transcripts opens it, and
-needs no Hypothesis to be replayed. The results are checks like those of the fixed scenarios, whose failures are made
+smaller. Every find is repeated at the end: one that does not break the requirement each time is reported as flaky, with
+its numbers. A kept failure is a transcript with the name of the requirement, so that what opens transcripts opens it,
+and replaying needs no Hypothesis. The results are checks like those of the fixed scenarios, whose failures are made
 smaller in the same way. At the end of a run, the baseline marks expected failures, and secrets leave the report.
 
 :class:`VirtualTimeLoop` is an event loop that does not wait for its own clock. When only a timer can happen next, the
@@ -31,7 +31,7 @@ from partstream.codec.redaction import Redactor
 from partstream.errors import CallerError, to_install
 from partstream.lm.contract import Level
 from partstream_devtools.conformance.checks import CONTRACT_VERSION, LATEST
-from partstream_devtools.conformance.driving import Provocation
+from partstream_devtools.conformance.driver import Provocation
 from partstream_devtools.conformance.exercises import (
     GENERATED,
     JUDGED,
@@ -41,7 +41,7 @@ from partstream_devtools.conformance.exercises import (
     exercise_of,
     hint_of,
     perform,
-    promise_of,
+    requirement_of,
     shrink,
 )
 from partstream_devtools.conformance.report import CheckResult, KitFileError, Report, Verdict, facts_of
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from pathlib import Path
 
-    from partstream_devtools.conformance.checks import BrokenPromise
-    from partstream_devtools.conformance.driving import Capabilities, TimeLimits
+    from partstream_devtools.conformance.checks import BrokenRequirement
+    from partstream_devtools.conformance.driver import Capabilities, TimeLimits
     from partstream_devtools.conformance.report import Baseline
     from partstream_devtools.conformance.targets import Tested
     from partstream_devtools.conformance.transcript import Transcript
@@ -92,12 +92,12 @@ class FuzzSettings:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A broken promise with the smallest exercise that was found to break it.
+    """A broken requirement with the smallest exercise that was found to break it.
 
-    `size_before` is the size of the exercise that was found first; `failed` of `repetitions` broke the promise again.
+    `size_before` is the size of the exercise that was found first; `failed` of `repetitions` broke it again.
     """
 
-    promise: str
+    requirement: str
     exercise: Exercise
     exercised: Exercised
     size_before: int
@@ -105,19 +105,19 @@ class Failure:
     repetitions: int
 
     @property
-    def finding(self) -> BrokenPromise:
+    def finding(self) -> BrokenRequirement:
         """What was found."""
-        return self.exercised.broken[self.promise]
+        return self.exercised.broken[self.requirement]
 
     @property
     def is_flaky(self) -> bool:
-        """Whether some repetition kept the promise."""
+        """Whether some repetition kept the requirement."""
         return self.failed < self.repetitions
 
 
 @dataclass(slots=True)
 class Fuzzed:
-    """The finds of a search by promise, how many exercises it tried, and the promises that these judged."""
+    """The finds of a search by requirement, how many exercises it tried, and the requirements that these judged."""
 
     settings: FuzzSettings
     tried: int = 0
@@ -126,7 +126,7 @@ class Fuzzed:
 
 
 async def fuzz(tested: Tested, settings: FuzzSettings | None = None, other: Tested | None = None) -> Fuzzed:
-    """Looks for broken promises of a target, as long and where the settings say.
+    """Looks for broken requirements of a target, as long and where the settings say.
 
     `other` is the same target over another protocol, which has to bring the same parts.
 
@@ -145,22 +145,22 @@ async def fuzz(tested: Tested, settings: FuzzSettings | None = None, other: Test
         result.tried += 1
         exercised = await perform(tested, exercise, other)
         result.judged |= exercised.judged
-        for promise in exercised.broken:
-            kept = found.get(promise)
+        for requirement in exercised.broken:
+            kept = found.get(requirement)
             if kept is None or exercise.size < kept[0].size:
-                found[promise] = (exercise, exercised)
-    for number, (promise, (exercise, exercised)) in enumerate(found.items()):
+                found[requirement] = (exercise, exercised)
+    for number, (requirement, (exercise, exercised)) in enumerate(found.items()):
         rest = chosen.seconds - (time.monotonic() - began)
         share = max(rest, 0.0) / (len(found) - number)
-        result.failures[promise] = await minimal_failure(
-            tested, promise, exercise, exercised, seconds=share, repetitions=chosen.repetitions, other=other
+        result.failures[requirement] = await minimal_failure(
+            tested, requirement, exercise, exercised, seconds=share, repetitions=chosen.repetitions, other=other
         )
     return result
 
 
 async def minimal_failure(
     tested: Tested,
-    promise: str,
+    requirement: str,
     exercise: Exercise,
     exercised: Exercised,
     *,
@@ -175,15 +175,15 @@ async def minimal_failure(
     async def still_fails(candidate: Exercise) -> bool:
         nonlocal last
         shown = await perform(tested, candidate, other)
-        if promise in shown.broken:
+        if requirement in shown.broken:
             last = shown
-        return promise in shown.broken
+        return requirement in shown.broken
 
     smallest = await shrink(exercise, still_fails, has_time=lambda: time.monotonic() < until)
     failed = 0
     for _ in range(repetitions):
         failed += await still_fails(smallest)
-    return Failure(promise, smallest, last, exercise.size, failed, repetitions)
+    return Failure(requirement, smallest, last, exercise.size, failed, repetitions)
 
 
 def check_can_generate() -> None:
@@ -227,9 +227,9 @@ class FailureFileError(KitFileError):
     _kind = "failure"
 
 
-def failure_path(folder: Path, promise: str) -> Path:
-    """The file of a broken promise."""
-    return folder / f"{promise}.json"
+def failure_path(folder: Path, requirement: str) -> Path:
+    """The file of a broken requirement."""
+    return folder / f"{requirement}.json"
 
 
 def failure_json(tested: Tested, failure: Failure) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def failure_json(tested: Tested, failure: Failure) -> dict[str, Any]:
         "kit": __version__,
         "contract": CONTRACT_VERSION,
         "target": tested.target.description.to_json(),
-        "promise": failure.promise,
+        "promise": failure.requirement,
         "got": finding.detail,
         "answer": finding.answer,
         "index": finding.index,
@@ -251,20 +251,20 @@ def failure_json(tested: Tested, failure: Failure) -> dict[str, Any]:
 
 
 def write_failure(folder: Path, tested: Tested, failure: Failure, redactor: Redactor) -> Path:
-    """Keeps a failure in `folder`, instead of an older one of the same promise.
+    """Keeps a failure in `folder`, instead of an older one of the same requirement.
 
     Raises:
         OSError: The file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = failure_path(folder, failure.promise)
+    path = failure_path(folder, failure.requirement)
     said = redactor.redact_values(failure_json(tested, failure), names=True)
     path.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
     return path
 
 
 def read_failure(path: Path) -> tuple[str, Exercise]:
-    """The promise that a kept failure is about, and the exercise that breaks it.
+    """The requirement that a kept failure is about, and the exercise that breaks it.
 
     Raises:
         FailureFileError: The file cannot be read, or holds something else.
@@ -275,13 +275,13 @@ def read_failure(path: Path) -> tuple[str, Exercise]:
         raise FailureFileError(str(path), error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:
         raise FailureFileError(str(path), f"it is no JSON ({error})") from error
-    promise = value.get("promise") if isinstance(value, dict) else None
+    requirement = value.get("promise") if isinstance(value, dict) else None
     try:
-        promise_of(str(promise))
-        return str(promise), Exercise.from_json(value)
+        requirement_of(str(requirement))
+        return str(requirement), Exercise.from_json(value)
     except KeyError as error:
         raise FailureFileError(
-            str(path), f"promise: got {str(promise)[:80]!r}, expected the id of a promise"
+            str(path), f"promise: got {str(requirement)[:80]!r}, expected the id of a promise"
         ) from error
     except CallerError as error:
         raise FailureFileError(str(path), str(error)) from error
@@ -289,7 +289,7 @@ def read_failure(path: Path) -> tuple[str, Exercise]:
 
 # ---- Results ----
 
-GENERATED_CHECKS = tuple(f"{promise}/{GENERATED}" for promise in JUDGED)
+GENERATED_CHECKS = tuple(f"{requirement}/{GENERATED}" for requirement in JUDGED)
 """The ids of the checks of generated conversations."""
 
 _REPETITIONS = 3
@@ -297,7 +297,7 @@ _REPETITIONS = 3
 
 @dataclass(frozen=True, slots=True)
 class GeneratedResults:
-    """A check for each promise, the minimal transcripts by the names in the checks, and a sentence for a person."""
+    """A check for each requirement, the minimal transcripts by the names in the checks, and a sentence for a person."""
 
     checks: tuple[CheckResult, ...]
     transcripts: Mapping[str, Transcript]
@@ -312,9 +312,9 @@ async def searched(
     other: Tested | None = None,
     redactor: Redactor | None = None,
 ) -> GeneratedResults:
-    """Looks for broken promises, and keeps the smallest failure of each in `folder`.
+    """Looks for broken requirements, and keeps the smallest failure of each in `folder`.
 
-    A promise that nothing broke has passed if some conversation could have broken it, and is not judged otherwise.
+    A requirement that nothing broke has passed if some conversation could have broken it, and is not judged otherwise.
 
     Raises:
         CallerError: Hypothesis is not installed.
@@ -323,17 +323,22 @@ async def searched(
     began = time.monotonic()
     found = await fuzz(tested, settings, other)
     hides = redactor or Redactor()
-    files = {one.promise: write_failure(folder, tested, one, hides) for one in found.failures.values()}
+    files = {one.requirement: write_failure(folder, tested, one, hides) for one in found.failures.values()}
     milliseconds = (time.monotonic() - began) * 1000
     checks = tuple(
-        _result(tested, promise, found.failures.get(promise), files.get(promise), milliseconds / len(JUDGED))
-        if promise in found.judged
-        else CheckResult.of(
-            promise_of(promise), GENERATED, Verdict.NOT_JUDGED, got="no generated conversation says anything about it"
+        _result(
+            tested, requirement, found.failures.get(requirement), files.get(requirement), milliseconds / len(JUDGED)
         )
-        for promise in JUDGED
+        if requirement in found.judged
+        else CheckResult.of(
+            requirement_of(requirement),
+            GENERATED,
+            Verdict.NOT_JUDGED,
+            got="no generated conversation says anything about it",
+        )
+        for requirement in JUDGED
     )
-    transcripts = {_name(promise): one.exercised.transcript for promise, one in found.failures.items()}
+    transcripts = {_name(requirement): one.exercised.transcript for requirement, one in found.failures.items()}
     note = f"{found.tried} generated conversations were tried with the seed {settings.seed}."
     return GeneratedResults(checks, transcripts, note)
 
@@ -344,43 +349,43 @@ async def replayed(tested: Tested, path: Path, *, other: Tested | None = None) -
     Raises:
         FailureFileError: The file cannot be read, or holds something else.
     """
-    promise, exercise = read_failure(path)
+    requirement, exercise = read_failure(path)
     began = time.monotonic()
     failed, shown = 0, None
     for _ in range(_REPETITIONS):
         exercised = await perform(tested, exercise, other)
-        failed += promise in exercised.broken
-        if shown is None or promise in exercised.broken:
+        failed += requirement in exercised.broken
+        if shown is None or requirement in exercised.broken:
             shown = exercised
     milliseconds = (time.monotonic() - began) * 1000
     failure = None
     if shown is not None and failed:
-        failure = Failure(promise, exercise, shown, exercise.size, failed, _REPETITIONS)
-    transcripts = {} if shown is None else {_name(promise): shown.transcript}
+        failure = Failure(requirement, exercise, shown, exercise.size, failed, _REPETITIONS)
+    transcripts = {} if shown is None else {_name(requirement): shown.transcript}
     note = f"{path} was repeated {_REPETITIONS} times and broke its promise {failed} times."
-    return GeneratedResults((_result(tested, promise, failure, path, milliseconds),), transcripts, note)
+    return GeneratedResults((_result(tested, requirement, failure, path, milliseconds),), transcripts, note)
 
 
 def _result(
-    tested: Tested, promise_id: str, failure: Failure | None, path: Path | None, milliseconds: float
+    tested: Tested, requirement_id: str, failure: Failure | None, path: Path | None, milliseconds: float
 ) -> CheckResult:
-    promise = promise_of(promise_id)
+    requirement = requirement_of(requirement_id)
     if failure is None:
-        return CheckResult.of(promise, GENERATED, Verdict.PASSED, duration_ms=milliseconds)
-    verdict = Verdict.FAILED if promise.level is Level.MUST else Verdict.WARNING
+        return CheckResult.of(requirement, GENERATED, Verdict.PASSED, duration_ms=milliseconds)
+    verdict = Verdict.FAILED if requirement.level is Level.MUST else Verdict.WARNING
     facts = facts_of_failure(tested, failure, path)
-    return CheckResult.of(promise, GENERATED, verdict, duration_ms=milliseconds, **facts)
+    return CheckResult.of(requirement, GENERATED, verdict, duration_ms=milliseconds, **facts)
 
 
 def facts_of_failure(tested: Tested, failure: Failure, path: Path | None) -> dict[str, Any]:
     """The fields of a result that tell of its smallest failure."""
-    finding, hint = failure.finding, hint_of(failure.promise)
+    finding, hint = failure.finding, hint_of(failure.requirement)
     before, after = failure.size_before, failure.exercise.size
     shrunk = f" (shrunk from {before} events to {after})" if after < before else ""
     return {
         **facts_of(finding, failure.failed),
         "got": f"{finding.detail}{shrunk}",
-        "transcript": _name(failure.promise),
+        "transcript": _name(failure.requirement),
         "minimal": None if path is None else str(path),
         "repeat": "" if path is None else shlex.join([*_target_words(tested), "--replay", str(path)]),
         "flaky": {"failed": failure.failed, "of": failure.repetitions} if failure.is_flaky else None,
@@ -397,8 +402,8 @@ def _target_words(tested: Tested) -> list[str]:
     return words if description.protocol is None else [*words, "--protocol", description.protocol]
 
 
-def _name(promise: str) -> str:
-    return f"{GENERATED}-{promise}"
+def _name(requirement: str) -> str:
+    return f"{GENERATED}-{requirement}"
 
 
 # ---- Runs ----
@@ -474,7 +479,7 @@ class Opening:
 
 
 async def search(opening: Opening, settings: FuzzSettings, folder: Path, redactor: Redactor | None = None) -> Report:
-    """Looks for broken promises with generated conversations; keeps the smallest failure of each in `folder`.
+    """Looks for broken requirements with generated conversations; keeps the smallest failure of each in `folder`.
 
     Args:
         opening: How the target is opened.
@@ -503,7 +508,7 @@ async def replay(opening: Opening, path: Path) -> Report:
 async def with_minimal_failures(
     report: Report, opening: Opening, folder: Path, redactor: Redactor | None = None
 ) -> Report:
-    """The report with the first failure of each promise made as small as ten seconds allow, and kept in `folder`.
+    """The report with the first failure of each requirement made as small as ten seconds allow, and kept in `folder`.
 
     What a bare conversation does not show again stays as it is: a scenario can begin with a history or an image.
 

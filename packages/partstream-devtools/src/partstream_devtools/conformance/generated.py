@@ -1,4 +1,4 @@
-"""Strategies of Hypothesis for exercises: answers of a model, faults of its server, moves of a consumer.
+"""Strategies of Hypothesis for exercises: answers of a model, faults of its server, actions of a consumer.
 
 Hypothesis only makes exercises up here: an exercise is data before anything runs, so a run with the same seed has the
 same conversations, however the target behaves. :mod:`partstream_devtools.conformance.exercises` makes what fails
@@ -16,14 +16,14 @@ from partstream_devtools.conformance.exercises import Exercise, Relation
 from partstream_devtools.conformance.scenarios import TOOLS
 from partstream_devtools.conformance.scripts import (
     RESULT_KINDS,
+    Action,
     Call,
     Ending,
-    Move,
     Say,
     Script,
     ScriptedAnswer,
     Think,
-    read_moves,
+    read_actions,
 )
 
 if TYPE_CHECKING:
@@ -81,12 +81,12 @@ def scripted_answers(*, faults: bool = True) -> st.SearchStrategy[ScriptedAnswer
 
 
 @st.composite
-def moves(draw: st.DrawFn) -> tuple[Move, ...]:
+def actions(draw: st.DrawFn) -> tuple[Action, ...]:
     """Rounds of a conversation: a request, which may be cancelled or sent again, and then a result for every call."""
     said: list[str] = []
     for number in range(draw(st.integers(1, 3))):
         said += draw(_round(is_first=number == 0))
-    return read_moves(*said)
+    return read_actions(*said)
 
 
 @st.composite
@@ -107,7 +107,7 @@ def exercises(
     answers = st.lists(scripted_answers(faults=faults), min_size=1, max_size=3).map(tuple)
     scripts: st.SearchStrategy[Any] = st.builds(Script, answers) if plays else st.none()
     return st.builds(
-        Exercise, moves(), scripts, relation=st.sampled_from(relations) if plays else st.just(Relation.NONE)
+        Exercise, actions(), scripts, relation=st.sampled_from(relations) if plays else st.just(Relation.NONE)
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from partstream.codec.redaction import Redactor
 from partstream_devtools.conformance.checks import HINTS, load
-from partstream_devtools.conformance.driving import TimeLimits, UnusableTargetError
+from partstream_devtools.conformance.driver import TimeLimits, UnusableTargetError
 from partstream_devtools.conformance.fuzzing import all_checks, without_secrets
 from partstream_devtools.conformance.report import Baseline, Verdict, read_baseline, secrets_of
 from partstream_devtools.conformance.running import run
@@ -33,7 +33,7 @@ _REPORTS: Final = pytest.StashKey[dict[tuple[str, str], "Report"]]()
 _AROUND: Final = 4
 
 
-class BrokenPromiseError(Exception):
+class BrokenRequirementError(Exception):
     """A check has failed; a person reads the message and no stack."""
 
 
@@ -41,9 +41,9 @@ class ConformanceItem(pytest.Function):
     """One check."""
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The message alone of a broken promise and of a target that cannot be tested: the stack is that of the kit."""
+        """The message alone of a broken requirement or an unusable target: the stack is that of the kit."""
         del style
-        if isinstance(excinfo.value, BrokenPromiseError | UnusableTargetError):
+        if isinstance(excinfo.value, BrokenRequirementError | UnusableTargetError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
@@ -123,17 +123,17 @@ def _judge(result: CheckResult, report: Report, baseline: Baseline) -> None:
     """Makes the outcome of an item of a result.
 
     Raises:
-        BrokenPromiseError: The check has failed, or the baseline expects a failure that there is not.
+        BrokenRequirementError: The check has failed, or the baseline expects a failure that there is not.
     """
     stale = baseline.staleness(result)
     if stale is not None:
-        raise BrokenPromiseError(stale.reason)
+        raise BrokenRequirementError(stale.reason)
     expected = baseline.apply(result).expected
     match result.verdict:
         case Verdict.FAILED | Verdict.UNTESTABLE | Verdict.ERROR if expected or not result.scored:
             pytest.xfail(f"expected: {result.got}" if expected else f"does not count: {result.got}")
         case Verdict.FAILED | Verdict.UNTESTABLE | Verdict.ERROR:
-            raise BrokenPromiseError(_told(result, report))
+            raise BrokenRequirementError(_told(result, report))
         case Verdict.NOT_APPLICABLE | Verdict.NOT_JUDGED:
             pytest.skip(f"{result.verdict.value}: {result.got}")
         case Verdict.WARNING:
@@ -144,7 +144,7 @@ def _judge_others(report: Report, slug: str, baseline: Baseline) -> None:
     """Judges what no item of its own is about: rules that a scenario is not about, and entries of no check.
 
     Raises:
-        BrokenPromiseError: Such a rule is broken, or such an entry of the baseline is stale.
+        BrokenRequirementError: Such a rule is broken, or such an entry of the baseline is stale.
     """
     scenarios = all_checks()
     broken = [one for one in report.checks if one.id not in scenarios[slug] and one.breaks]
@@ -155,11 +155,11 @@ def _judge_others(report: Report, slug: str, baseline: Baseline) -> None:
         if (of == slug and stale.id not in scenarios[slug]) or (is_first and of not in scenarios):
             told.append(stale.reason)
     if told:
-        raise BrokenPromiseError("\n\n".join(told))
+        raise BrokenRequirementError("\n\n".join(told))
 
 
 def _told(result: CheckResult, report: Report) -> str:
-    """A result for a person: the promise, what happened, the parts, and what is usually wrong."""
+    """A result for a person: the requirement, what happened, the parts, and what is usually wrong."""
     lines = [
         f"{result.id}  {result.level}  {result.section}  ({result.verdict.value})",
         result.promise,

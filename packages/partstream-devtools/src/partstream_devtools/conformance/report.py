@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.lm.contract import Rule
-    from partstream_devtools.conformance.checks import BrokenPromise, Promise
-    from partstream_devtools.conformance.driving import Capabilities, TargetDescription
+    from partstream_devtools.conformance.checks import BrokenRequirement, Requirement
+    from partstream_devtools.conformance.driver import Capabilities, TargetDescription
     from partstream_devtools.conformance.transcript import Transcript
 
 
@@ -80,24 +80,24 @@ class CheckResult:
 
     Attributes:
         id: `<rule>/<scenario>`; the same for ever.
-        rule: The id of the rule or of the kit's own promise.
-        section: The section of the document that states the promise; empty for a promise of the kit alone.
+        rule: The id of the rule or of the kit's own requirement.
+        section: The section of the document that states the requirement; empty for a requirement of the kit alone.
         level: `MUST` or `SHOULD`.
         scenario: The slug of the scenario.
         verdict: The verdict.
-        promise: The promise as one sentence.
+        promise: The requirement as one sentence.
         blame: Who is to blame; None for a verdict without blame.
         got: What happened instead, or why there is no verdict; empty for a check that passed.
-        index: The index of the part that broke the promise, from 0, or None.
+        index: The index of the part that broke the requirement, from 0, or None.
         at_ms: When that was, in milliseconds since the request, or None.
-        count: How often the promise was broken.
-        answer: The index of the answer in the transcript that broke the promise, from 0, or None.
+        count: How often the requirement was broken.
+        answer: The index of the answer in the transcript that broke the requirement, from 0, or None.
         transcript: The name of the transcript in the report, or None.
         duration_ms: How long the scenario took, in milliseconds.
         scored: Whether the check is of the requirement set that counts.
         minimal: The file of the minimal transcript, or None.
         repeat: The command that repeats the check; empty where there is none.
-        flaky: `{"failed": n, "of": m}` where repetitions of the same moves did not agree, or None.
+        flaky: `{"failed": n, "of": m}` where repetitions of the same actions did not agree, or None.
         expected: Whether a baseline expects the failure.
     """
 
@@ -124,10 +124,10 @@ class CheckResult:
     hints: tuple[str, ...] = field(default=())
 
     @classmethod
-    def of(cls, promise: Promise | Rule, scenario: str, verdict: Verdict, **facts: Any) -> CheckResult:
-        """The result of the check of a promise in a scenario, with the other fields of this class."""
-        level, check_id = promise.level.value, f"{promise.id}/{scenario}"
-        return cls(check_id, promise.id, promise.section, level, scenario, verdict, promise.text, **facts)
+    def of(cls, requirement: Requirement | Rule, scenario: str, verdict: Verdict, **facts: Any) -> CheckResult:
+        """The result of the check of a requirement in a scenario, with the other fields of this class."""
+        level, check_id = requirement.level.value, f"{requirement.id}/{scenario}"
+        return cls(check_id, requirement.id, requirement.section, level, scenario, verdict, requirement.text, **facts)
 
     @property
     def breaks(self) -> bool:
@@ -161,8 +161,8 @@ class CheckResult:
         }
 
 
-def facts_of(finding: BrokenPromise, count: int) -> dict[str, Any]:
-    """The fields of a result that say where its promise was broken, of `count` times."""
+def facts_of(finding: BrokenRequirement, count: int) -> dict[str, Any]:
+    """The fields of a result that say where its requirement was broken, of `count` times."""
     return {
         "blame": Blame.ENVIRONMENT if finding.is_environment else Blame.TARGET,
         "got": finding.detail,

@@ -416,7 +416,7 @@ def _check(column: _Column, check: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _transcripts(transcripts: Mapping[str, Any], checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The conversations of a scenario, each with the part marked that broke a promise first."""
+    """The conversations of a scenario, each with the part marked that broke a requirement first."""
     for name in dict.fromkeys(check.get("transcript") for check in checks):
         if name is None or name not in transcripts:
             continue

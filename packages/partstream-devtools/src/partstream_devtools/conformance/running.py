@@ -7,7 +7,7 @@ One fault is one failure: where a target does not show what a scenario is about,
 of the kit is an error of the kit, never a failure of the target.
 
 The end of the module tests a target with recorded exchanges: the kit is its model server and sends what a real one has
-sent. What the model was to say is unknown then, so that only the promises of :data:`_JUDGED` are judged.
+sent. What the model was to say is unknown then, so that only the requirements of :data:`_JUDGED` are judged.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from partstream_devtools.conformance.checks import (
     CONTRACT_VERSION,
     HINTS,
     LATEST,
-    PROMISES,
-    BrokenPromise,
+    REQUIREMENTS,
+    BrokenRequirement,
     Case,
     NotJudged,
     Probe,
@@ -43,7 +43,7 @@ from partstream_devtools.conformance.checks import (
     judge_transcript,
     unfit_for_parsers,
 )
-from partstream_devtools.conformance.driving import (
+from partstream_devtools.conformance.driver import (
     Capability,
     Provocation,
     Request,
@@ -52,11 +52,11 @@ from partstream_devtools.conformance.driving import (
     last_number,
     upstream_replies,
 )
-from partstream_devtools.conformance.exercises import hint_of, judged_promises, promise_of
+from partstream_devtools.conformance.exercises import hint_of, judged_requirements, requirement_of
 from partstream_devtools.conformance.fuzzing import GeneratedResults
 from partstream_devtools.conformance.report import Blame, CheckResult, Report, Verdict, facts_of
 from partstream_devtools.conformance.scenarios import any_script, check_ids, rows_of, selected
-from partstream_devtools.conformance.scripts import Move
+from partstream_devtools.conformance.scripts import Action
 from partstream_devtools.conformance.targets import ProviderTarget, open_target, target_of
 from partstream_devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream_devtools.recorded_stream import RecordingError
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from partstream.lm.contract import Rule
     from partstream.lm.messages import Tool
     from partstream_devtools.bundles.exchange import RecordedExchange
-    from partstream_devtools.conformance.checks import Promise
-    from partstream_devtools.conformance.driving import Capabilities, TimeLimits
+    from partstream_devtools.conformance.checks import Requirement
+    from partstream_devtools.conformance.driver import Capabilities, TimeLimits
     from partstream_devtools.conformance.fuzzing import Opening
     from partstream_devtools.conformance.targets import Tested
 
@@ -89,17 +89,17 @@ class ScenarioResults:
         return [self._result(one, verdict, got=got, blame=blame) for one in self._ids]
 
     def unprovoked(
-        self, transcripts: Sequence[Transcript], why: str, milliseconds: float, *, has_promised: bool
+        self, transcripts: Sequence[Transcript], why: str, milliseconds: float, *, has_declared: bool
     ) -> list[CheckResult]:
         """The results where the target did not show what the scenario is about: what it broke counts all the same.
 
-        `has_promised` is whether the target has declared what it did not show.
+        `has_declared` is whether the target has declared what it did not show.
         """
         results = self.of_transcripts(transcripts, milliseconds)
         error = next((answer.error for one in transcripts for answer in one.answers if answer.error is not None), None)
         got = why if error is None else f"{why}: the answer was rejected with {error!r}"
         # One fault is one failure: the other checks of the scenario have nothing to judge because of it.
-        is_told = any(one.verdict is Verdict.FAILED for one in results) or not has_promised
+        is_told = any(one.verdict is Verdict.FAILED for one in results) or not has_declared
         of = Blame.ENVIRONMENT if self._tested.way is Provocation.DIRECTED else Blame.TARGET
         verdict, blame = (Verdict.NOT_JUDGED, None) if is_told else (Verdict.UNTESTABLE, of)
         return [
@@ -109,7 +109,7 @@ class ScenarioResults:
             for one in results
         ]
 
-    def of_findings(self, found: Mapping[str, list[BrokenPromise]], milliseconds: float) -> list[CheckResult]:
+    def of_findings(self, found: Mapping[str, list[BrokenRequirement]], milliseconds: float) -> list[CheckResult]:
         """The results of a probe."""
         return [self._judged(one, found.get(one.partition("/")[0], []), milliseconds, None) for one in self._ids]
 
@@ -131,13 +131,13 @@ class ScenarioResults:
         return self._judged(check_id, findings, milliseconds, self._slug)
 
     def _judged(
-        self, check_id: str, findings: Sequence[BrokenPromise], milliseconds: float, transcript: str | None
+        self, check_id: str, findings: Sequence[BrokenRequirement], milliseconds: float, transcript: str | None
     ) -> CheckResult:
         if not findings:
             return self._result(check_id, Verdict.PASSED, duration_ms=milliseconds, transcript=transcript)
         first = findings[0]
-        promise = PROMISES[check_id.partition("/")[0]]
-        verdict = Verdict.FAILED if promise.level is Level.MUST else Verdict.WARNING
+        requirement = REQUIREMENTS[check_id.partition("/")[0]]
+        verdict = Verdict.FAILED if requirement.level is Level.MUST else Verdict.WARNING
         if first.is_environment:
             verdict = Verdict.UNTESTABLE
         return self._result(
@@ -152,7 +152,7 @@ class ScenarioResults:
         rule = check_id.partition("/")[0]
         has_failed = verdict in {Verdict.FAILED, Verdict.WARNING}
         return CheckResult.of(
-            PROMISES[rule],
+            REQUIREMENTS[rule],
             self._slug,
             verdict,
             scored=check_id in self._tested.scored or (rule in RULES and check_id not in self._ids),
@@ -197,7 +197,7 @@ async def run(
             one of `upstream` (a base URL) or of `script`, or a parser, known by a first parameter named `data` or
             `chunks` or annotated with bytes.
         select: Prefixes of the checks and scenarios to run; all without one.
-        section: The section of the document whose promises are judged, such as `3` or `3.2`; all without one.
+        section: The section of the document whose requirements are judged, such as `3` or `3.2`; all without one.
         capabilities: What the target can do, over what it says itself.
         limits: The limits of time.
         requirements: The name of the requirement set that counts.
@@ -266,8 +266,8 @@ async def run_scenario(
         transcripts, unprovoked = await _conversations(tested, row)
         named = {slug if place == 0 else f"{slug}-{place + 1}": one for place, one in enumerate(transcripts)}
         if unprovoked:
-            has_promised = tested.has_promised(row.needs)
-            return judge.unprovoked(transcripts, unprovoked, _ms(began), has_promised=has_promised), named
+            has_declared = tested.has_declared(row.needs)
+            return judge.unprovoked(transcripts, unprovoked, _ms(began), has_declared=has_declared), named
         return judge.of_transcripts(transcripts, _ms(began)), named
     except UnusableTargetError:
         raise
@@ -302,7 +302,7 @@ def _unfit(row: Scenario | Probe, tested: Tested) -> tuple[Verdict, str] | None:
 async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript], str]:
     """The conversations of a scenario, and why they do not show what it is about; empty if they do."""
     unprovoked, transcripts = "", []
-    is_probable = tested.way is Provocation.DIRECTED and tested.has_promised(row.needs)
+    is_probable = tested.way is Provocation.DIRECTED and tested.has_declared(row.needs)
     for _ in range(_TRIES if is_probable else 1):
         transcripts = await _together(tested, row)
         unprovoked = _unprovoked(tested, row, transcripts)
@@ -320,7 +320,7 @@ def _unprovoked(tested: Tested, row: Scenario, transcripts: Sequence[Transcript]
     A target that plays a script is judged by the script: what it leaves out is its own fault. Only thinking may be left
     out, unless the target itself has declared it.
     """
-    has_declared = Capability.THINKING in row.needs and tested.promised.has(Capability.THINKING)
+    has_declared = Capability.THINKING in row.needs and tested.declared.has(Capability.THINKING)
     if tested.way is Provocation.DIRECTED or has_declared:
         return next(filter(None, (row.provoked(transcript.answers) for transcript in transcripts)), "")
     if tested.way is Provocation.SANDWICH and not transcripts[0].upstream and row.asks_upstream:
@@ -334,11 +334,11 @@ async def _together(tested: Tested, row: Scenario) -> list[Transcript]:
     before = last_number(upstream)
     script = None if tested.way is Provocation.DIRECTED else row.script
     prompts = [_prompt(tested, row, number) for number in range(row.copies)]
-    transcripts = [Transcript(row.slug, row.moves, script, prompt) for prompt in prompts]
+    transcripts = [Transcript(row.slug, row.actions, script, prompt) for prompt in prompts]
 
     async def one(transcript: Transcript) -> None:
         request = replace(row.request, prompt=transcript.prompt)
-        transcript.answers = await drive(provider, tested.model, request, row.moves, tested.limits, upstream)
+        transcript.answers = await drive(provider, tested.model, request, row.actions, tested.limits, upstream)
 
     await asyncio.gather(*map(one, transcripts))
     if upstream is not None:
@@ -368,7 +368,7 @@ RECORDED: Final = "recorded"
 """The slug of the scenario of recorded exchanges."""
 
 _JUDGED: Final = (*RULES, "stream.ends", "stream.resolves", "failure.rejects")
-"""The promises that an answer can break when the words of the model are unknown."""
+"""The requirements that an answer can break when the words of the model are unknown."""
 _PROMPT: Final = "Go on."
 _NO_SERVER: Final = (
     "--replay: got a target that does not ask the kit's model server, expected one whose base URL the kit can set; "
@@ -395,17 +395,17 @@ async def _replayed(tested: Tested, exchanges: Sequence[RecordedExchange], file:
         raise CallerError(_NO_SERVER)
     provider = tested.session.provider(None)
     answers = [tuple(group) for _, group in groupby(exchanges, attrgetter("answer"))]
-    transcript = Transcript(RECORDED, (Move("send"),) * len(answers), None, _PROMPT)
+    transcript = Transcript(RECORDED, (Action("send"),) * len(answers), None, _PROMPT)
     for group in answers:
         upstream.replay(group, pace)
         request = Request(_PROMPT, tools=_tools_of(group, tested))
-        transcript.answers += await drive(provider, tested.model, request, (Move("send"),), tested.limits, upstream)
+        transcript.answers += await drive(provider, tested.model, request, (Action("send"),), tested.limits, upstream)
     upstream.replay(None)
     transcript.upstream = upstream_replies(upstream, 0, began)
-    findings = {**judged_promises(tested, transcript), **_compare_ends(transcript, answers, file)}
+    findings = {**judged_requirements(tested, transcript), **_compare_ends(transcript, answers, file)}
     repeat = shlex.join(["partstream", "conformance", tested.target.description.name, "--replay", file])
     milliseconds = (time.monotonic() - began) * 1000 / len(_JUDGED)
-    checks = tuple(_result(promise_of(one), findings.get(one), repeat, milliseconds) for one in _JUDGED)
+    checks = tuple(_result(requirement_of(one), findings.get(one), repeat, milliseconds) for one in _JUDGED)
     counts = f"{_count(len(answers), 'answer')}, of {_count(len(exchanges), 'exchange')} with a server"
     note = f"Recorded in {file} and replayed: {counts}."
     return GeneratedResults(checks, {RECORDED: transcript}, note)
@@ -430,40 +430,40 @@ def _tools_of(exchanges: Sequence[RecordedExchange], tested: Tested) -> tuple[To
 
 def _compare_ends(
     transcript: Transcript, answers: Sequence[Sequence[RecordedExchange]], file: str
-) -> dict[str, list[BrokenPromise]]:
+) -> dict[str, list[BrokenRequirement]]:
     """The findings against what the end of an answer promises: it failed where the recorded one failed, else not."""
-    findings: dict[str, list[BrokenPromise]] = {}
+    findings: dict[str, list[BrokenRequirement]] = {}
     for place, (answer, exchanges) in enumerate(zip(transcript.answers, answers, strict=True)):
         try:
             *_, last = recorded_outputs(exchanges[-1], file)
         except RecordingError as unreadable:
             raise CallerError(f"--replay: {unreadable}") from unreadable
         error = last.error if isinstance(last, Finish) else None
-        promise, wrong = (
+        requirement, wrong = (
             ("stream.resolves", TranscriptEventKind.REJECTED)
             if error is None
             else ("failure.rejects", TranscriptEventKind.RESOLVED)
         )
-        found = findings.setdefault(promise, [])
+        found = findings.setdefault(requirement, [])
         end = answer.end
         if end is not None and end.kind is wrong:
             said = (
                 f"it was rejected: {end.value}" if error is None else f"it resolved, though the answer failed: {error}"
             )
-            found.append(BrokenPromise(said, place, None, end.at_ms))
+            found.append(BrokenRequirement(said, place, None, end.at_ms))
     return findings
 
 
 def _result(
-    promise: Promise | Rule, found: list[BrokenPromise] | None, repeat: str, milliseconds: float
+    requirement: Requirement | Rule, found: list[BrokenRequirement] | None, repeat: str, milliseconds: float
 ) -> CheckResult:
     facts: dict[str, Any] = {"verdict": Verdict.PASSED}
     if found is None:
         facts = {"verdict": Verdict.NOT_JUDGED, "got": "no recorded answer says anything about it"}
     elif found:
         first = next((one for one in found if not one.is_environment), found[0])
-        hint = hint_of(promise.id)
-        failed = Verdict.FAILED if promise.level is Level.MUST else Verdict.WARNING
+        hint = hint_of(requirement.id)
+        failed = Verdict.FAILED if requirement.level is Level.MUST else Verdict.WARNING
         facts = {
             "verdict": Verdict.NOT_JUDGED if first.is_environment else failed,
             **facts_of(first, len(found)),
@@ -471,4 +471,4 @@ def _result(
             "repeat": repeat,
             "hints": () if hint is None else hint.causes,
         }
-    return CheckResult.of(promise, RECORDED, duration_ms=milliseconds, **facts)
+    return CheckResult.of(requirement, RECORDED, duration_ms=milliseconds, **facts)

@@ -1,6 +1,6 @@
 """The fixed scenarios: few conversations, many checks each, as tables in the order of reports.
 
-A scenario scripts what the model says, lists what the consumer does, and names the promises that its transcript is
+A scenario scripts what the model says, lists what the consumer does, and names the requirements that its transcript is
 judged by. Whole answers come first, then tools, failures and cancellation, then the probes, which ask a provider for
 its models and its token counts. A target that plays no script is asked by a directive in the prompt; `provoked` then
 says whether its answer shows what the scenario is about.
@@ -26,14 +26,14 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResult
 from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.conformance.checks import (
     PLAYED,
-    PROMISES,
+    REQUIREMENTS,
     SANDWICH_ONLY,
-    BrokenPromise,
+    BrokenRequirement,
     NotJudged,
     Probe,
     Scenario,
 )
-from partstream_devtools.conformance.driving import Capability, Request
+from partstream_devtools.conformance.driver import Capability, Request
 from partstream_devtools.conformance.parsing import (
     ASPECTS,
     ParserProvider,
@@ -56,7 +56,7 @@ from partstream_devtools.conformance.scripts import (
     Script,
     ScriptedAnswer,
     Think,
-    read_moves,
+    read_actions,
 )
 from partstream_devtools.conformance.stream_shapes import STREAM_SHAPES, ShapeOutcome
 
@@ -159,7 +159,7 @@ def has_rounds(count: int) -> Callable[[list[Answer]], str]:
 
 # ---- Whole answers ----
 
-_SEND: Final = read_moves("send")
+_SEND: Final = read_actions("send")
 _SIX_HUNDRED_WORDS: Final = Say("".join(f"word{number} " for number in range(600)) + "and the end.")
 
 ANSWERS: Final = (
@@ -326,7 +326,7 @@ FAILURES: Final = (
         "The model server says nothing more in the middle of a text, and then the person cancels",
         said(_BEGUN, fault="stall"),
         Request("Begin, and then wait."),
-        read_moves("send", "cancel_after 1"),
+        read_actions("send", "cancel_after 1"),
         ("text.as-received", "cancellation.stops-upstream", *CANCELLED),
         ways=SANDWICH_ONLY,
     ),
@@ -335,7 +335,7 @@ FAILURES: Final = (
         "Cancelled before it begins",
         said(_TWO_HUNDRED_WORDS),
         Request("Write a long story about Oslo."),
-        read_moves("send_cancelled"),
+        read_actions("send_cancelled"),
         CANCELLED,
         directive="scenario:long",
         asks_upstream=False,
@@ -345,7 +345,7 @@ FAILURES: Final = (
         "Cancelled in the middle of a text, which the model server goes on to send",
         Script((ScriptedAnswer((_TWO_HUNDRED_WORDS,), pace=0.01),)),
         Request("Write a long story about Oslo."),
-        read_moves("send", "cancel_after 2"),
+        read_actions("send", "cancel_after 2"),
         (*CANCELLED, "cancellation.stops-upstream"),
         directive="scenario:long=200 pace:20",
         provoked=has_parts,
@@ -355,7 +355,7 @@ FAILURES: Final = (
         "Cancelled while the arguments of a call arrive",
         said(_LONG_CALL, fault="stall"),
         Request("What is the weather in the city with the longest name?", tools=TOOLS),
-        read_moves("send", "cancel_quiet 150"),
+        read_actions("send", "cancel_quiet 150"),
         (*CANCELLED, "cancellation.stops-upstream"),
         needs=frozenset({Capability.TOOLS}),
         ways=SANDWICH_ONLY,
@@ -365,7 +365,7 @@ FAILURES: Final = (
         "The token is cancelled when the answer is complete",
         said(Say("This is all.")),
         Request("Say something short."),
-        read_moves("send", "cancel_ended"),
+        read_actions("send", "cancel_ended"),
         STREAM,
         directive="scenario:text",
         provoked=has_text,
@@ -412,7 +412,7 @@ def _result(kind: str, title: str) -> Scenario:
         title,
         _ONE_ROUND,
         Request(_WEATHER, tools=TOOLS),
-        read_moves("send", f"answer_calls {kind}", "send"),
+        read_actions("send", f"answer_calls {kind}", "send"),
         (*STREAM, "text.complete", "request.results-arrive"),
         needs=_TOOLS_NEEDED,
         directive=called(OSLO),
@@ -426,7 +426,7 @@ TOOL_SCENARIOS: Final = (
         "A text, then one call",
         said(Say("Let me look."), OSLO),
         Request(_WEATHER, tools=TOOLS),
-        read_moves("send"),
+        read_actions("send"),
         (*STREAM, *CALLS, "request.tools-arrive"),
         needs=_TOOLS_NEEDED,
         directive=called(OSLO),
@@ -437,7 +437,7 @@ TOOL_SCENARIOS: Final = (
         "Thinking, a text, then two calls at once",
         said(Think("I need both facts."), Say("Let me look that up."), OSLO, LIMA),
         Request("What is the weather in Oslo, and the time in Lima? Call both tools at once.", tools=TOOLS),
-        read_moves("send"),
+        read_actions("send"),
         ("stream.generation-order", *STREAM, *CALLS),
         needs=frozenset({Capability.TOOLS, Capability.PARALLEL_CALLS}),
         directive=called(OSLO, LIMA),
@@ -448,7 +448,7 @@ TOOL_SCENARIOS: Final = (
         "Calls with nested, empty and unusual arguments",
         said(_NESTED, Call("list_files", {})),
         Request("Save the file, and list all files.", tools=(_SAVE, _LIST)),
-        read_moves("send"),
+        read_actions("send"),
         (*STREAM, *CALLS),
         needs=frozenset({Capability.TOOLS, Capability.PARALLEL_CALLS}),
         ways=PLAYED,
@@ -470,7 +470,7 @@ TOOL_SCENARIOS: Final = (
             ),
             tools=TOOLS,
         ),
-        read_moves("send"),
+        read_actions("send"),
         (*STREAM, *TEXT, "request.text-arrives"),
         needs=_TOOLS_NEEDED,
         directive="scenario:text",
@@ -485,7 +485,7 @@ TOOL_SCENARIOS: Final = (
         "Three rounds of calls, as an agent makes them",
         _THREE_ROUNDS,
         Request(_WEATHER, tools=TOOLS),
-        read_moves("send", "answer_calls", "send", "answer_calls", "send", "answer_calls", "send"),
+        read_actions("send", "answer_calls", "send", "answer_calls", "send", "answer_calls", "send"),
         (*STREAM, *CALLS, "text.complete", "request.results-arrive"),
         needs=_TOOLS_NEEDED,
         ways=PLAYED,
@@ -504,12 +504,12 @@ _ODD_TEXTS: Final = ("", "Hello", "Grüße, 你好, 👋", "\ud800", "a" * 10_00
 
 async def list_models(
     provider: LanguageModelChatProvider, _: LanguageModelChatInformation, seconds: float
-) -> Mapping[str, list[BrokenPromise]]:
+) -> Mapping[str, list[BrokenRequirement]]:
     """Lists the models twice, then with a cancelled token, and listens to the event of changes meanwhile."""
     changes: list[object] = []
     event = provider.on_did_change_language_model_chat_information
     subscription = None if event is None else event(changes.append)
-    findings: dict[str, list[BrokenPromise]] = {
+    findings: dict[str, list[BrokenRequirement]] = {
         name: [] for name in ("models.listed", "models.same-twice", "models.cancelled", "models.no-change-event")
     }
     try:
@@ -517,9 +517,9 @@ async def list_models(
         findings["models.listed"] += wrong
         again, _failed = await _listed(provider, seconds)
         if [one.id for one in first] != [one.id for one in again]:
-            findings["models.same-twice"].append(BrokenPromise(f"first {_ids(first)}, then {_ids(again)}"))
+            findings["models.same-twice"].append(BrokenRequirement(f"first {_ids(first)}, then {_ids(again)}"))
         if changes:
-            findings["models.no-change-event"].append(BrokenPromise(f"the event fired {len(changes)} times"))
+            findings["models.no-change-event"].append(BrokenRequirement(f"the event fired {len(changes)} times"))
         findings["models.cancelled"] += await _cancelled(provider, seconds)
     finally:
         if subscription is not None:
@@ -529,29 +529,29 @@ async def list_models(
 
 async def _listed(
     provider: LanguageModelChatProvider, seconds: float
-) -> tuple[list[LanguageModelChatInformation], list[BrokenPromise]]:
+) -> tuple[list[LanguageModelChatInformation], list[BrokenRequirement]]:
     try:
         async with asyncio.timeout(seconds):
             models = list(await provider.provide_language_model_chat_information(True, CancellationToken()))
     except TimeoutError:
-        return [], [BrokenPromise(f"no list within {seconds:g} seconds", is_environment=True)]
+        return [], [BrokenRequirement(f"no list within {seconds:g} seconds", is_environment=True)]
     except (Exception, SystemExit) as error:
-        return [], [BrokenPromise(f"listing the models failed with {error!r}")]
+        return [], [BrokenRequirement(f"listing the models failed with {error!r}")]
     ids = [one.id for one in models]
     twice = sorted({one for one in ids if ids.count(one) > 1})
-    return models, [BrokenPromise(f"the id {one!r} is in the list {ids.count(one)} times") for one in twice]
+    return models, [BrokenRequirement(f"the id {one!r} is in the list {ids.count(one)} times") for one in twice]
 
 
-async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> list[BrokenPromise]:
+async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> list[BrokenRequirement]:
     source = CancellationTokenSource()
     source.cancel()
     try:
         async with asyncio.timeout(seconds):
             await provider.provide_language_model_chat_information(True, source.token)
     except TimeoutError:
-        return [BrokenPromise(f"a cancelled list did not end within {seconds:g} seconds")]
+        return [BrokenRequirement(f"a cancelled list did not end within {seconds:g} seconds")]
     except SystemExit as error:
-        return [BrokenPromise(f"a cancelled list ended with {error!r}")]
+        return [BrokenRequirement(f"a cancelled list ended with {error!r}")]
     except Exception:
         return []  # a cancelled list may fail: it has no reader
     return []
@@ -563,25 +563,25 @@ def _ids(models: list[LanguageModelChatInformation]) -> str:
 
 async def count_tokens(
     provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
-) -> Mapping[str, list[BrokenPromise]]:
+) -> Mapping[str, list[BrokenRequirement]]:
     """Counts the tokens of texts and of a message, and of growing texts."""
-    findings: dict[str, list[BrokenPromise]] = {"tokens.count": [], "tokens.monotone": []}
+    findings: dict[str, list[BrokenRequirement]] = {"tokens.count": [], "tokens.monotone": []}
     try:
         async with asyncio.timeout(seconds):
             for text in (*_ODD_TEXTS, ChatMessage.user("Hello")):
                 _, problem = await _counted(provider, model, text)
                 if problem:
-                    findings["tokens.count"].append(BrokenPromise(problem))
+                    findings["tokens.count"].append(BrokenRequirement(problem))
             words = "The quick brown fox jumps over the lazy dog. "
             before = 0
             for times in range(1, 6):
                 count, problem = await _counted(provider, model, words * times)
                 if not problem and count < before - _BOUND:
                     what = f"{times} sentences have {count} tokens, {times - 1} have {before}"
-                    findings["tokens.monotone"].append(BrokenPromise(what))
+                    findings["tokens.monotone"].append(BrokenRequirement(what))
                 before = count
     except TimeoutError:
-        findings["tokens.count"].append(BrokenPromise(f"no counts within {seconds:g} seconds", is_environment=True))
+        findings["tokens.count"].append(BrokenRequirement(f"no counts within {seconds:g} seconds", is_environment=True))
     return findings
 
 
@@ -623,7 +623,7 @@ def any_script() -> Script:
 
 # ---- Parsers ----
 
-_Ask: TypeAlias = "Callable[[Parser, Protocol], Awaitable[Mapping[str, list[BrokenPromise]]]]"
+_Ask: TypeAlias = "Callable[[Parser, Protocol], Awaitable[Mapping[str, list[BrokenRequirement]]]]"
 
 SAME_PARTS: Final = "parser.same-parts"
 WHOLE_CALLS: Final = "parser.whole-calls"
@@ -637,7 +637,7 @@ _MOST_CUTS: Final = 400
 _MOST_NAMES: Final = 20
 
 
-async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
+async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenRequirement]]:
     if parser.takes is Takes.BYTES:
         raise NotJudged("the parser takes all bytes at once")
     data = answer_stream(protocol, _ANSWER).data
@@ -650,7 +650,7 @@ async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[B
         for name in ("failed", "text", "thinking", "calls", "tokens"):
             got, wanted = getattr(told, name), getattr(whole, name)
             if got != wanted:
-                found.append(BrokenPromise(f"{what}: {f'{name}: got {got!r}, in one piece {wanted!r}'[:300]}"))
+                found.append(BrokenRequirement(f"{what}: {f'{name}: got {got!r}, in one piece {wanted!r}'[:300]}"))
                 break
     return {SAME_PARTS: found}
 
@@ -663,7 +663,7 @@ def _cuts(data: bytes) -> Iterator[tuple[str, list[bytes]]]:
         yield f"cut between {around[0]!r} and {around[1]!r}", [data[:place], data[place:]]
 
 
-async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
+async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenRequirement]]:
     data = answer_stream(protocol, _ANSWER).data
     wanted = [(call.name, dict(call.arguments)) for call in _ANSWER.calls]
     found = []
@@ -673,7 +673,7 @@ async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[
         half = [call for call in calls if call not in wanted]
         if half:
             found.append(
-                BrokenPromise(f"broken off behind {data[max(place - 20, 0) : place]!r}, the call {half[0]} came")
+                BrokenRequirement(f"broken off behind {data[max(place - 20, 0) : place]!r}, the call {half[0]} came")
             )
     return {WHOLE_CALLS: found}
 
@@ -721,26 +721,28 @@ _SAID: Final = replace(_ANSWER, blocks=_ANSWER.blocks[1:])
 _TOKENS: Final = (int(USAGE.input_tokens or 0), int(USAGE.output_tokens or 0))
 
 
-async def _form(form: _Form, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
+async def _form(form: _Form, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenRequirement]]:
     pieces = form.change(answer_stream(protocol, _SAID).pieces)
     calls = tuple((call.name, dict(call.arguments)) for call in _SAID.calls)
     return await _shaped(parser, pieces, ShapeOutcome(_SAID.text, calls=calls, tokens=_TOKENS))
 
 
-async def _shape(shape: StreamShape, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
+async def _shape(shape: StreamShape, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenRequirement]]:
     pieces = [one.data for one in framed(shape.events, form_of(protocol))]
     return await _shaped(parser, pieces, shape.outcome)
 
 
-async def _shaped(parser: Parser, pieces: Sequence[bytes], outcome: ShapeOutcome) -> Mapping[str, list[BrokenPromise]]:
+async def _shaped(
+    parser: Parser, pieces: Sequence[bytes], outcome: ShapeOutcome
+) -> Mapping[str, list[BrokenRequirement]]:
     wrong = differences(outcome, await told_of(parser, pieces))
-    return {SERVER_SHAPE: [BrokenPromise(one) for one in wrong]}
+    return {SERVER_SHAPE: [BrokenRequirement(one) for one in wrong]}
 
 
 # ---- Parsers: recordings ----
 
 
-async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenPromise]]:
+async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenRequirement]]:
     wrong: dict[str, list[str]] = {name: [] for name in ASPECTS}
     streams = recorded_streams(folder, protocol)
     has_tokens = False
@@ -757,12 +759,12 @@ async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mappi
     return {f"{RECORDED}{name}": _named(name, names, len(streams)) for name, names in wrong.items()}
 
 
-def _named(aspect: str, names: list[str], of: int) -> list[BrokenPromise]:
+def _named(aspect: str, names: list[str], of: int) -> list[BrokenRequirement]:
     if not names:
         return []
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     listed = ", ".join(names[:_MOST_NAMES]) + more
-    return [BrokenPromise(f"{aspect} of {len(names)} of {of} recordings: {listed}")] * len(names)
+    return [BrokenRequirement(f"{aspect} of {len(names)} of {of} recordings: {listed}")] * len(names)
 
 
 def parser_scenarios(protocol_name: str | None = None, recordings: Path | None = None) -> dict[str, Probe]:
@@ -786,7 +788,7 @@ def parser_scenarios(protocol_name: str | None = None, recordings: Path | None =
 def _row(slug: str, title: str, checks: tuple[str, ...], ask: _Ask) -> Probe:
     async def asked(
         provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
-    ) -> Mapping[str, list[BrokenPromise]]:
+    ) -> Mapping[str, list[BrokenRequirement]]:
         del model, seconds
         if not isinstance(provider, ParserProvider):
             raise NotJudged("needs a parser")
@@ -840,6 +842,6 @@ def selected(
 
 
 def _is_chosen(check_id: str, slug: str, prefixes: tuple[str, ...], section: str | None) -> bool:
-    own = PROMISES[check_id.partition("/")[0]].section
+    own = REQUIREMENTS[check_id.partition("/")[0]].section
     is_named = not prefixes or check_id.startswith(prefixes) or slug.startswith(prefixes) or f"/{slug}" in prefixes
     return is_named and (section is None or own == section or own.startswith(f"{section}."))

@@ -1,4 +1,4 @@
-"""Scripts: what the model of a target says, answer by answer, and moves: what the consumer does, one after the other.
+"""Scripts: what the model of a target says, answer by answer, and actions: what the consumer does, one after the other.
 
 Both are JSON values and short texts, so that a person reads them and a transcript holds them; together they are a whole
 conversation, which can be generated, shrunk and replayed. The upstream of a sandwich plays a script, and a target with
@@ -264,9 +264,9 @@ def _read_block(value: Mapping[str, Any]) -> Block:
     raise ValueError(f"the block {str(value)[:80]} is none of say, think, call, echo")
 
 
-# ---- Moves ----
+# ---- Actions ----
 
-MOVES: Final = {
+ACTIONS: Final = {
     "send": "Sends the conversation, with the text behind the word as a new message of the user; does not wait.",
     "send_cancelled": "The same, with a token that is already cancelled.",
     "cancel_after": "Cancels the running answer once it has so many parts, or has ended before.",
@@ -277,15 +277,15 @@ MOVES: Final = {
     "cancel_ended": "Waits for the end of the running answer, and then cancels its token.",
     "retry": "Sends the last request once more, without its answer.",
 }
-"""Every move by name, with its meaning. Each one but `cancel_...` first waits for the end of the running answer."""
+"""Every action by name, with its meaning. Each one but `cancel_...` first waits for the end of the running answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """One move.
+class Action:
+    """One action.
 
     Attributes:
-        name: A name in :data:`MOVES`.
+        name: A name in :data:`ACTIONS`.
         argument: The text after the name; may be empty.
 
     Raises:
@@ -296,12 +296,12 @@ class Move:
     argument: str = ""
 
     def __post_init__(self) -> None:
-        if self.name not in MOVES:
-            raise CallerError(f"move: got {self.name!r}, expected one of {', '.join(MOVES)}")
+        if self.name not in ACTIONS:
+            raise CallerError(f"move: got {self.name!r}, expected one of {', '.join(ACTIONS)}")
 
     @classmethod
-    def read(cls, text: str) -> Move:
-        """Reads a move such as `cancel_after 3`.
+    def read(cls, text: str) -> Action:
+        """Reads an action such as `cancel_after 3`.
 
         Raises:
             CallerError: The name is unknown.
@@ -313,13 +313,13 @@ class Move:
         return f"{self.name} {self.argument}" if self.argument else self.name
 
 
-def read_moves(*texts: str) -> tuple[Move, ...]:
-    """Reads moves, in order.
+def read_actions(*texts: str) -> tuple[Action, ...]:
+    """Reads actions, in order.
 
     Raises:
         CallerError: A name is unknown.
     """
-    return tuple(map(Move.read, texts))
+    return tuple(map(Action.read, texts))
 
 
 # ---- Results of tools ----

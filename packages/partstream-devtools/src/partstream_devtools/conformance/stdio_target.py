@@ -29,7 +29,7 @@ from partstream.lm.provider import (
 )
 from partstream.vscode.methods import PROTOCOL_VERSION, ErrorCode, encode_part
 from partstream.vscode.rpc import Connection, Notification, Response, encode_frame
-from partstream_devtools.conformance.driving import Capabilities, Provocation, TargetDescription, UnusableTargetError
+from partstream_devtools.conformance.driver import Capabilities, Provocation, TargetDescription, UnusableTargetError
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:

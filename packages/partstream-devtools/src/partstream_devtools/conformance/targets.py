@@ -30,7 +30,7 @@ from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.endpoint import Secret, is_loopback, without_query
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.conformance.checks import LATEST, load
-from partstream_devtools.conformance.driving import (
+from partstream_devtools.conformance.driver import (
     Capabilities,
     Capability,
     Provocation,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import Progress
     from partstream.protocols.protocol import Protocol
     from partstream_devtools.conformance.checks import Probe
-    from partstream_devtools.conformance.driving import Session, Target
+    from partstream_devtools.conformance.driver import Session, Target
     from partstream_devtools.conformance.scripts import Script
 
 
@@ -454,7 +454,7 @@ class Tested:
 
     Attributes:
         capabilities: What the target declares, and what the information about its model says.
-        promised: What it declares itself, to the kit. Every model that agents of VS Code may use says that it calls
+        declared: What it declares itself, to the kit. Every model that agents of VS Code may use says that it calls
             tools, so the information alone does not oblige a target that only gets the prompt.
         scored: The ids of the checks that count.
     """
@@ -463,14 +463,14 @@ class Tested:
     session: Session
     model: LanguageModelChatInformation
     capabilities: Capabilities
-    promised: Capabilities
+    declared: Capabilities
     way: Provocation
     limits: TimeLimits
     scored: frozenset[str]
 
-    def has_promised(self, needs: Iterable[Capability]) -> bool:
+    def has_declared(self, needs: Iterable[Capability]) -> bool:
         """Whether a scenario with these needs has to be provoked: the target has declared them itself."""
-        return self.way is not Provocation.DIRECTED or all(self.promised.has(one) for one in needs)
+        return self.way is not Provocation.DIRECTED or all(self.declared.has(one) for one in needs)
 
 
 def target_of(found: object, protocol: str | None = None) -> Target:

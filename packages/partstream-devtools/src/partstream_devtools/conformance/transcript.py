@@ -1,7 +1,7 @@
 """Transcripts: everything that happened in one conversation with a target, recorded and not judged.
 
 A transcript knows no rule: :mod:`partstream_devtools.conformance.checks` judges it, now or later. It holds the script
-and the moves that led to it, so that :mod:`partstream_devtools.conformance.driving` can repeat it. As JSON it shows a
+and the actions that led to it, so that :mod:`partstream_devtools.conformance.driver` can repeat it. As JSON it shows a
 part that breaks the contract as what it is; :func:`event_lines` shows that JSON to a person, line by line.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
-    from partstream_devtools.conformance.scripts import Move, Script
+    from partstream_devtools.conformance.scripts import Action, Script
 
 
 # ---- Parts as JSON ----
@@ -234,7 +234,7 @@ class Transcript:
 
     Attributes:
         scenario: The slug of the scenario, or a name for what was generated.
-        moves: What the consumer did.
+        actions: What the consumer did.
         script: What the model of the target was to say, or None where the target cannot be given one.
         prompt: The text of the user that a bare `send` sent.
         answers: What came, request by request.
@@ -242,7 +242,7 @@ class Transcript:
     """
 
     scenario: str
-    moves: tuple[Move, ...]
+    actions: tuple[Action, ...]
     script: Script | None
     prompt: str
     answers: list[Answer] = field(default_factory=list)
@@ -256,7 +256,7 @@ class Transcript:
             "scenario": self.scenario,
             "prompt": self.prompt,
             "script": None if self.script is None else self.script.to_json(),
-            "moves": [str(move) for move in self.moves],
+            "moves": [str(action) for action in self.actions],
             "answers": [answer.to_json() for answer in self.answers],
             "upstream": [reply.to_json() for reply in self.upstream],
         }
@@ -281,7 +281,7 @@ _MOST_EVENTS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """One line, and whether the promise broke here."""
+    """One line, and whether the requirement broke here."""
 
     text: str
     is_here: bool = False
@@ -290,7 +290,7 @@ class EventLine:
 def event_lines(transcript: Mapping[str, Any], answer: int | None = None, index: int | None = None) -> list[EventLine]:
     """The lines of the JSON of a transcript, each part with its number and its time since the request.
 
-    `answer` and `index` are the numbers, from 0, of the answer that broke a promise and of the part in it.
+    `answer` and `index` are the numbers, from 0, of the answer that broke a requirement and of the part in it.
     """
     lines = [EventLine(f"moves: {visible(', '.join(map(str, transcript.get('moves', ()))))}")]
     answers = transcript.get("answers", ())
