@@ -18,7 +18,7 @@ from partstream.tokens.accounting import (
     CountedItem,
     RequestEstimate,
     TokenAccounting,
-    residue_of,
+    unattributed_tokens,
 )
 from partstream.tokens.records import CountRow
 
@@ -222,8 +222,8 @@ def test_new_messages_that_are_little_beside_what_was_told_before_teach_no_facto
     version = CountRow("1", 1_000, CountSource.ESTIMATED)
     known = [CountedItem.of(bytes([number]), replace(version, reported=1_000.0), Correction()) for number in range(10)]
     new = CountedItem.of(b"new", replace(version, counted=150), Correction())
-    assert not residue_of(0, [*known, new], 10_400).is_telling
-    assert residue_of(0, [*known[:1], new], 1_400).is_telling
+    assert not unattributed_tokens(0, [*known, new], 10_400).is_telling
+    assert unattributed_tokens(0, [*known[:1], new], 1_400).is_telling
 
 
 def test_what_another_upstream_reported_is_never_called_reported(messages: list[ChatMessage]):

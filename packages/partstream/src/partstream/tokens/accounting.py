@@ -348,16 +348,16 @@ class TokenAccounting:
 
     def _learn(self, estimate: RequestEstimate, reported: int) -> None:
         scope = self._scope(estimate.family)
-        residue = residue_of(estimate.reported_tokens, estimate.items, reported)
-        rows = shares_of(estimate.items, residue)
+        unattributed = unattributed_tokens(estimate.reported_tokens, estimate.items, reported)
+        rows = attributed_rows(estimate.items, unattributed)
         if rows:
             self._ledger.keep_counts(scope.name, rows, are_reported=True)
         of_tools = rows.get(estimate.tools_digest)
         tools = estimate.tools.tokens if of_tools is None or of_tools.reported is None else of_tools.reported
         row = TotalRow(estimate.tools_digest, tools, reported)
         self._ledger.keep_total(scope.name, estimate.digest, row)
-        if residue.is_large:
-            self._corrections.learn(scope.family, scope.name, residue)
+        if unattributed.is_large:
+            self._corrections.learn(scope.family, scope.name, unattributed)
 
     def _heard(self, family: str) -> None:
         """Fires the event if a family's correction has changed, here or at another upstream."""
@@ -550,8 +550,8 @@ class UnattributedTokens:
         return self.tokens - self.counted
 
 
-def residue_of(base: float, items: Iterable[CountedItem], reported: float) -> UnattributedTokens:
-    """The residue of a reported total.
+def unattributed_tokens(base: float, items: Iterable[CountedItem], reported: float) -> UnattributedTokens:
+    """The tokens of a reported total that no known number explains.
 
     Args:
         base: The total of the known beginning; 0 without one.
@@ -570,13 +570,13 @@ def residue_of(base: float, items: Iterable[CountedItem], reported: float) -> Un
     return UnattributedTokens(left, counted, estimated, by_size, left > 0 and expected >= _LEAST_PART * known)
 
 
-def shares_of(items: Iterable[CountedItem], residue: UnattributedTokens) -> dict[Digest, CountRow]:
-    """The rows of the new items, each with its share of the residue, in proportion to its expected tokens."""
+def attributed_rows(items: Iterable[CountedItem], unattributed: UnattributedTokens) -> dict[Digest, CountRow]:
+    """The rows of the new items, each with its share of the tokens, in proportion to what was expected of it."""
     new = [item for item in items if not item.is_reported]
     expected = sum(item.tokens for item in new)
-    if expected <= 0 or not _LOWEST_SHARE <= residue.tokens / expected <= _HIGHEST_SHARE:
+    if expected <= 0 or not _LOWEST_SHARE <= unattributed.tokens / expected <= _HIGHEST_SHARE:
         return {}
-    share = residue.tokens / expected
+    share = unattributed.tokens / expected
     return {item.digest: replace(item.row, reported=item.tokens * share, is_alone=len(new) == 1) for item in new}
 
 
@@ -676,17 +676,17 @@ class Corrections:
         """The owners of all samples that a correction is made of."""
         return (family, *_keys(scope), *_keys(self._upstream))
 
-    def learn(self, family: str, scope: str, residue: UnattributedTokens) -> None:
+    def learn(self, family: str, scope: str, unattributed: UnattributedTokens) -> None:
         """Learns from an answer, and notifies all who share the ledger."""
-        is_exact = residue.counted > 0
+        is_exact = unattributed.counted > 0
         self.of(family, scope, is_exact=is_exact)  # kept estimates were made with the correction before this answer
-        if residue.is_telling:
-            self._keep(family, residue.estimated, residue.of_estimated)
-        if residue.by_size is not None:
+        if unattributed.is_telling:
+            self._keep(family, unattributed.estimated, unattributed.of_estimated)
+        if unattributed.by_size is not None:
             for owner in (scope, self._upstream) if is_exact else (scope,):
                 of_texts, of_bytes = _keys(owner)
-                self._keep(of_texts, residue.counted + residue.estimated, residue.tokens)
-                self._keep(of_bytes, residue.by_size, residue.tokens)
+                self._keep(of_texts, unattributed.counted + unattributed.estimated, unattributed.tokens)
+                self._keep(of_bytes, unattributed.by_size, unattributed.tokens)
         self._ledger.did_learn.fire(family)
 
     def have_moved(self, family: str, scope: str, *, is_exact: bool = False) -> bool:
