@@ -50,7 +50,7 @@ from partstream.lm.provider import DrainingProgress, FinishingProgress, Language
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.answer import current_answer
 from partstream.server.models import ModelCatalogue, counted_request
-from partstream.upstream.context import one_attempt
+from partstream.upstream.context import no_retries
 from partstream.upstream.endpoint import CredentialError
 from partstream.upstream.provider import has_more_room, helps_another_model
 from partstream_hub.directory import Route
@@ -728,7 +728,7 @@ class RoutedProvider(LanguageModelChatProvider):
                 selected.left()
                 return before
             _tell_of(selected.route, answer, before)
-            with nullcontext() if selected.is_last else one_attempt():
+            with nullcontext() if selected.is_last else no_retries():
                 await found.provider.provide_language_model_chat_response(
                     found.information, answer.messages, answer.options, progress, answer.token
                 )

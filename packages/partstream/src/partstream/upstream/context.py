@@ -212,7 +212,7 @@ _IS_ONE: Final[ContextVar[bool]] = ContextVar("partstream_one_attempt", default=
 
 
 @contextmanager
-def one_attempt() -> Iterator[None]:
+def no_retries() -> Iterator[None]:
     """Has upstreams that are asked inside, and in tasks that start there, fail at once, without retries and without
     fallback models of their own."""
     token = _IS_ONE.set(True)
