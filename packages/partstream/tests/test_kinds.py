@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.codec.checks import as_kind
+from partstream.codec.checks import narrow
 from partstream.lm.outputs import EndingStream, FastPathWriter, PausingStream, ReportingStream, StreamOptions
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.protocols.protocol import PROTOCOLS
@@ -32,4 +32,4 @@ VALUES = {
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_an_object_has_what_isinstance_finds(value: object) -> None:
     for kind in KINDS:
-        assert (as_kind(value, kind) is value) is isinstance(value, kind), kind
+        assert (narrow(value, kind) is value) is isinstance(value, kind), kind

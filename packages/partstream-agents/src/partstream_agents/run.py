@@ -31,7 +31,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import uuid4
 
-from partstream.codec.checks import as_kind
+from partstream.codec.checks import narrow
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
 from partstream.conversation.provider_state import Origin, StateMarker, marker_part, read_marker
@@ -282,14 +282,14 @@ class AgentSpec:
     @property
     def inner_tools(self) -> frozenset[str]:
         """The names of the agent's own tools, as far as they are known before a run."""
-        adapter = as_kind(self.adapter, InnerToolsAdapter)
+        adapter = narrow(self.adapter, InnerToolsAdapter)
         return frozenset() if adapter is None else frozenset(adapter.inner_tools(self.pairing.agent))
 
     def agent_for(self, request: AgentRequest) -> Any:
         """The agent that runs a request."""
         if self.factory is None:
             return self.pairing.agent
-        maker = as_kind(self.adapter, ToolMakingAdapter)
+        maker = narrow(self.adapter, ToolMakingAdapter)
         made = self.factory(request.tools if maker is None else maker.make_tools(request))
         return made.agent if isinstance(made, AgentPairing) else made
 
@@ -310,8 +310,8 @@ class AgentRun:
         self._messages = messages
         self._has_tools = bool(options.tools)
         self._progress = progress
-        self._draining = as_kind(progress, DrainingProgress)
-        self._finishing = as_kind(progress, FinishingProgress)
+        self._draining = narrow(progress, DrainingProgress)
+        self._finishing = narrow(progress, FinishingProgress)
         self._request, self._tools = read_agent_request(
             messages, options, asking.options.host_tools, asking.inner_tools
         )

@@ -30,7 +30,7 @@ from math import inf, log
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.checks import as_kind
+from partstream.codec.checks import narrow
 from partstream.errors import (
     ContextLengthExceededError,
     LanguageModelError,
@@ -113,9 +113,9 @@ class AttemptProgress:
         self.has_begun = False
         self._report = progress.report
         self._on_begin = on_begin
-        self._draining = as_kind(progress, DrainingProgress)
-        self._finishing = as_kind(progress, FinishingProgress)
-        self._waiting = as_kind(progress, WaitingProgress)
+        self._draining = narrow(progress, DrainingProgress)
+        self._finishing = narrow(progress, FinishingProgress)
+        self._waiting = narrow(progress, WaitingProgress)
         self.said_finish: Finish | None = None
 
     def report(self, part: ResponsePart, /) -> None:

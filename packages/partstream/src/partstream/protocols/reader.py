@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from typing import Protocol as TypingProtocol
 
-from partstream.codec.checks import as_kind, refuse
+from partstream.codec.checks import narrow, refuse
 from partstream.codec.json_codec import (
     DECODE_ERRORS,
     MOST_LEVELS,
@@ -147,8 +147,8 @@ class StreamReader:
         self._stream: ResponseStream = open_response(corner, self._options) if paused is None else paused
         if paused is not None:
             paused.go_on()
-        self._ending_stream = as_kind(self._stream, EndingStream)
-        self._pausing_stream = as_kind(self._stream, PausingStream)
+        self._ending_stream = narrow(self._stream, EndingStream)
+        self._pausing_stream = narrow(self._stream, PausingStream)
         self._events_of = corner.events_of
         self._decoder = (framing or row.framings[0]).make_decoder()
         self._repeated = self._decoder.repeated

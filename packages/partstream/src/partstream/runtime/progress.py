@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, cast
 
-from partstream.codec.checks import as_kind
+from partstream.codec.checks import narrow
 from partstream.errors import ContractViolationError, PartstreamError
 from partstream.lm.contract import CheckMode, CodePlace, ContractChecker
 from partstream.lm.messages import ChatMessage
@@ -202,9 +202,9 @@ class CheckedProgress:
         self._checker = ContractChecker(tools, mode, on_violation, locate=self._locate)
         self._check = self._checker.check
         self._report = progress.report
-        self._draining = as_kind(progress, DrainingProgress)
-        self._finishing = as_kind(progress, FinishingProgress)
-        self._waiting = as_kind(progress, WaitingProgress)
+        self._draining = narrow(progress, DrainingProgress)
+        self._finishing = narrow(progress, FinishingProgress)
+        self._waiting = narrow(progress, WaitingProgress)
         self._generator: AsyncGenerator[object, None] | None = None
         self._ended = False
 

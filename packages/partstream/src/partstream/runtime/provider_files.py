@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 from zlib import crc32
 
-from partstream.codec.checks import as_kind
+from partstream.codec.checks import narrow
 from partstream.errors import CallerError
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.provider import LanguageModelChatProvider
@@ -250,7 +250,7 @@ class SourceLoader:
                 expected = _with_agents("a LanguageModelChatProvider, or an agent")
                 expected += f"; {_FROM_FUNCTION}" if inspect.isfunction(found) else ""
                 raise ProviderNotFoundError(self._source, error.got, expected) from error
-        if self._ledger is not None and (user := as_kind(provider, LedgerUser)) is not None:
+        if self._ledger is not None and (user := narrow(provider, LedgerUser)) is not None:
             user.use_ledger(self._ledger())
         return provider
 

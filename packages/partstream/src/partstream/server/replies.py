@@ -24,7 +24,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from partstream.codec.checks import as_kind
+from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps, dumps_text, loads
 from partstream.errors import CallerError
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
@@ -262,7 +262,7 @@ class AnswerBytes:
         self.events = 0
         self._writer = writer
         self._form = form
-        self._writes_repeated = as_kind(writer, FastPathWriter)
+        self._writes_repeated = narrow(writer, FastPathWriter)
         self._separator = form.start
         self._taken: type | None = None  # the class of the parts that the fast path takes
         self._id: str | None = None

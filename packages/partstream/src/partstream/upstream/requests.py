@@ -26,7 +26,7 @@ from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, as_kind, unusable_counts
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, narrow, unusable_counts
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.preparation import (
     UNKNOWN_CAPABILITIES,
@@ -416,9 +416,9 @@ class ForwardingProgress:
     def __init__(self, progress: Progress) -> None:
         self.has_begun = False
         self._progress = progress
-        self._draining = as_kind(progress, DrainingProgress)
-        self._finishing = as_kind(progress, FinishingProgress)
-        self._waiting = as_kind(progress, WaitingProgress)
+        self._draining = narrow(progress, DrainingProgress)
+        self._finishing = narrow(progress, FinishingProgress)
+        self._waiting = narrow(progress, WaitingProgress)
         self._last: Finish | None = None
 
     def report(self, part: ResponsePart) -> None:
