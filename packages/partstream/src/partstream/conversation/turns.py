@@ -9,7 +9,7 @@ steps are:
    unless they greet: VS Code's public API has no system role (:func:`leading_instructions`).
 2. :func:`pair` assigns the ids and names to send (:class:`CallIds`, :class:`ToolNames`), and adds missing halves.
 3. :func:`shown_by_user` moves images and files that a protocol does not accept in their place.
-4. :func:`spoken_turns` puts results directly after their calls.
+4. :func:`merged_turns` puts results directly after their calls.
 """
 
 from __future__ import annotations
@@ -335,7 +335,7 @@ class MergedTurn:
         return sorted(self.results, key=lambda result: order.get(result.call_id, len(order)))
 
 
-def spoken_turns(turns: Iterable[Turn]) -> list[MergedTurn]:
+def merged_turns(turns: Iterable[Turn]) -> list[MergedTurn]:
     """The turns, those of the assistant that follow each other as one."""
     said: list[MergedTurn] = []
     callers: dict[str, MergedTurn] = {}

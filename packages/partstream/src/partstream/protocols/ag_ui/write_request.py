@@ -29,8 +29,8 @@ from partstream.conversation.turns import (
     Text,
     TurnRole,
     joined_texts,
+    merged_turns,
     shown_by_user,
-    spoken_turns,
 )
 from partstream.protocols.ag_ui.errors import ERRORS
 from partstream.protocols.ag_ui.provider_state import (
@@ -289,7 +289,7 @@ class Conversation:
 def conversation_of(request: ChatRequest) -> Conversation:
     """The messages of a conversation, and the person's reply if a run waits for one."""
     native = request.settings.tool_images is ToolImages.NATIVE
-    turns = spoken_turns(shown_by_user(request.turns, of_results=not native, of_assistant=True))
+    turns = merged_turns(shown_by_user(request.turns, of_results=not native, of_assistant=True))
     writer = _Writer()
     if request.instructions:
         writer.messages.append({"role": "system", "content": request.instructions})

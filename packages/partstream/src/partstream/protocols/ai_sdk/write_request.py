@@ -27,7 +27,7 @@ from partstream.conversation.turns import (
     Text,
     TurnRole,
     joined_texts,
-    spoken_turns,
+    merged_turns,
     well_formed,
 )
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
@@ -51,11 +51,11 @@ def prompt_messages(turns: Iterable[Turn], forms: MediaForms) -> list[Wire]:
         RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
     """
     messages: list[Wire] = []
-    for spoken_turn in spoken_turns(turns):
-        if spoken_turn.content:
-            messages.append(_WRITERS[spoken_turn.role](spoken_turn.content, forms))
-        if spoken_turn.results:
-            messages.append({"role": "tool", "content": [_result(result, forms) for result in spoken_turn.results]})
+    for merged_turn in merged_turns(turns):
+        if merged_turn.content:
+            messages.append(_WRITERS[merged_turn.role](merged_turn.content, forms))
+        if merged_turn.results:
+            messages.append({"role": "tool", "content": [_result(result, forms) for result in merged_turn.results]})
     return messages
 
 

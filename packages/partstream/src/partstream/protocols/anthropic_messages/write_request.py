@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.preparation import ConversationRules, SystemAs, ToolImages
-from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole, shown_by_user, spoken_turns
+from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole, merged_turns, shown_by_user
 from partstream.lm.messages import ToolMode
 from partstream.protocols.anthropic_messages.endpoint import (
     BETA_HEADER,
@@ -339,7 +339,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     limit = options.limit if type(options.limit) is int and options.limit > 0 else None
     conversation = _Writer(rules, request.instructions, keeps_places=settings.system_as is not SystemAs.INSTRUCTIONS)
     deferred = settings.tool_images is ToolImages.USER_MESSAGE
-    for turn in spoken_turns(shown_by_user(request.turns, of_results=deferred, of_assistant=True)):
+    for turn in merged_turns(shown_by_user(request.turns, of_results=deferred, of_assistant=True)):
         conversation.write(turn)
     messages, container = conversation.end(), _container(request.turns)
     body: dict[str, Any] = {

@@ -32,8 +32,8 @@ from partstream.conversation.turns import (
     Text,
     TurnRole,
     joined_texts,
+    merged_turns,
     shown_by_user,
-    spoken_turns,
 )
 from partstream.lm.messages import ToolMode
 from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT
@@ -145,7 +145,7 @@ def messages_of(request: ChatRequest, quirks: Quirks) -> list[Wire]:
         writer.say(quirks.system_role, request.instructions)
     system_roles = {SystemAs.DEVELOPER: "developer", SystemAs.SYSTEM: "system"}
     system_role = system_roles.get(request.settings.system_as, quirks.system_role)
-    for is_system, run in groupby(spoken_turns(shown), lambda turn: turn.role is TurnRole.SYSTEM):
+    for is_system, run in groupby(merged_turns(shown), lambda turn: turn.role is TurnRole.SYSTEM):
         if is_system:
             texts = ("".join(piece.value for piece in turn.content if isinstance(piece, Text)) for turn in run)
             writer.say(system_role, "\n\n".join(texts))

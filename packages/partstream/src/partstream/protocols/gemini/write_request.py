@@ -31,8 +31,8 @@ from partstream.conversation.turns import (
     Text,
     TurnRole,
     joined_texts,
+    merged_turns,
     shown_by_user,
-    spoken_turns,
 )
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
@@ -204,7 +204,7 @@ def contents_of(request: ChatRequest, model: KnownModel, most_file_bytes: int) -
     inside = images is ToolImages.NATIVE or (images is ToolImages.AUTO and model.signs_calls)
     shown = shown_by_user(turns, of_results=images is ToolImages.USER_MESSAGE, of_assistant=not model.makes_images)
     writer = _Writer(files_inside=inside)
-    for turn in spoken_turns(shown):
+    for turn in merged_turns(shown):
         writer.write(turn)
     contents = writer.whole()
     return with_dummies(contents) if model.signs_calls else contents

@@ -31,8 +31,8 @@ from partstream.conversation.turns import (
     Text,
     TurnRole,
     joined_texts,
+    merged_turns,
     shown_by_user,
-    spoken_turns,
 )
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.ollama.models import (
@@ -124,7 +124,7 @@ def messages_of(request: ChatRequest) -> list[_Wire]:
     messages: list[_Wire] = []
     if request.instructions:
         messages.append({"role": "system", "content": request.instructions})
-    for turn in spoken_turns(shown_by_user(turns, of_results=not native, of_assistant=True)):
+    for turn in merged_turns(shown_by_user(turns, of_results=not native, of_assistant=True)):
         if turn.role is TurnRole.SYSTEM:
             if text := "".join(piece.value for piece in turn.content if isinstance(piece, Text)):
                 messages.append({"role": "system", "content": text})
