@@ -242,14 +242,14 @@ class Carried(Flag):
 _FORM: Final = re.compile(r"partstream1\.([A-Za-z0-9_-]+)\.([0-9a-f]{16})")
 
 
-def seal(value: object) -> str:
-    """The sealed text of a JSON value: ASCII letters, digits, dots, hyphens and underscores."""
+def encode_state(value: object) -> str:
+    """The opaque text of a JSON value: ASCII letters, digits, dots, hyphens and underscores."""
     payload = urlsafe_b64encode(dumps(value)).decode().rstrip("=")
     return f"partstream1.{payload}.{short_digest(payload)}"
 
 
-def unseal(text: str) -> Any:
-    """The value in a text from :func:`seal`; None for any other text."""
+def decode_state(text: str) -> Any:
+    """The value in a text from :func:`encode_state`; None for any other text."""
     match = _FORM.fullmatch(text)
     if match is None or short_digest(match[1]) != match[2]:
         return None
@@ -306,7 +306,7 @@ class StateMarker:
         Reasoning that would exceed it is omitted. Items of single calls, such as their signatures, are short, and
         servers refuse the calls without them: they stay if they fit.
         """
-        text = seal(self._fields())
+        text = encode_state(self._fields())
         if len(text) > MAX_MARKER_LENGTH and self.reasoning:
             of_calls = tuple(item for item in self.reasoning if _OF_CALL in item)
             return replace(self, reasoning=of_calls if len(of_calls) < len(self.reasoning) else ()).encode()
@@ -334,7 +334,7 @@ def read_marker(part: DataPart) -> StateMarker | None:
     if part.mime_type != STATEFUL_MARKER_MIME_TYPE or len(part.data) > 2 * MAX_MARKER_LENGTH:
         return None
     for piece in part.data.decode(errors="replace").split("\\"):
-        fields = unseal(piece)
+        fields = decode_state(piece)
         if fields is not None:
             return _marker_of(fields)
     return None

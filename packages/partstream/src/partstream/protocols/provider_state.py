@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, is_json, loads
-from partstream.conversation.provider_state import ITEMS, seal, unseal
+from partstream.conversation.provider_state import ITEMS, decode_state, encode_state
 from partstream.errors import CallerError
 
 
@@ -46,19 +46,19 @@ def seal_state(item: Mapping[str, Any] | None, beside: Mapping[str, Any]) -> str
         beside: The other fields of the metadata.
     """
     sealed = {"item": item, "beside": beside}
-    return seal(sealed) if is_json(sealed) else None
+    return encode_state(sealed) if is_json(sealed) else None
 
 
 def open_state(text: str) -> OpaqueState | None:
     """Opens what :func:`seal_state` sealed; None for any other text."""
-    sealed = unseal(text)
+    sealed = decode_state(text)
     if not isinstance(sealed, dict):
         return None
     item, beside = sealed.get("item"), sealed.get("beside")
     return OpaqueState(item, beside) if isinstance(item, Mapping | None) and isinstance(beside, Mapping) else None
 
 
-NO_STATE: Final = seal({"item": None, "beside": {}})
+NO_STATE: Final = encode_state({"item": None, "beside": {}})
 """The text that says no state at all, for a field that must not be empty."""
 
 

@@ -176,29 +176,29 @@ class ProviderHost:
         from partstream.vscode.hosted_answer import (  # noqa: PLC0415 - not before the first answer
             CapturedProgress,
             HostedAnswer,
-            SealedState,
+            OpaqueStateProgress,
             restored,
-            unsealed,
+            with_decoded_state,
         )
 
         messages = [decode_message(one, f"params.messages[{index}]") for index, one in enumerate(params["messages"])]
-        seals = params["options"].get("includeEncryptedThinking", False)
-        if seals:
-            messages = unsealed(messages, self._thinking)
+        carries_state = params["options"].get("includeEncryptedThinking", False)
+        if carries_state:
+            messages = with_decoded_state(messages, self._thinking)
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
         options = replace(options, configuration=hosted.configuration)
         messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
-        sealed = SealedState(progress, self._thinking) if seals else None
+        opaque = OpaqueStateProgress(progress, self._thinking) if carries_state else None
         async with hosted.using(generation):
             with self._recordings().capture(model.id, is_of_chat=not is_copilots_own(options)) as tap:
-                own = sealed or progress
+                own = opaque or progress
                 shown = own if tap is None else CapturedProgress(own, tap)
                 answer = HostedAnswer(hosted, generation, model, messages, options, shown, token, self._files)
                 try:
                     await answer.run()
-                    if sealed is not None:
-                        sealed.complete()
+                    if opaque is not None:
+                        opaque.complete()
                 finally:
                     end = answer.end(time.time())
                     self._ends.appendleft(end)

@@ -7,9 +7,9 @@ puts the files in their place: a model sees the picture that it drew, and no ser
 
 State: the agent host (the "Copilot harness") asks with `includeEncryptedThinking`. Of an answer it keeps texts, calls
 and thinking, and of the metadata of thinking only the text `encrypted_content`; it drops the stateful marker
-(docs/wires/vscode-agent-host.md#reasoning-state-of-the-agent-host). So :class:`SealedState` carries the state in that
-text, and :func:`unsealed` returns it as the parts that the provider reported: no provider and no protocol knows the
-difference. After an edit, and after another model was chosen, the agent host returns no thinking of earlier answers;
+(docs/wires/vscode-agent-host.md#reasoning-state-of-the-agent-host). So :class:`OpaqueStateProgress` carries the state
+in that text, and :func:`with_decoded_state` returns it as the parts that the provider reported: no provider and no
+protocol knows the difference. After an edit, and after another model was chosen, the agent host returns no thinking of earlier answers;
 their state then comes from a memory of bounded size, which is lost with the process.
 """
 
@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.provider_state import ITEMS, marker_part, read_marker, seal, unseal
+from partstream.conversation.provider_state import ITEMS, decode_state, encode_state, marker_part, read_marker
 from partstream.lm.messages import Role
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,
@@ -264,7 +264,7 @@ def _pieces(text: str, files: KeptFiles, room: _Room) -> Iterator[MessagePart]:
 _state_logger = logging.getLogger("partstream.hosts.vscode")
 
 MOST_CHARACTERS: Final = 262_144
-"""The most characters of the sealed state, which each request repeats. VS Code 1.139 gave 2,000,000 back whole."""
+"""The most characters of the opaque state, which each request repeats. VS Code 1.139 gave 2,000,000 back whole."""
 
 _CARRIER: Final = "encrypted_content"
 """The field of the metadata that the agent host keeps."""
@@ -272,7 +272,7 @@ _METADATA: Final = "thinking"
 _MARKER: Final = "marker"
 
 
-class SealedState(ForwardingProgress):
+class OpaqueStateProgress(ForwardingProgress):
     """A progress that passes on an answer with its state in one thinking part, before the first call.
 
     The calls, and what else comes after the first of them, wait for the end of the answer, when the state is known.
@@ -280,7 +280,7 @@ class SealedState(ForwardingProgress):
 
     Args:
         progress: Takes the parts.
-        memory: Keeps the sealed state, for an agent host that does not give it back.
+        memory: Keeps the opaque state, for an agent host that does not give it back.
     """
 
     __slots__ = ("_held", "_marker", "_memory", "_metadata", "_said")
@@ -314,25 +314,25 @@ class SealedState(ForwardingProgress):
 
     def complete(self) -> None:
         """Reports the state, and what was held back: the answer is whole."""
-        sealed = self._sealed()
-        if sealed is not None:
-            state = {_CARRIER: sealed}
+        opaque = self._opaque()
+        if opaque is not None:
+            state = {_CARRIER: opaque}
             self._memory.remember(self._said, state)
             self._progress.report(ThinkingPart("", None, state))
         for part in self._held:
             self._progress.report(part)
         self._held.clear()
 
-    def _sealed(self) -> str | None:
-        """The sealed state, as much of it as fits; None for none."""
+    def _opaque(self) -> str | None:
+        """The opaque state, as much of it as fits; None for none."""
         metadata: Mapping[str, Any] = self._metadata or {}
         marker = self._marker
         nothing: Mapping[str, Any] = {}
         for thinking, kept in ((metadata, _without_repetition(marker, metadata)), (nothing, marker)):
             fields = {_METADATA: thinking, _MARKER: None if kept is None else kept.data.decode(errors="replace")}
             state = {name: value for name, value in fields.items() if value}
-            if state and len(sealed := seal(state)) <= MOST_CHARACTERS:
-                return sealed
+            if state and len(opaque := encode_state(state)) <= MOST_CHARACTERS:
+                return opaque
         if metadata or marker is not None:
             _state_logger.warning(
                 "the state of an answer is longer than %d characters: the agent host gets the answer without it",
@@ -350,7 +350,7 @@ def _without_repetition(marker: DataPart | None, metadata: Mapping[str, Any]) ->
     return marker_part(model_id, replace(ours, reasoning=()))
 
 
-def unsealed(messages: Sequence[ChatMessage], memory: CallersMemory) -> list[ChatMessage]:
+def with_decoded_state(messages: Sequence[ChatMessage], memory: CallersMemory) -> list[ChatMessage]:
     """The conversation with the state of its answers as their providers reported it; all else stays as it is.
 
     Args:
@@ -366,8 +366,8 @@ def unsealed(messages: Sequence[ChatMessage], memory: CallersMemory) -> list[Cha
 
 
 def _opened(part: MessagePart) -> Iterator[MessagePart]:
-    sealed = part.metadata.get(_CARRIER) if isinstance(part, ThinkingPart) and part.metadata else None
-    state = unseal(sealed) if isinstance(sealed, str) else None
+    opaque = part.metadata.get(_CARRIER) if isinstance(part, ThinkingPart) and part.metadata else None
+    state = decode_state(opaque) if isinstance(opaque, str) else None
     if not isinstance(part, ThinkingPart) or not isinstance(state, dict):
         yield part
         return

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.conversation.provider_state import seal, unseal
+from partstream.conversation.provider_state import decode_state, encode_state
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -17,13 +17,13 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_what_was_sealed_comes_back(value):
-    text = seal(value)
+    text = encode_state(value)
     assert re.fullmatch(r"[A-Za-z0-9._-]+", text)
-    assert unseal(text) == value
+    assert decode_state(text) == value
 
 
 @pytest.mark.parametrize(
-    "text", ["", "gAAAAABo", "partstream1.e30.0000000000000000", seal({"a": 1})[:-1], seal({}) + "0"]
+    "text", ["", "gAAAAABo", "partstream1.e30.0000000000000000", encode_state({"a": 1})[:-1], encode_state({}) + "0"]
 )
 def test_every_other_text_is_nothing(text):
-    assert unseal(text) is None
+    assert decode_state(text) is None

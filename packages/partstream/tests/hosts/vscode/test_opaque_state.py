@@ -14,12 +14,12 @@ from partstream.conversation.provider_state import (
     Origin,
     StateMarker,
     ThinkingMemory,
+    encode_state,
     marker_part,
     read_marker,
-    seal,
 )
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, USAGE_MIME_TYPE
-from partstream.vscode.hosted_answer import MOST_CHARACTERS, SealedState, unsealed
+from partstream.vscode.hosted_answer import MOST_CHARACTERS, OpaqueStateProgress, with_decoded_state
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 from .agent_host import AgentHostConversation
@@ -50,7 +50,7 @@ class Harness:
 
     def __init__(self, peer: Peer, upstream: ReplayUpstream, protocol: str, *models: str) -> None:
         self.conversation = AgentHostConversation()
-        self.seals = True
+        self.carries_state = True
         self._peer = peer
         self._upstream = upstream
         limits = {"family": "test", "maxInputTokens": 100_000, "maxOutputTokens": 8000, "toolCalling": True}
@@ -60,7 +60,7 @@ class Harness:
 
     async def request(self, model: str) -> tuple[list[dict[str, Any]], set[str]]:
         """The calls of the next answer, and the state that the request brought to the server."""
-        options = {"tools": TOOLS, "requestInitiator": "core", "includeEncryptedThinking": self.seals}
+        options = {"tools": TOOLS, "requestInitiator": "core", "includeEncryptedThinking": self.carries_state}
         options["modelConfiguration"] = {"reasoningEffort": "high"}
         asked = self._peer.respond(model, *self.conversation.messages, group=self._group, **options)
         reply = await self._peer.reply(asked)
@@ -115,7 +115,7 @@ def test_the_state_of_thinking_reaches_other_callers_as_before():
     async def test() -> None:
         async with ReplayUpstream(scenario="tools=2") as upstream, serving() as peer:
             harness = Harness(peer, upstream, "anthropic-messages", "claude-opus-5")
-            harness.seals = False
+            harness.carries_state = False
             asked = peer.respond("claude-opus-5", "Hi", group=harness._group, tools=TOOLS)
             assert (await peer.reply(asked)).error is None
             kinds = [part["mimeType"] for part in peer.parts(asked) if part["type"] == "data"]
@@ -143,10 +143,10 @@ def new_memory() -> CallersMemory:
 
 def handed_on(*parts: Any, memory: CallersMemory | None = None) -> list[Any]:
     host = Host()
-    sealed = SealedState(host, memory or new_memory())
+    opaque = OpaqueStateProgress(host, memory or new_memory())
     for part in parts:
-        sealed.report(part)
-    sealed.complete()
+        opaque.report(part)
+    opaque.complete()
     return host.parts
 
 
@@ -174,7 +174,7 @@ def test_one_part_before_the_calls_carries_what_the_provider_reported(parts: Any
     assert list(carrier.metadata) == ["encrypted_content"]
     if CALL in got:
         assert got.index(carrier) < got.index(CALL)
-    opened = unsealed([ChatMessage.assistant([carrier])], new_memory())[0].content
+    opened = with_decoded_state([ChatMessage.assistant([carrier])], new_memory())[0].content
     assert opened == (state or (ThinkingPart("", None, THOUGHT),))
 
 
@@ -189,21 +189,21 @@ def test_an_answer_without_state_stays_as_it_is():
 
 FOREIGN = {
     "another server's": "gAAAAABm",
-    "a damaged one": seal({"marker": "m"})[:-1] + "x",
-    "a sealed one of another kind": seal(["marker"]),
+    "a damaged one": encode_state({"marker": "m"})[:-1] + "x",
+    "a sealed one of another kind": encode_state(["marker"]),
 }
 
 
 @pytest.mark.parametrize("text", FOREIGN.values(), ids=FOREIGN)
 def test_a_text_that_is_not_ours_stays_where_it_is(text: str) -> None:
     message = ChatMessage.assistant([ThinkingPart("", "rs_1", {"encrypted_content": text})])
-    assert unsealed([message], new_memory()) == [message]
+    assert with_decoded_state([message], new_memory()) == [message]
 
 
 def test_a_user_cannot_bring_state():
     message = ChatMessage.user("Hi")
-    forged = ThinkingPart("", None, {"encrypted_content": seal({"marker": "m"})})
-    assert unsealed([message, ChatMessage.assistant([forged])], new_memory())[0] is message
+    forged = ThinkingPart("", None, {"encrypted_content": encode_state({"marker": "m"})})
+    assert with_decoded_state([message, ChatMessage.assistant([forged])], new_memory())[0] is message
 
 
 LONG = "x" * MOST_CHARACTERS
@@ -211,7 +211,7 @@ LONG = "x" * MOST_CHARACTERS
 
 def test_the_marker_goes_alone_where_not_both_fit() -> None:
     parts = handed_on(ThinkingPart("", None, {"a": LONG}), MARKER)
-    assert unsealed([ChatMessage.assistant(parts)], new_memory())[0].content == (MARKER, ThinkingPart(""))
+    assert with_decoded_state([ChatMessage.assistant(parts)], new_memory())[0].content == (MARKER, ThinkingPart(""))
     assert len(parts[0].metadata["encrypted_content"]) <= MOST_CHARACTERS
 
 
@@ -221,21 +221,21 @@ def test_what_the_marker_repeats_of_the_metadata_is_carried_once() -> None:
     thinking = ThinkingPart("Hm", None, {ITEMS: [item], ORIGIN: "u/m"})
     [_, carrier] = handed_on(thinking, ours)
     assert len(carrier.metadata["encrypted_content"]) < 2 * 3000
-    marker, opened = unsealed([ChatMessage.assistant([carrier])], new_memory())[0].content
+    marker, opened = with_decoded_state([ChatMessage.assistant([carrier])], new_memory())[0].content
     assert opened == ThinkingPart("", None, thinking.metadata)
     assert read_marker(marker) == StateMarker(Origin("u", "m"), "resp_1", answer="a")
     [alone] = handed_on(ours)
-    assert unsealed([ChatMessage.assistant([alone])], new_memory())[0].content[0] == ours
+    assert with_decoded_state([ChatMessage.assistant([alone])], new_memory())[0].content[0] == ours
 
 
 def test_state_that_does_not_come_back_is_remembered_for_the_same_text_and_calls() -> None:
     memory = new_memory()
     parts = handed_on(ThinkingPart("Hm", None, THOUGHT), TextPart("Hi "), CALL, MARKER, memory=memory)
     shown = [part for part in parts if not isinstance(part, ThinkingPart)]
-    [message] = unsealed([ChatMessage.assistant(shown)], memory)
+    [message] = with_decoded_state([ChatMessage.assistant(shown)], memory)
     assert message.content == (MARKER, ThinkingPart("", None, THOUGHT), *shown)
     other = ChatMessage.assistant([TextPart("Hi "), ToolCallPart("2", "read_file", {})])
-    assert unsealed([other], memory) == [other]
+    assert with_decoded_state([other], memory) == [other]
 
 
 def test_state_that_does_not_fit_at_all_is_said(caplog: pytest.LogCaptureFixture) -> None:
