@@ -113,7 +113,7 @@ class ProviderCall:
         model: The model that answers.
         asked: The request.
         reply: Writes the response.
-        outlet: Where the bytes of the reply go.
+        sink: Where the bytes of the reply go.
         settings: The limits of the server.
         stopped: The outcome with which the wire ends a response that the server stops.
         trace: Traces the call.
@@ -138,7 +138,7 @@ class ProviderCall:
         model: CataloguedModel,
         asked: InboundRequest,
         reply: ReplyWriter,
-        outlet: ReplySink,
+        sink: ReplySink,
         settings: ServingSettings,
         stopped: Outcome,
         trace: AnswerTrace | None = None,
@@ -164,7 +164,7 @@ class ProviderCall:
         self._current = current
         self._reported = reported
         look = None if reported is None else self._look
-        self.progress = ReplyProgress(reply, outlet, self._fail, capture, look)
+        self.progress = ReplyProgress(reply, sink, self._fail, capture, look)
         self.violations: Counter[str] = Counter()
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
         self._checked = CheckedProgress(self.progress, tools=None, on_violation=self._note_violation)
@@ -381,7 +381,7 @@ class ReplyProgress:
 
     Args:
         reply: Writes the parts.
-        outlet: Where the bytes go.
+        sink: Where the bytes go.
         on_failure: Called with the error of a part that a thread of the provider's own reported.
         capture: Captures the parts.
         look: Called with each part after it is written.
@@ -395,7 +395,7 @@ class ReplyProgress:
     def __init__(
         self,
         reply: ReplyWriter,
-        outlet: ReplySink,
+        sink: ReplySink,
         on_failure: Callable[[BaseException], object],
         capture: AnswerTap | None = None,
         look: Callable[[ResponsePart], object] | None = None,
@@ -409,7 +409,7 @@ class ReplyProgress:
         for follow in (None if capture is None else capture.part, look):
             if follow is not None:
                 self._take = _both(self._take, follow)
-        self._outlet = outlet
+        self._sink = sink
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
@@ -463,7 +463,7 @@ class ReplyProgress:
 
     async def drain(self) -> None:
         """Waits while the client is slow."""
-        await self._outlet.drain()
+        await self._sink.drain()
 
 
 def _both(

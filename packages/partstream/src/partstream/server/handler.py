@@ -445,15 +445,15 @@ class ResponseRun:
         """Answers a request that is admitted."""
         endpoint, settings, request_id = self.endpoint, self._settings, self._request.request_id
         memory, rules, served_state = self._state.memory, self._state.rules, self._state.remembering(self.endpoint)
-        outgoing = BufferedReplySink(deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write)
+        buffered = BufferedReplySink(deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write)
         recorded: RecordingReplySink | None = None
         if served_state is not None and (remembered.is_kept or self._recall is not None):
-            recorded = memory.recorded(served_state, remembered, self.caller.name, outgoing, is_stream=asked.stream)
-        outlet: ReplySink = recorded or outgoing
+            recorded = memory.recorded(served_state, remembered, self.caller.name, buffered, is_stream=asked.stream)
+        sink: ReplySink = recorded or buffered
         usual = Reply(request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = StreamReply if asked.stream else DocumentReply
-        reply: ReplyWriter = kind(endpoint.writes, asked, identity, outlet, request_id)
+        reply: ReplyWriter = kind(endpoint.writes, asked, identity, sink, request_id)
         capture = None
         if generates and self._state.taps is not None:
             client = self._client()
@@ -464,7 +464,7 @@ class ResponseRun:
             model,
             replace(asked, options=replace(asked.options, model_options=options)),
             reply,
-            outlet,
+            sink,
             settings,
             endpoint.writes.stopped,
             self._trace,
@@ -480,7 +480,7 @@ class ResponseRun:
             recorded.stop = answer.stop_for_client
         self._state.admit(answer)
         try:
-            await self._transfer(answer, reply, outgoing, model, client_leaves, recorded, generates=generates)
+            await self._transfer(answer, reply, buffered, model, client_leaves, recorded, generates=generates)
         except BaseException:  # nothing else would cancel the provider
             answer.kill()
             raise
@@ -494,7 +494,7 @@ class ResponseRun:
         self,
         answer: ProviderCall,
         reply: ReplyWriter,
-        outgoing: BufferedReplySink,
+        buffered: BufferedReplySink,
         model: CataloguedModel,
         client_leaves: Callable[[], Awaitable[None]],
         recorded: RecordingReplySink | None,
@@ -507,7 +507,7 @@ class ResponseRun:
             if recorded is not None:
                 recorded.cancel()
             answer.cancel()
-            outgoing.close()
+            buffered.close()
 
         async def watch() -> None:
             await client_leaves()
@@ -515,7 +515,7 @@ class ResponseRun:
 
         loop = asyncio.get_running_loop()
         watcher = loop.create_task(watch())
-        keep_alive = KeepAlive(reply, outgoing, self._settings)
+        keep_alive = KeepAlive(reply, buffered, self._settings)
         limit = loop.call_later(self._settings.answer_seconds, answer.time_out)
         if generates:
             answer.start()
@@ -523,14 +523,14 @@ class ResponseRun:
             answer.end_empty()
         try:
             async with asyncio.timeout(self._settings.answer_seconds + self._settings.stop_seconds):
-                await outgoing.pump()
+                await buffered.pump()
         except (ClientLeftError, TimeoutError):  # or it did not take the end in time
             leave()
         finally:
             watcher.cancel()
             keep_alive.stop()
             limit.cancel()
-        self._observe(answer, reply, outgoing, model)
+        self._observe(answer, reply, buffered, model)
         await answer.wind_down()
         self._settle()
         if recorded is not None:
@@ -563,13 +563,13 @@ class ResponseRun:
     # ---- What is known of it ----
 
     def _observe(
-        self, answer: ProviderCall, reply: ReplyWriter, outgoing: BufferedReplySink, model: CataloguedModel
+        self, answer: ProviderCall, reply: ReplyWriter, buffered: BufferedReplySink, model: CataloguedModel
     ) -> None:
         finish, first, rows = answer.finish, answer.progress.first_part_at, answer.usage_rows
         costs = [row.cost for row in rows if row.cost is not None]  # what the upstreams cost, where it is known
         self._report(
             replace(
-                self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, answer.error),
+                self._observation(buffered.head.status if buffered.head is not None else _CLIENT_LEFT, answer.error),
                 model=model.id,
                 provider=self._upstream or model.provider_name,
                 outcome=None if finish is None else finish.outcome,
@@ -577,7 +577,7 @@ class ResponseRun:
                 usage=None if finish is None else finish.usage,
                 is_usage_counted=answer.is_usage_counted,
                 first_part_after=None if first is None else first - self._started,
-                bytes=outgoing.bytes,
+                bytes=buffered.bytes,
                 events=reply.events,
                 is_cancelled=answer.is_cancelled,
                 cost=sum(costs) if costs else answer.progress.cost,

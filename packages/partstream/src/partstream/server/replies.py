@@ -52,19 +52,19 @@ class ReplyWriter:
         writes: The response writer of the protocol.
         asked: The request.
         reply: What identifies the reply.
-        outlet: Where the bytes go.
+        sink: Where the bytes go.
         request_id: The id of the request, which a failure holds where its wire has a place for it.
     """
 
-    __slots__ = ("_outlet", "_request_id", "_writer", "_writes")
+    __slots__ = ("_request_id", "_sink", "_writer", "_writes")
 
     def __init__(
-        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: ReplySink, request_id: str
+        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
     ) -> None:
         self._writes = writes
         self._request_id = request_id
         self._writer = writes.open(asked, reply)
-        self._outlet = outlet
+        self._sink = sink
 
     @property
     def events(self) -> int:
@@ -96,8 +96,8 @@ class ReplyWriter:
         """Writes a whole reply that reports a failure, in the wire's own words."""
         said = self._writes.failed(replace(failure_of(error), request_id=self._request_id))
         body = dumps(said.body)
-        self._outlet.start(Head(said.status, (*json_headers(body), *said.headers)))
-        self._outlet.end(body)
+        self._sink.start(Head(said.status, (*json_headers(body), *said.headers)))
+        self._sink.end(body)
 
 
 class StreamReply(ReplyWriter):
@@ -106,12 +106,12 @@ class StreamReply(ReplyWriter):
     __slots__ = ("_begun", "_bytes", "_form", "_send")
 
     def __init__(
-        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: ReplySink, request_id: str
+        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
     ) -> None:
-        super().__init__(writes, asked, reply, outlet, request_id)
+        super().__init__(writes, asked, reply, sink, request_id)
         self._form = writes.stream_form(asked)
         self._bytes = AnswerBytes(self._writer, self._form)
-        self._send = outlet.send
+        self._send = sink.send
         self._begun = False
 
     @property
@@ -135,12 +135,12 @@ class StreamReply(ReplyWriter):
         data = self._bytes.write(finish)
         if not self._begun:
             self._begin()
-        self._outlet.end(data + self._bytes.end())
+        self._sink.end(data + self._bytes.end())
 
     def break_off(self, error: Exception) -> None:
         """Ends the stream without its last event, or reports the failure."""
         if self._begun:
-            self._outlet.end()
+            self._sink.end()
         else:
             self._fail(error)
 
@@ -162,7 +162,7 @@ class StreamReply(ReplyWriter):
 
     def _begin(self) -> None:
         self._begun = True
-        self._outlet.start(Head(200, stream_headers(self._form.content_type)))
+        self._sink.start(Head(200, stream_headers(self._form.content_type)))
 
 
 class DocumentReply(ReplyWriter):
@@ -171,9 +171,9 @@ class DocumentReply(ReplyWriter):
     __slots__ = ("_events",)
 
     def __init__(
-        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, outlet: ReplySink, request_id: str
+        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
     ) -> None:
-        super().__init__(writes, asked, reply, outlet, request_id)
+        super().__init__(writes, asked, reply, sink, request_id)
         self._events: list[WireEvent] = []
 
     def take(self, part: ResponsePart, /) -> None:
@@ -188,8 +188,8 @@ class DocumentReply(ReplyWriter):
         self._events += self._writer.write(finish)
         status, document = self._writes.document(self._events)
         body = dumps(document)
-        self._outlet.start(Head(status, json_headers(body)))
-        self._outlet.end(body)
+        self._sink.start(Head(status, json_headers(body)))
+        self._sink.end(body)
 
 
 def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
@@ -205,11 +205,11 @@ def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:
 class KeepAlive:
     """One timer for one response, not one for each event."""
 
-    __slots__ = ("_event_at", "_events", "_handle", "_loop", "_outgoing", "_reply", "_settings")
+    __slots__ = ("_buffered", "_event_at", "_events", "_handle", "_loop", "_reply", "_settings")
 
-    def __init__(self, reply: ReplyWriter, outgoing: BufferedReplySink, settings: ServingSettings) -> None:
+    def __init__(self, reply: ReplyWriter, buffered: BufferedReplySink, settings: ServingSettings) -> None:
         self._reply = reply
-        self._outgoing = outgoing
+        self._buffered = buffered
         self._settings = settings
         self._loop = asyncio.get_running_loop()
         self._event_at = self._loop.time()
@@ -224,19 +224,19 @@ class KeepAlive:
         self._handle = self._loop.call_later(seconds, what)
 
     def _open(self) -> None:
-        if self._outgoing.is_open:
+        if self._buffered.is_open:
             self._reply.open()
             self._after(self._settings.keep_alive_seconds, self._beat)
 
     def _beat(self) -> None:
         """Writes something if the reply was silent; bytes that wait for a slow client already show that it lives."""
-        if not self._outgoing.is_open:
+        if not self._buffered.is_open:
             return
         now = self._loop.time()
         if self._reply.events != self._events:
-            self._events, self._event_at = self._reply.events, self._outgoing.sent_at
-        silent_since = self._outgoing.sent_at
-        if not self._outgoing.waits and now - silent_since >= self._settings.keep_alive_seconds:
+            self._events, self._event_at = self._reply.events, self._buffered.sent_at
+        silent_since = self._buffered.sent_at
+        if not self._buffered.waits and now - silent_since >= self._settings.keep_alive_seconds:
             if now - self._event_at >= self._settings.idle_event_seconds:
                 self._reply.idle()
                 self._events, self._event_at = self._reply.events, now
@@ -557,7 +557,7 @@ class RecordingReplySink:
     """A sink that keeps what passes through it.
 
     Args:
-        outlet: Where the bytes go.
+        sink: Where the bytes go.
         record: Reads them.
         own: The request as it is stored.
         is_stream: Whether the bytes are frames; otherwise they are one document.
@@ -571,7 +571,7 @@ class RecordingReplySink:
 
     def __init__(
         self,
-        outlet: ReplySink,
+        sink: ReplySink,
         record: AnswerRecord,
         own: WireRequest,
         *,
@@ -581,7 +581,7 @@ class RecordingReplySink:
     ) -> None:
         self.stored: StoredAnswer | None = None
         self.stop: Callable[[], object] = lambda: None
-        self._outlet = outlet
+        self._sink = sink
         self._record = record
         self._own = own
         self._is_stream = is_stream
@@ -595,13 +595,13 @@ class RecordingReplySink:
     def start(self, head: Head) -> None:
         """Passes on the head; a reply that reports a failure is not kept."""
         self._is_good = 200 <= head.status < 300
-        self._outlet.start(head)
+        self._sink.start(head)
 
     def send(self, data: bytes, /) -> None:
         """Passes on bytes, and reads those of a response."""
         if self._is_good:
             self._note(data)
-        self._outlet.send(data)
+        self._sink.send(data)
 
     def end(self, data: bytes = b"", /) -> None:
         """Stores the response, and passes on its last bytes then."""
@@ -624,7 +624,7 @@ class RecordingReplySink:
 
     async def drain(self) -> None:
         """Waits while the client is slow."""
-        await self._outlet.drain()
+        await self._sink.drain()
 
     async def _keep(self, data: bytes) -> None:
         try:
@@ -632,7 +632,7 @@ class RecordingReplySink:
                 self.stored = self._record.stored(self._own)
             await self._on_end(self.stored)
         finally:
-            self._outlet.end(data)
+            self._sink.end(data)
             self._wake()
 
     async def stop_and_keep(self) -> StoredAnswer | None:

@@ -354,7 +354,7 @@ class AnswerMemory:
         return earlier
 
     def recorded(
-        self, state: ServedState, remembered: Remembered, owner: str, outlet: ReplySink, *, is_stream: bool
+        self, state: ServedState, remembered: Remembered, owner: str, sink: ReplySink, *, is_stream: bool
     ) -> RecordingReplySink:
         """A sink that keeps the response to a request."""
 
@@ -377,7 +377,7 @@ class AnswerMemory:
                 self.running[owner, answer_id] = recorded
 
         recorded = RecordingReplySink(
-            outlet, state.record(_FRAME_BYTES), remembered.own, is_stream=is_stream, on_begin=begin, on_end=keep
+            sink, state.record(_FRAME_BYTES), remembered.own, is_stream=is_stream, on_begin=begin, on_end=keep
         )
         return recorded
 

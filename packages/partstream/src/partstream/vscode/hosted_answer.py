@@ -9,8 +9,8 @@ State: the agent host (the "Copilot harness") asks with `includeEncryptedThinkin
 and thinking, and of the metadata of thinking only the text `encrypted_content`; it drops the stateful marker
 (docs/wires/vscode-agent-host.md#reasoning-state-of-the-agent-host). So :class:`OpaqueStateProgress` carries the state
 in that text, and :func:`with_decoded_state` returns it as the parts that the provider reported: no provider and no
-protocol knows the difference. After an edit, and after another model was chosen, the agent host returns no thinking of earlier answers;
-their state then comes from a memory of bounded size, which is lost with the process.
+protocol knows the difference. After an edit, and after another model was chosen, the agent host returns no
+thinking of earlier answers; their state then comes from a memory of bounded size, which is lost with the process.
 """
 
 from __future__ import annotations

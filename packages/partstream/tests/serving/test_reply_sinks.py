@@ -39,15 +39,15 @@ def _run(
 
     async def run() -> tuple[list[tuple[str, bytes]], int]:
         socket = Socket()
-        outgoing = BufferedReplySink(socket.deliver, 100, 1_000, socket.write if direct else None)
-        pump = asyncio.create_task(outgoing.pump())
-        outgoing.start(HEAD)
+        buffered = BufferedReplySink(socket.deliver, 100, 1_000, socket.write if direct else None)
+        pump = asyncio.create_task(buffered.pump())
+        buffered.start(HEAD)
         await _turns()
-        await act(outgoing, socket)
-        outgoing.end(b"end")
+        await act(buffered, socket)
+        buffered.end(b"end")
         async with asyncio.timeout(10):
             await pump
-        return socket.came, outgoing.bytes
+        return socket.came, buffered.bytes
 
     return asyncio.run(run())
 
@@ -58,47 +58,47 @@ async def _turns() -> None:
 
 
 def test_a_part_is_written_where_it_is_reported_once_the_head_is_sent():
-    async def act(outgoing: BufferedReplySink, socket: Socket) -> None:
-        outgoing.send(b"one")
+    async def act(buffered: BufferedReplySink, socket: Socket) -> None:
+        buffered.send(b"one")
         assert socket.came[-1] == ("written", b"one")
 
     assert _run(act) == ([("head", b""), ("written", b"one"), ("last", b"end")], 6)
 
 
 def test_without_a_way_of_its_own_everything_of_one_turn_is_one_send():
-    async def act(outgoing: BufferedReplySink, _socket: Socket) -> None:
-        outgoing.send(b"one ")
-        outgoing.send(b"two")
+    async def act(buffered: BufferedReplySink, _socket: Socket) -> None:
+        buffered.send(b"one ")
+        buffered.send(b"two")
         await _turns()
 
     assert _run(act, direct=False) == ([("head", b""), ("sent", b"one two"), ("last", b"end")], 10)
 
 
 def test_what_a_slow_socket_does_not_take_goes_through_the_pump_and_nothing_overtakes_it():
-    async def act(outgoing: BufferedReplySink, socket: Socket) -> None:
+    async def act(buffered: BufferedReplySink, socket: Socket) -> None:
         socket.takes = False
         socket.gate.clear()
-        outgoing.send(b"one ")
+        buffered.send(b"one ")
         await _turns()
         socket.takes = True
-        outgoing.send(b"two ")
-        outgoing.send(b"three")
+        buffered.send(b"two ")
+        buffered.send(b"three")
         socket.gate.set()
         await _turns()
-        outgoing.send(b"four")
+        buffered.send(b"four")
 
     expected = [("head", b""), ("sent", b"one "), ("sent", b"two three"), ("written", b"four"), ("last", b"end")]
     assert _run(act) == (expected, 20)
 
 
 def test_a_provider_that_drains_after_several_parts_has_them_sent_together_from_then_on():
-    async def act(outgoing: BufferedReplySink, _socket: Socket) -> None:
-        outgoing.send(b"a")
-        outgoing.send(b"b")
-        await outgoing.drain()
-        outgoing.send(b"c")
-        outgoing.send(b"d")
-        await outgoing.drain()
+    async def act(buffered: BufferedReplySink, _socket: Socket) -> None:
+        buffered.send(b"a")
+        buffered.send(b"b")
+        await buffered.drain()
+        buffered.send(b"c")
+        buffered.send(b"d")
+        await buffered.drain()
         await _turns()
 
     expected = [("head", b""), ("written", b"a"), ("written", b"b"), ("sent", b"cd"), ("last", b"end")]
@@ -106,10 +106,10 @@ def test_a_provider_that_drains_after_several_parts_has_them_sent_together_from_
 
 
 def test_a_provider_that_drains_after_each_part_keeps_the_short_way():
-    async def act(outgoing: BufferedReplySink, _socket: Socket) -> None:
+    async def act(buffered: BufferedReplySink, _socket: Socket) -> None:
         for piece in (b"a", b"b", b"c"):
-            outgoing.send(piece)
-            await outgoing.drain()
+            buffered.send(piece)
+            await buffered.drain()
 
     written = [("written", b"a"), ("written", b"b"), ("written", b"c")]
     assert _run(act) == ([("head", b""), *written, ("last", b"end")], 6)
@@ -118,12 +118,12 @@ def test_a_provider_that_drains_after_each_part_keeps_the_short_way():
 def test_nothing_is_written_for_a_client_that_has_left():
     async def run() -> list[tuple[str, bytes]]:
         socket = Socket()
-        outgoing = BufferedReplySink(socket.deliver, 100, 1_000, socket.write)
-        pump = asyncio.create_task(outgoing.pump())
-        outgoing.start(HEAD)
+        buffered = BufferedReplySink(socket.deliver, 100, 1_000, socket.write)
+        pump = asyncio.create_task(buffered.pump())
+        buffered.start(HEAD)
         await _turns()
-        outgoing.close()
-        outgoing.send(b"too late")
+        buffered.close()
+        buffered.send(b"too late")
         async with asyncio.timeout(10):
             await pump
         return socket.came
