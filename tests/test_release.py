@@ -214,7 +214,7 @@ def test_the_extension_gets_every_module_that_the_sidecar_imports_and_no_other(p
     [
         ("partstream/vscode/hubs.py", "partstream.vscode."),
         ("partstream_agents/pydantic_ai.py", "partstream_agents.detection"),
-        ("partstream_devtools/capturing/door.py", "partstream_devtools.sidecar"),
+        ("partstream_devtools/capturing/capture_socket.py", "partstream_devtools.sidecar"),
     ],
 )
 def test_a_module_that_the_sidecar_imports_and_the_extension_does_not_get_is_named_with_who_imports_it(

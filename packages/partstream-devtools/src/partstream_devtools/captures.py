@@ -1,8 +1,8 @@
 """The answers of a chat and of `partstream serve`, captured as they come.
 
-The last answers of a chat are in memory, for `/inspect` and, through a door, for other programs of the user; with
-`--record` all of them go into a file at the end. `partstream serve` has the last answers and the door alone. A setting
-can say that no answer is kept.
+The last answers of a chat are in memory, for `/inspect` and, through a capture socket, for other programs of the user;
+with `--record` all of them go into a file at the end. `partstream serve` has the last answers and the capture socket
+alone. A setting can say that no answer is kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import click
 
 from partstream.cli.program import program
 from partstream.upstream.context import is_off_here
-from partstream_devtools.capturing.door import CaptureSocket
+from partstream_devtools.capturing.capture_socket import CaptureSocket
 from partstream_devtools.capturing.last_answers import LastAnswers
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ class ChatCaptures:
         answer.is_wanted = False
 
     @contextmanager
-    def door(self) -> Iterator[None]:
+    def capture_socket(self) -> Iterator[None]:
         """Lets other programs of the user ask for the answers while the block runs."""
         with ExitStack() as stack:
             if self._is_kept:
-                from partstream_devtools.capturing.door import CaptureSocketThread  # noqa: PLC0415 - a server, if kept
+                from partstream_devtools.capturing.capture_socket import CaptureSocketThread  # noqa: PLC0415 - a server, if kept
 
                 stack.enter_context(CaptureSocketThread(CaptureSocket(self._answers, _SOURCE)))
             yield
@@ -137,12 +137,12 @@ async def captured_answers(application: ServingApp) -> AsyncIterator[None]:
         return
     answers = LastAnswers()
     application.capture_answers(answers)
-    door = CaptureSocket(answers, "serve")
-    await door.open()
+    capture_socket = CaptureSocket(answers, "serve")
+    await capture_socket.open()
     try:
         yield
     finally:
-        await door.aclose()
+        await capture_socket.aclose()
 
 
 def _check_file(name: str) -> None:

@@ -1,9 +1,9 @@
 """The recordings of the sidecar: the last answers in memory, those recorded as files, and what the extension shows.
 
-:class:`SidecarRecordings` captures the answers of one connection, opens the door through which other programs of the
-user read them, and writes the next answer into a file when a person asks for that. It makes of a recording a page for a
-webview, a preview of what a file to share will hold, and that file, without keys and texts. The work is done in a
-thread, and its modules are imported at the first wish: the sidecar starts without them.
+:class:`SidecarRecordings` captures the answers of one connection, opens the capture socket through which other programs
+of the user read them, and writes the next answer into a file when a person asks for that. It makes of a recording a
+page for a webview, a preview of what a file to share will hold, and that file, without keys and texts. The work is done
+in a thread, and its modules are imported at the first wish: the sidecar starts without them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
     from partstream_devtools.bundles.exchange import Bundle
     from partstream_devtools.capturing.capture import AnswerCapture
-    from partstream_devtools.capturing.door import CaptureSocket
+    from partstream_devtools.capturing.capture_socket import CaptureSocket
     from partstream_devtools.redaction.redacting import RedactionReport
 
 
@@ -55,7 +55,7 @@ class SidecarRecordings:
         self._next = NextAnswers(self._answers, lambda answers: self._start(self._tell(answers)))
         self._on_recorded = on_recorded
         self._versions: dict[str, str] = {}
-        self._door: CaptureSocket | None = None
+        self._socket: CaptureSocket | None = None
         self._inspected: Bundle | None = None
         self._previewed: Bundle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -144,9 +144,9 @@ class SidecarRecordings:
         return {"content": b64encode(await run_in_thread(lambda: _shared(bundle, name), _THREAD)).decode()}
 
     async def aclose(self) -> None:
-        """Closes the door, and waits until recordings are written."""
-        if self._door is not None:
-            await self._door.aclose()
+        """Closes the capture socket, and waits until recordings are written."""
+        if self._socket is not None:
+            await self._socket.aclose()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _bundle(self, path: str | None, *, is_last: bool = False) -> Bundle:
@@ -165,10 +165,10 @@ class SidecarRecordings:
         return None if answer is None else await self._redacted([answer])
 
     async def _open_door(self) -> None:
-        from partstream_devtools.capturing.door import CaptureSocket  # noqa: PLC0415 - not before the connection is open
+        from partstream_devtools.capturing.capture_socket import CaptureSocket  # noqa: PLC0415 - not before the connection is open
 
-        self._door = CaptureSocket(self._answers, _SOURCE, self._versions)
-        await self._door.open()
+        self._socket = CaptureSocket(self._answers, _SOURCE, self._versions)
+        await self._socket.open()
 
     async def _tell(self, answers: Sequence[AnswerCapture]) -> None:
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from partstream.server.pages.document import Nonces
 from partstream.upstream.context import KeptRequest
-from partstream_devtools.capturing.door import CaptureSocket, follow
+from partstream_devtools.capturing.capture_socket import CaptureSocket, follow
 from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.inspector.page.assembly import page_html
 from partstream_devtools.inspector.server import LiveSource, ViewServer
@@ -85,21 +85,21 @@ def served(followed: Followed) -> Iterator[Served]:
 
 
 class Memory:
-    """The memory of a host behind its door, whose answers the test makes, read by read."""
+    """The memory of a host behind its capture socket, whose answers the test makes, read by read."""
 
     def __init__(self, answers: LastAnswers | None = None) -> None:
         self.answers = answers or LastAnswers()
         self._folder = tempfile.TemporaryDirectory(prefix="doors")  # a socket wants a short path
-        self._door = CaptureSocket(self.answers, "test", folder=Path(self._folder.name))
+        self._socket = CaptureSocket(self.answers, "test", folder=Path(self._folder.name))
 
     async def open(self) -> LiveSource:
-        """Opens the door, and follows what is behind it."""
-        assert await self._door.open()
+        """Opens the capture socket, and follows what is behind it."""
+        assert await self._socket.open()
         return LiveSource(follow(Path(self._folder.name)), "live")
 
     async def close(self) -> None:
-        """Closes the door."""
-        await self._door.aclose()
+        """Closes the capture socket."""
+        await self._socket.aclose()
         self._folder.cleanup()
 
     def begin(self, model: str = "small") -> AnswerCapture:

@@ -14,7 +14,7 @@ import pytest
 from inspector import sample_streams as streams
 from inspector.live_server import Memory, served
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream_devtools.capturing.door import follow
+from partstream_devtools.capturing.capture_socket import follow
 from partstream_devtools.inspector.server import Ending, LiveSource
 from partstream_devtools.recorder.session import RecordingSession
 from partstream_devtools.testing.upstream import ReplayUpstream

@@ -7,7 +7,7 @@ import asyncio
 from inspector import sample_streams as streams
 from inspector.live_server import Memory
 from inspector.sample_streams import bundle, exchange, paced
-from partstream_devtools.capturing.door import FollowedAnswer
+from partstream_devtools.capturing.capture_socket import FollowedAnswer
 from partstream_devtools.inspector.server import LiveSource
 
 SECONDS = 20

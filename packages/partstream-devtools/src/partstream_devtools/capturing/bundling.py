@@ -131,7 +131,7 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
 
 def redacted_bundle(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> Bundle:
     """The bundle as files hold it: also without what looks like a key, and without ids of people."""
-    from partstream_devtools.redaction.redacting import redact  # noqa: PLC0415 - a door does without
+    from partstream_devtools.redaction.redacting import redact  # noqa: PLC0415 - a capture socket does without
 
     captured = [exchange for one in snapshot.answers for exchange in one.exchanges]
     secrets = frozenset().union(*(exchange.redactor().secrets for exchange in captured))

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from partstream.server.requests import Receive, Scope, Send
-    from partstream_devtools.capturing.door import FollowedAnswer
+    from partstream_devtools.capturing.capture_socket import FollowedAnswer
     from partstream_devtools.inspector.shapes import AnswerView, View
 
 
@@ -607,7 +607,7 @@ class LiveSource:
     """The source of a page that follows answers; the newest 20 of them.
 
     Args:
-        answers: Yields an answer whenever more of it has come (`door_client.follow`); its end is that of the views.
+        answers: Yields an answer whenever more of it has come (`capture_socket.follow`); its end is that of the views.
         title: What the page is called.
     """
 

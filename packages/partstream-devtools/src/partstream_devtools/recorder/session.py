@@ -22,7 +22,7 @@ from partstream_devtools.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
-from partstream_devtools.capturing.door import CaptureSocket
+from partstream_devtools.capturing.capture_socket import CaptureSocket
 from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.recorder.files import Recordings, is_document, model_asked, protocol_at, redactor_of_request
 from partstream_devtools.recorder.judging import JudgingProcess
@@ -225,7 +225,7 @@ class RecordingSession:
         self._recordings = Recordings(file, on_failure)
         self._seen = SeenAnswers(on_answer)
         self._proxy = RecordingProxy(configuration, self._watch, port)
-        self._door = CaptureSocket(self._seen.answers, "record")
+        self._socket = CaptureSocket(self._seen.answers, "record")
 
     @property
     def base_url(self) -> str:
@@ -257,14 +257,14 @@ class RecordingSession:
             await self._seen.close()
             await self._recordings.close()
             raise
-        await self._door.open()
+        await self._socket.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            await self._door.aclose()
+            await self._socket.aclose()
             await self._proxy.__aexit__(kind, error, traceback)
         finally:
             await self._seen.close()

@@ -36,7 +36,7 @@ class ChatCaptures(Protocol):
         """Shows what runs inside to a tap as an answer of that model, whose end the caller reports; None keeps none."""
         ...
 
-    def door(self) -> AbstractContextManager[None]:
+    def capture_socket(self) -> AbstractContextManager[None]:
         """Lets other programs of the user ask for the answers while the block runs."""
         ...
 
@@ -55,7 +55,7 @@ class _NoCaptures:
     def capture(self, model: str) -> AbstractContextManager[AnswerTap | None]:
         return nullcontext()
 
-    def door(self) -> AbstractContextManager[None]:
+    def capture_socket(self) -> AbstractContextManager[None]:
         return nullcontext()
 
     def inspect(self, say: Say) -> None:

@@ -173,7 +173,7 @@ class ChatSession:
                     name = self.partner.vendor
             self.screens.aside.print(f"[bold]{escape(visible(name))}[/bold] {escape(visible(self.partner.place))}")
             self.screens.say(_HELP)
-        with self.captures.door():
+        with self.captures.capture_socket():
             for line in _typed_lines() if interactive else sys.stdin:
                 text = line.strip()
                 if text == "/exit":

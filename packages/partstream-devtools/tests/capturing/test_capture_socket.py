@@ -14,10 +14,17 @@ from capturing.captures import request
 from partstream.codec.redaction import Redactor
 from partstream.lm.parts import TextPart
 from partstream_devtools.bundles.exchange import HowEnded
-from partstream_devtools.capturing.door import FRAME, HAS_DOORS, CaptureSocket, FollowedAnswer, follow, newest_answer
+from partstream_devtools.capturing.capture_socket import (
+    FRAME,
+    HAS_CAPTURE_SOCKETS,
+    CaptureSocket,
+    FollowedAnswer,
+    follow,
+    newest_answer,
+)
 from partstream_devtools.capturing.last_answers import LastAnswers
 
-pytestmark = pytest.mark.skipif(not HAS_DOORS, reason="Windows has no Unix sockets in its event loops")
+pytestmark = pytest.mark.skipif(not HAS_CAPTURE_SOCKETS, reason="Windows has no Unix sockets in its event loops")
 
 KEY = "sk-planted-0123456789"
 
@@ -28,12 +35,12 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 
 @asynccontextmanager
 async def opened(folder: Path, answers: LastAnswers, source: str = "chat") -> AsyncIterator[Path]:
-    door = CaptureSocket(answers, source, folder=folder)
-    assert await door.open()
+    capture_socket = CaptureSocket(answers, source, folder=folder)
+    assert await capture_socket.open()
     try:
         yield next(iter(folder.glob("*.sock")))
     finally:
-        await door.aclose()
+        await capture_socket.aclose()
 
 
 def answered(answers: LastAnswers, model: str, *reads: bytes) -> None:
@@ -181,9 +188,9 @@ def test_a_question_without_an_end_is_refused(tmp_path: Path):
 
 def test_a_path_that_no_socket_can_have_leaves_the_host_without_a_door(tmp_path: Path):
     async def test() -> None:
-        door = CaptureSocket(LastAnswers(), "chat", folder=tmp_path / ("x" * 100))
-        assert not await door.open()
-        await door.aclose()
+        capture_socket = CaptureSocket(LastAnswers(), "chat", folder=tmp_path / ("x" * 100))
+        assert not await capture_socket.open()
+        await capture_socket.aclose()
 
     run(test())
 
@@ -193,9 +200,9 @@ def test_a_link_in_the_place_of_the_folder_is_not_followed(tmp_path: Path):
         (tmp_path / "elsewhere").mkdir(mode=0o755)
         before = (tmp_path / "elsewhere").stat().st_mode
         (tmp_path / "doors").symlink_to(tmp_path / "elsewhere")
-        door = CaptureSocket(LastAnswers(), "chat", folder=tmp_path / "doors")
-        assert not await door.open()
-        await door.aclose()
+        capture_socket = CaptureSocket(LastAnswers(), "chat", folder=tmp_path / "doors")
+        assert not await capture_socket.open()
+        await capture_socket.aclose()
         assert list((tmp_path / "elsewhere").iterdir()) == []
         assert (tmp_path / "elsewhere").stat().st_mode == before
 

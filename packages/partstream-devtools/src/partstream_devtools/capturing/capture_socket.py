@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("partstream.capturing")
 
-HAS_DOORS: Final = sys.platform != "win32" and hasattr(socket, "AF_UNIX")
+HAS_CAPTURE_SOCKETS: Final = sys.platform != "win32" and hasattr(socket, "AF_UNIX")
 """Whether this system has capture sockets. The event loops of Windows have no Unix sockets."""
 FRAME: Final = struct.Struct(">I")
 """The length of the JSON object of a frame."""
@@ -87,7 +87,7 @@ class CaptureSocket:
 
     async def open(self) -> bool:
         """Opens the socket; tells whether it could. A host works as well without one."""
-        if not HAS_DOORS or len(os.fsencode(self._path)) > _LONGEST_PATH:
+        if not HAS_CAPTURE_SOCKETS or len(os.fsencode(self._path)) > _LONGEST_PATH:
             _logger.info("no program can ask this one for its answers: there is no place for a socket")
             return False
         try:
@@ -218,7 +218,9 @@ def _is_same_user(writer: asyncio.StreamWriter) -> bool:
 
 # ---- Clients ----
 
-NO_DOORS: Final = "Windows has no doors to the answers of running programs: record an answer to a file and open that"
+NO_CAPTURE_SOCKETS: Final = (
+    "Windows has no doors to the answers of running programs: record an answer to a file and open that"
+)
 """What a command says where there are none."""
 
 _UNREADABLE: Final = "what a program said of its answers cannot be read: %s"
@@ -245,11 +247,11 @@ class FollowedAnswer:
 
 async def newest_answer(folder: Path | None = None) -> FollowedAnswer | None:
     """The answer that began last at any running host of the user; None where there is none."""
-    doors = _doors(folder)
-    asked = await asyncio.gather(*(_ask(path, {"ask": "answers"}) for path in doors))
+    sockets = _sockets(folder)
+    asked = await asyncio.gather(*(_ask(path, {"ask": "answers"}) for path in sockets))
     known = [
         (str(facts.get("startedAt")), path, facts["number"])
-        for path, reply in zip(doors, asked, strict=True)
+        for path, reply in zip(sockets, asked, strict=True)
         if reply is not None
         for facts in _answers_told(reply[0])
     ]
@@ -275,7 +277,7 @@ async def follow(folder: Path | None = None) -> AsyncGenerator[FollowedAnswer]:
     followed: dict[Path, asyncio.Task[None]] = {}
     try:
         while True:
-            for path in _doors(folder):
+            for path in _sockets(folder):
                 if path not in followed:
                     followed[path] = asyncio.create_task(_follow_one(path, queue))
             try:
@@ -351,8 +353,8 @@ def _answer(path: Path, facts: Mapping[str, Any], data: bytes) -> FollowedAnswer
     return FollowedAnswer(f"{path.stem}/{facts['number']}", str(facts.get("startedAt")), is_over, read_bundle(data))
 
 
-def _doors(folder: Path | None) -> list[Path]:
-    if not HAS_DOORS:
+def _sockets(folder: Path | None) -> list[Path]:
+    if not HAS_CAPTURE_SOCKETS:
         return []
     try:
         return sorted((folder or doors_folder()).glob("*.sock"))
@@ -368,8 +370,8 @@ _END_SECONDS: Final = 2.0
 class CaptureSocketThread:
     """Holds a capture socket open inside its `with` block."""
 
-    def __init__(self, door: CaptureSocket) -> None:
-        self._door = door
+    def __init__(self, capture_socket: CaptureSocket) -> None:
+        self._socket = capture_socket
         self._loop = asyncio.new_event_loop()
         self._closing = asyncio.Event()
         self._is_open = threading.Event()
@@ -391,9 +393,9 @@ class CaptureSocketThread:
             runner.run(self._hold_open())
 
     async def _hold_open(self) -> None:
-        await self._door.open()
+        await self._socket.open()
         self._is_open.set()
         try:
             await self._closing.wait()
         finally:
-            await self._door.aclose()
+            await self._socket.aclose()
