@@ -16,7 +16,7 @@ from partstream_devtools.bundles.archive import write_bundle
 from partstream_devtools.bundles.exchange import Bundle, HowEnded, RecordedError
 from partstream_devtools.capturing.bundling import KeptRecordings
 from partstream_devtools.commands_inspect import summary
-from partstream_devtools.inspector.numbers import collapsed
+from partstream_devtools.inspector.metrics import collapsed
 from partstream_devtools.inspector.view import ViewedFile, view_of
 
 if TYPE_CHECKING:

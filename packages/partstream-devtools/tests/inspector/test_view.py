@@ -17,7 +17,7 @@ from inspector.sample_views import SAMPLES
 from partstream.codec.json_codec import is_json
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream_devtools.bundles.exchange import HowEnded
-from partstream_devtools.inspector.numbers import collapsed
+from partstream_devtools.inspector.metrics import collapsed
 from partstream_devtools.inspector.view import ViewedFile, view_of
 
 if TYPE_CHECKING:

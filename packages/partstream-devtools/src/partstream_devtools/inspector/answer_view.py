@@ -31,7 +31,7 @@ from partstream.protocols.reader import END_OF_BYTES
 from partstream_devtools.bundles.content import tools_asked
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.recorded import recorded_error
-from partstream_devtools.inspector.numbers import (
+from partstream_devtools.inspector.metrics import (
     FEWEST_TEXT_EVENTS,
     LUMPY,
     Measured,

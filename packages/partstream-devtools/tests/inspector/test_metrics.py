@@ -11,7 +11,7 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream.lm.parts import TextPart
 from partstream_devtools.bundles.exchange import HowEnded
-from partstream_devtools.inspector.numbers import NUMBERS, Gap, Moment, rhythm_of, shown_number
+from partstream_devtools.inspector.metrics import NUMBERS, Gap, Moment, rhythm_of, shown_number
 from partstream_devtools.inspector.view import ViewedFile, view_of
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream_devtools.inspector.numbers import PADDING, REPORT_INTERVAL, flushes
+from partstream_devtools.inspector.metrics import PADDING, REPORT_INTERVAL, flushes
 
 if TYPE_CHECKING:
-    from partstream_devtools.inspector.numbers import Flush
+    from partstream_devtools.inspector.metrics import Flush
 
 TRANSPORT = 50.0
 """Milliseconds that a measured arrival may be later than the simulated one: processes, and the timers of a browser."""
