@@ -53,7 +53,7 @@ from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, usage_part
 from partstream.lm.provider import DrainingProgress, FinishingProgress
-from partstream.runtime.answer_files import FileLimits, KeptFolder
+from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.runtime.simple import text_of, user_request
 from partstream_agents.adapter import (
@@ -526,7 +526,7 @@ class RunStates:
         except (OSError, JSONDecodeError):
             return None
 
-    def _folder(self) -> KeptFolder:
+    def _folder(self) -> BoundedFolder:
         """The folder of this moment; one that a person has linked elsewhere is used there."""
         place = os.path.realpath(self._place or DATA.path() / _FOLDER)
-        return KeptFolder(Path(place), _NAMES, self._limits, self._clock)
+        return BoundedFolder(Path(place), _NAMES, self._limits, self._clock)

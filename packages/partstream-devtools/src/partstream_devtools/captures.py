@@ -112,10 +112,10 @@ class ChatCaptures:
     def _written(self, bundle: Bundle) -> Path:
         from partstream_devtools.bundles.archive import write_bundle  # noqa: PLC0415
         from partstream_devtools.bundles.forms import write_as  # noqa: PLC0415 - for recordings alone
-        from partstream_devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415
+        from partstream_devtools.capturing.bundling import RecordingFolder  # noqa: PLC0415
 
         if not self._file:
-            return KeptRecordings().write(write_bundle(bundle), bundle.answers[-1].model or "")
+            return RecordingFolder().write(write_bundle(bundle), bundle.answers[-1].model or "")
         path = Path(self._file)
         # For the user alone.
         with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:

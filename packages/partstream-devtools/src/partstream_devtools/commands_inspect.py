@@ -34,7 +34,7 @@ from partstream.server.pages.document import Hashes, Nonces
 from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.exchange import RedactionLevel
 from partstream_devtools.bundles.forms import form_of, read_any
-from partstream_devtools.capturing.bundling import KeptRecordings
+from partstream_devtools.capturing.bundling import RecordingFolder
 from partstream_devtools.capturing.capture_socket import HAS_CAPTURE_SOCKETS, NO_CAPTURE_SOCKETS, follow, newest_answer
 from partstream_devtools.inspector.answer_view import UNKNOWN
 from partstream_devtools.inspector.page.assembly import page_html
@@ -72,7 +72,7 @@ def last_answer() -> ViewedFile:
         known = found.bundle.answers
         said = ", ".join(filter(None, (known[0].host, known[0].model))) if known else ""
         return ViewedFile("the last answer" + (f" ({said})" if said else ""), "memory", found.bundle)
-    kept = KeptRecordings().newest()
+    kept = RecordingFolder().newest()
     if kept is None:
         raise UnreadableRecordingError(
             "no answer was found: no chat, server or VS Code of yours is running, and no recording is kept; "

@@ -201,9 +201,9 @@ class SidecarRecordings:
 
 def _written(bundle: Bundle, model: str | None) -> str:
     from partstream_devtools.bundles.archive import write_bundle  # noqa: PLC0415 - at a person's wish
-    from partstream_devtools.capturing.bundling import KeptRecordings  # noqa: PLC0415 - the same
+    from partstream_devtools.capturing.bundling import RecordingFolder  # noqa: PLC0415 - the same
 
-    return str(KeptRecordings().write(write_bundle(bundle), model or ""))
+    return str(RecordingFolder().write(write_bundle(bundle), model or ""))
 
 
 # ---- What the extension shows and shares ----

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from partstream.upstream.context import KeptRequest
+from partstream.upstream.context import CapturedRequest
 from partstream_devtools.capturing.capture import AnswerCapture, ExchangeCapture
 
 MOMENT = datetime(2026, 11, 23, 10, 0, tzinfo=UTC)
@@ -20,8 +20,8 @@ class Clock:
         return self.at
 
 
-def request(body: bytes = b"", **changes: Any) -> KeptRequest:
-    return KeptRequest(**({"method": "POST", "path": "/v1/x", "query": "", "headers": (), "body": body} | changes))
+def request(body: bytes = b"", **changes: Any) -> CapturedRequest:
+    return CapturedRequest(**({"method": "POST", "path": "/v1/x", "query": "", "headers": (), "body": body} | changes))
 
 
 def answer(**changes: Any) -> AnswerCapture:

@@ -10,7 +10,7 @@ import pytest
 
 from capturing.captures import request
 from partstream.runtime.answer_files import FileLimits
-from partstream_devtools.capturing.bundling import KeptRecordings
+from partstream_devtools.capturing.bundling import RecordingFolder
 from partstream_devtools.capturing.capture import AnswerCapture
 from partstream_devtools.capturing.last_answers import LastAnswers, NextAnswers
 
@@ -77,7 +77,7 @@ def test_a_recording_can_be_called_off():
 
 
 def test_its_name_says_when_and_what(tmp_path: Path):
-    kept = KeptRecordings(tmp_path, clock=lambda: 1_795_430_400.0)
+    kept = RecordingFolder(tmp_path, clock=lambda: 1_795_430_400.0)
     assert kept.write(b"1", "Org/GPT 5.1\n../..").name == "20261123-104000-org-gpt-5.1.partstream.zip"
     assert kept.write(b"1", "模型").name == "20261123-104000-answer.partstream.zip"
     names = [kept.write(b"2", "gpt").name for _ in range(2)]
@@ -86,7 +86,7 @@ def test_its_name_says_when_and_what(tmp_path: Path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
 def test_it_is_for_the_user_alone(tmp_path: Path):
-    path = KeptRecordings(tmp_path / "recordings").write(b"1", "m")
+    path = RecordingFolder(tmp_path / "recordings").write(b"1", "m")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
@@ -95,7 +95,7 @@ def test_old_ones_go_and_files_of_others_stay(tmp_path: Path):
     other = tmp_path / "mine.partstream.zip"
     other.write_bytes(b"mine")
     month, now = 30 * 24 * 3600.0, [1_795_430_400.0]
-    kept = KeptRecordings(tmp_path, clock=lambda: now[0])
+    kept = RecordingFolder(tmp_path, clock=lambda: now[0])
     old = kept.write(b"1", "old")
     os.utime(old, (now[0], now[0]))
     now[0] += month + 60
@@ -107,7 +107,7 @@ def test_old_ones_go_and_files_of_others_stay(tmp_path: Path):
 
 def test_no_more_is_kept_than_the_limit(tmp_path: Path):
     now = [1_795_430_400.0]
-    kept = KeptRecordings(tmp_path, FileLimits(all_bytes=2_500), clock=lambda: now[0])
+    kept = RecordingFolder(tmp_path, FileLimits(all_bytes=2_500), clock=lambda: now[0])
     for number in range(6):
         now[0] += 60
         path = kept.write(bytes(1_000), f"m{number}")
@@ -116,4 +116,4 @@ def test_no_more_is_kept_than_the_limit(tmp_path: Path):
 
 
 def test_without_a_folder_there_is_no_newest(tmp_path: Path):
-    assert KeptRecordings(tmp_path / "none").newest() is None
+    assert RecordingFolder(tmp_path / "none").newest() is None

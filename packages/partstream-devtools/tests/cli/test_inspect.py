@@ -14,7 +14,7 @@ from partstream.cli import main
 from partstream.lm.parts import TextPart, ToolCallPart
 from partstream_devtools.bundles.archive import write_bundle
 from partstream_devtools.bundles.exchange import Bundle, HowEnded, RecordedError
-from partstream_devtools.capturing.bundling import KeptRecordings
+from partstream_devtools.capturing.bundling import RecordingFolder
 from partstream_devtools.commands_inspect import summary
 from partstream_devtools.inspector.metrics import collapsed
 from partstream_devtools.inspector.view import ViewedFile, view_of
@@ -213,7 +213,7 @@ def test_the_last_answer_is_that_of_a_running_program_else_the_newest_recording(
     monkeypatch.setenv("PARTSTREAM_DATA", str(tmp_path))
     none = _run("--last", "--text")
     assert (none.exit_code, "`partstream chat --record` keeps one" in none.output) == (2, True)
-    KeptRecordings(tmp_path / "recordings").write(write_bundle(CUT), "small")
+    RecordingFolder(tmp_path / "recordings").write(write_bundle(CUT), "small")
     assert "The connection broke behind event 20" in _run("--last", "--text").output
 
 

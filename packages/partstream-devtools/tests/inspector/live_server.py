@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from partstream.server.pages.document import Nonces
-from partstream.upstream.context import KeptRequest
+from partstream.upstream.context import CapturedRequest
 from partstream_devtools.capturing.capture_socket import CaptureSocket, follow
 from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.inspector.page.assembly import page_html
@@ -105,7 +105,7 @@ class Memory:
     def begin(self, model: str = "small") -> AnswerCapture:
         """Begins an answer whose head has come."""
         answer = self.answers.begin("test", model)
-        kept = KeptRequest("POST", "/v1/responses", "", (("content-type", "application/json"),), _BODY)
+        kept = CapturedRequest("POST", "/v1/responses", "", (("content-type", "application/json"),), _BODY)
         exchange = answer.exchange("openresponses", kept)
         exchange.sending()
         exchange.was_sent()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from partstream._version import __version__
 from partstream.codec.system import DATA
 from partstream.lm.outputs import StreamOptions
-from partstream.runtime.answer_files import FileLimits, KeptFolder
+from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
@@ -215,7 +215,7 @@ _LONGEST: Final = 40
 _LIMITS: Final = FileLimits(file_bytes=200 * 1024 * 1024, all_bytes=200 * 1024 * 1024, files=1_000)
 
 
-class KeptRecordings:
+class RecordingFolder:
     """The folder of recordings, by default in the user's data folder; holds at most 30 days and 200 MB."""
 
     def __init__(
@@ -224,7 +224,7 @@ class KeptRecordings:
         limits: FileLimits = _LIMITS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._folder = KeptFolder(folder or DATA.path() / _FOLDER, _NAMES, limits, clock)
+        self._folder = BoundedFolder(folder or DATA.path() / _FOLDER, _NAMES, limits, clock)
         self._clock = clock
 
     def write(self, data: bytes, about: str) -> Path:

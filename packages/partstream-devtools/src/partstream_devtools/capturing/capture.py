@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from partstream.lm.outputs import StreamOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.upstream.context import KeptRequest
+    from partstream.upstream.context import CapturedRequest
 
 
 # ---- Entries ----
@@ -90,7 +90,7 @@ _FACTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class KeptHead:
+class CapturedHead:
     """The head of a response, without the headers that hold secrets by their names."""
 
     at: int
@@ -100,7 +100,7 @@ class KeptHead:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptEnd:
+class CapturedEnd:
     """The end of an exchange: when, in nanoseconds of the clock, how its bytes ended, and what broke it."""
 
     at: int
@@ -139,7 +139,7 @@ class ExchangeCapture:
         answer: AnswerCapture,
         index: int,
         protocol: str | None,
-        request: KeptRequest,
+        request: CapturedRequest,
         redactor: Callable[[], Redactor],
         shown: StreamOptions | None = None,
     ) -> None:
@@ -151,8 +151,8 @@ class ExchangeCapture:
         self.shown = shown
         self.started = answer.clock()
         self.sent: int | None = None
-        self.head: KeptHead | None = None
-        self.end: KeptEnd | None = None
+        self.head: CapturedHead | None = None
+        self.end: CapturedEnd | None = None
         self.left_out_reads = self.left_out_bytes = 0
 
     @property
@@ -170,7 +170,7 @@ class ExchangeCapture:
 
     def responded(self, status: int, reason: str, headers: Iterable[tuple[str, str]]) -> None:
         """Takes the head of the response."""
-        self.head = KeptHead(self._answer.clock(), status, reason, without_secrets_by_name(headers))
+        self.head = CapturedHead(self._answer.clock(), status, reason, without_secrets_by_name(headers))
 
     def chunk(self, data: bytes) -> None:
         """Takes what one read of the body gave: a reference, no copy."""
@@ -196,7 +196,7 @@ class ExchangeCapture:
     def _end(self, how: HowEnded, error: BaseException | None = None) -> None:
         if self.end is None:
             answer = self._answer
-            self.end = KeptEnd(answer.clock(), how, None if error is None else recorded_error(error))
+            self.end = CapturedEnd(answer.clock(), how, None if error is None else recorded_error(error))
 
 
 def recorded_error(error: BaseException, redact: Callable[[str], str] = str) -> RecordedError:
@@ -347,7 +347,7 @@ class AnswerCapture:
     def exchange(
         self,
         protocol: str | None,
-        request: KeptRequest,
+        request: CapturedRequest,
         redactor: Callable[[], Redactor] = Redactor,
         shown: StreamOptions | None = None,
     ) -> ExchangeCapture:
@@ -405,7 +405,7 @@ class AnswerCapture:
         self._left -= size
         self._append(entry)
 
-    def _fitting(self, request: KeptRequest) -> KeptRequest:
+    def _fitting(self, request: CapturedRequest) -> CapturedRequest:
         """The request with as much of its body as there is room for; a body that was kept before takes none."""
         size, body = _EXCHANGE_BYTES, request.body
         if not any(body is kept for kept in self._request_bodies):

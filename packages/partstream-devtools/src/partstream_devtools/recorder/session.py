@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
-from partstream.upstream.context import KeptRequest
+from partstream.upstream.context import CapturedRequest
 from partstream_devtools.bundles.exchange import (
     Chunk,
     ExchangeEnd,
@@ -136,7 +136,7 @@ class _Watcher:
         self._status: int | None = None
         kept_in = owner.answers if request.method == _ASKED_WITH else owner.beside
         self.answer = kept_in.begin("record", model_asked(request))
-        kept = KeptRequest(
+        kept = CapturedRequest(
             request.method,
             request.path,
             query_without_secrets(request.query),

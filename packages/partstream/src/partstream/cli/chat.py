@@ -38,7 +38,7 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
 )
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.runtime.answer_files import KeptFiles, NotKeptError, described, is_file
+from partstream.runtime.answer_files import AnswerFiles, FileNotKeptError, described, is_file
 from partstream.runtime.consumer import LanguageModels, choose_model
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import default_name
@@ -142,7 +142,7 @@ class ChatSession:
     shows_thinking: bool  # whether thinking is shown
     captures: ChatCaptures  # keeps the answers as they arrive
     _messages: list[ChatMessage] = field(init=False)
-    _files: KeptFiles = field(default_factory=KeptFiles)
+    _files: AnswerFiles = field(default_factory=AnswerFiles)
     _models: LanguageModels = field(init=False)
 
     def __post_init__(self) -> None:
@@ -286,7 +286,7 @@ class ChatSession:
         """Keeps a file of the answer and says where it is; returns whether that could be done."""
         try:
             kept = self._files.keep(part)
-        except NotKeptError as error:
+        except FileNotKeptError as error:
             self.screens.say(f"A file ({described(part)}) could not be kept: {error}.", "red")
             return False
         self.screens.out.print(escape(visible(f"{kept.path} ({kept.description})")), soft_wrap=True)

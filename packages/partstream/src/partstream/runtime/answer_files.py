@@ -1,8 +1,8 @@
 """Keeps the files of responses in a folder of the user, for hosts that cannot show them: a link leads to each.
 
 A chat shows neither images nor other files of a response, and reports no response where there is nothing else. So the
-program with the screen keeps the file and shows its place. :class:`KeptFolder` is for the user alone and bounded: the
-oldest files go first. Any number of processes may share one.
+program with the screen keeps the file and shows its place. :class:`BoundedFolder` is for the user alone and bounded:
+the oldest files go first. Any number of processes may share one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class FileLimits:
     seconds: float = 30 * 24 * 3600.0
 
 
-class KeptFolder:
+class BoundedFolder:
     """A folder of kept files. It is made when the first file is written, for the user alone.
 
     Args:
@@ -117,12 +117,12 @@ _IMAGES: Final = "image/"
 """Also those that are text: SVG."""
 
 
-class NotKeptError(Exception):
+class FileNotKeptError(Exception):
     """A file cannot be kept; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
+class AnswerFile:
     """A file of a response, with its description, such as `image/png, 12 KB`."""
 
     path: Path
@@ -155,7 +155,7 @@ def _size(count: int) -> str:
     return f"{count / _KILO:.0f} KB" if count < _KILO**2 else f"{count / _KILO**2:.1f} MB"
 
 
-class KeptFiles:
+class AnswerFiles:
     """The files of responses in one folder, by default that of the user's cache.
 
     It is made when the first file is kept, for the user alone. Any number of processes may share it.
@@ -164,23 +164,23 @@ class KeptFiles:
     def __init__(
         self, folder: Path | None = None, limits: FileLimits = FileLimits(), clock: Callable[[], float] = time.time
     ) -> None:
-        self._folder = KeptFolder(folder or CACHE.path() / _FOLDER, _NAME, limits, clock)
+        self._folder = BoundedFolder(folder or CACHE.path() / _FOLDER, _NAME, limits, clock)
         self._most_bytes = limits.file_bytes
 
-    def keep(self, part: DataPart) -> KeptFile:
+    def keep(self, part: DataPart) -> AnswerFile:
         """Keeps a file. Its name comes from its bytes alone, so that the same file is kept once.
 
         Raises:
-            NotKeptError: It is too large, or the system refuses to write it.
+            FileNotKeptError: It is too large, or the system refuses to write it.
         """
         if len(part.data) > self._most_bytes:
-            raise NotKeptError(f"it has more than {_size(self._most_bytes)}")
+            raise FileNotKeptError(f"it has more than {_size(self._most_bytes)}")
         name = f"{hashlib.sha256(part.data).hexdigest()[:32]}.{extension_of(read_media(part).media_type)}"
         try:
             path = self._folder.write(name, part.data)
         except OSError as error:
-            raise NotKeptError(error.strerror or type(error).__name__) from error
-        return KeptFile(path, described(part))
+            raise FileNotKeptError(error.strerror or type(error).__name__) from error
+        return AnswerFile(path, described(part))
 
     def owns(self, url: str) -> bool:
         """Whether a link with this address leads to a file that is, or was, kept here."""

@@ -4,7 +4,7 @@ The caller of a provider puts a :class:`CheckedProgress` between the provider an
 that keep the contract pass. It logs nothing; violations go to a callback, with the line of the provider's code that
 caused them. The functions before it find a person's own code in an error: the line that failed, and the frames from
 there on. Every command and every host uses them for a bug of a provider, so that all name the same line.
-:class:`KeptAnswer` keeps the beginning of a response, to count its tokens where its provider reports none.
+:class:`AnswerExcerpt` keeps the beginning of a response, to count its tokens where its provider reports none.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ def thinking_text(part: ThinkingPart) -> str:
     return value if isinstance(value, str) else "".join(cast("list[str]", value))
 
 
-class KeptAnswer:
+class AnswerExcerpt:
     """The parts of one response, as far as they are kept."""
 
     __slots__ = ("_kept", "_left_out", "_parts")

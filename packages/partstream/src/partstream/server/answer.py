@@ -47,7 +47,7 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     Usage,
 )
-from partstream.runtime.progress import CheckedProgress, KeptAnswer, failing_place, thinking_text
+from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, failing_place, thinking_text
 from partstream.server.models import counted_usage
 from partstream.tokens.records import watched_usage
 from partstream.upstream.context import capturing, run_to_the_last_report
@@ -413,7 +413,7 @@ class ReplyProgress:
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
-        self.kept = KeptAnswer()
+        self.kept = AnswerExcerpt()
         self._keep = self.kept.keep
 
     def report(self, part: ResponsePart, /) -> None:

@@ -30,7 +30,7 @@ from partstream.lm.cancellation import CancellationToken
 from partstream.lm.outputs import Reply
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import Effect, id_in_path
-from partstream.runtime.progress import KeptAnswer
+from partstream.runtime.progress import AnswerExcerpt
 from partstream.server.answer import UPSTREAM_HEADER, CurrentAnswer, ProviderCall
 from partstream.server.clients import NOBODY, client_of
 from partstream.server.models import counted_request, served_model
@@ -553,7 +553,7 @@ class ResponseRun:
         self._permit = None
         observation = self._observed or replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True)
         if self._running is None:
-            ended = EndedAnswer(observation, asked, False, None, (), KeptAnswer().message, 1.0)
+            ended = EndedAnswer(observation, asked, False, None, (), AnswerExcerpt().message, 1.0)
         else:
             call, progress = self._running, self._running.progress
             kept, rows = progress.kept, tuple(call.usage_rows)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRequest:
+class CapturedRequest:
     """A request as it was sent, without the secrets of its headers; of a large body, the beginning is kept."""
 
     method: str
@@ -93,7 +93,7 @@ class AnswerTap(Protocol):
     def exchange(
         self,
         protocol: str | None,
-        request: KeptRequest,
+        request: CapturedRequest,
         redactor: Callable[[], Redactor],
         shown: StreamOptions | None = None,
     ) -> ExchangeTap:

@@ -44,7 +44,7 @@ from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import fits_header
 from partstream.upstream import endpoint
-from partstream.upstream.context import KeptRequest
+from partstream.upstream.context import CapturedRequest
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.http_connection import AnswerBody, DirectTransport
 from partstream.upstream.http_errors import redacted_error
@@ -574,7 +574,7 @@ def begin_exchange(
     ]
     shown = without_secrets_by_name(headers)
     query = query_without_secrets(request.url.query.decode(errors="replace"))
-    kept = KeptRequest(request.method, request.url.path, query, shown, content)
+    kept = CapturedRequest(request.method, request.url.path, query, shown, content)
     exchange = open_exchange(kept, redactor)
 
     async def take_step(name: str, _info: Mapping[str, Any]) -> None:

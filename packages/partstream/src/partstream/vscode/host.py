@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
-from partstream.runtime.answer_files import KeptFiles
+from partstream.runtime.answer_files import AnswerFiles
 from partstream.runtime.provider_files import SourceLoader, default_name
 from partstream.tokens.usage import DAYS, UsageBook
 from partstream.vscode.failures import ProviderFailedError, provider_error, run_in_thread
@@ -107,7 +107,7 @@ class ProviderHost:
         self._recordings = recordings
         self._book = UsageBook()
         self._ends: deque[wire.AnswerEnd] = deque(maxlen=_MOST_ENDS)  # newest first
-        self._files = KeptFiles()
+        self._files = AnswerFiles()
         self._thinking = ThinkingMemory(_MOST_STATE).of("agent host")
         self._collects_soon = False
         self._surroundings = surroundings or GatewaySurroundings()

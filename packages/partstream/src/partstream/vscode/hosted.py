@@ -29,7 +29,7 @@ from partstream.conversation.turns import short_digest
 from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
 from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart
 from partstream.lm.provider import LanguageModelChatInformation, WaitingProgress
-from partstream.runtime.progress import KeptAnswer, logged_error, said_by
+from partstream.runtime.progress import AnswerExcerpt, logged_error, said_by
 from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
 from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts
 from partstream.vscode.failures import (
@@ -457,7 +457,7 @@ class UsageWatch(ForwardingProgress):
     def __init__(self, progress: DrainingProgress) -> None:
         super().__init__(progress)
         self.usage: dict[str, Any] | None = None  # the content of the last usage part, or None
-        self._kept = KeptAnswer()
+        self._kept = AnswerExcerpt()
 
     def report(self, part: ResponsePart) -> None:
         """Passes on a part."""

@@ -31,7 +31,7 @@ from partstream.lm.parts import (
     ToolCallPart,
     usage_part,
 )
-from partstream.runtime.answer_files import NotKeptError, described, is_file
+from partstream.runtime.answer_files import FileNotKeptError, described, is_file
 from partstream.runtime.progress import CheckedProgress
 from partstream.upstream.context import run_to_the_last_report
 from partstream.vscode.failures import is_providers_own
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
-    from partstream.runtime.answer_files import KeptFiles
+    from partstream.runtime.answer_files import AnswerFiles
     from partstream.upstream.context import AnswerTap
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.hosted import Generation, HostedProvider
@@ -83,7 +83,7 @@ class ShownFiles(ForwardingProgress):
 
     __slots__ = ("_files", "_is_begun")
 
-    def __init__(self, progress: DrainingProgress, files: KeptFiles) -> None:
+    def __init__(self, progress: DrainingProgress, files: AnswerFiles) -> None:
         super().__init__(progress)
         self._files = files
         self._is_begun = False  # whether there is text that no blank line follows yet
@@ -101,7 +101,7 @@ class ShownFiles(ForwardingProgress):
     def _line(self, part: DataPart) -> str:
         try:
             return self._files.keep(part).link
-        except NotKeptError as error:
+        except FileNotKeptError as error:
             _logger.warning("a file of an answer (%s) was not kept: %s", described(part), error)
             return f"*A file ({described(part)}) could not be kept: {error}.*"
 
@@ -132,7 +132,7 @@ class HostedAnswer:
         options: RequestOptions,
         progress: DrainingProgress,
         token: CancellationToken,
-        files: KeptFiles,
+        files: AnswerFiles,
     ) -> None:
         self._hosted = hosted
         self._generation = generation
@@ -211,7 +211,7 @@ _MOST_BYTES: Final = 20 * 1024 * 1024
 """The most bytes of all files of a conversation: the safe limit of one request (docs/wires/gemini.md#contents)."""
 
 
-def restored(messages: Sequence[ChatMessage], files: KeptFiles, *, takes_images: bool) -> list[ChatMessage]:
+def restored(messages: Sequence[ChatMessage], files: AnswerFiles, *, takes_images: bool) -> list[ChatMessage]:
     """The conversation with files in place of the links to them.
 
     Files that are gone, and those that are too many bytes in all, the oldest first, leave their description.
@@ -233,7 +233,7 @@ class _Room:
     left: int
 
 
-def _restored_message(message: ChatMessage, files: KeptFiles, room: _Room) -> ChatMessage:
+def _restored_message(message: ChatMessage, files: AnswerFiles, room: _Room) -> ChatMessage:
     if message.role is not Role.ASSISTANT:
         return message
     parts: list[MessagePart] = []
@@ -243,7 +243,7 @@ def _restored_message(message: ChatMessage, files: KeptFiles, room: _Room) -> Ch
     return replace(message, content=tuple(reversed(parts)))
 
 
-def _pieces(text: str, files: KeptFiles, room: _Room) -> Iterator[MessagePart]:
+def _pieces(text: str, files: AnswerFiles, room: _Room) -> Iterator[MessagePart]:
     """The text and the files between it."""
     begin = 0
     for line in _LINE.finditer(text):

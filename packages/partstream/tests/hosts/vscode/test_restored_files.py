@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from conversation.samples import JPEG, PNG
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import DataPart, ResponsePart, TextPart
-from partstream.runtime.answer_files import KeptFiles
+from partstream.runtime.answer_files import AnswerFiles
 from partstream.vscode import hosted_answer as restored_files
 from partstream.vscode.hosted_answer import ShownFiles, restored
 
@@ -30,7 +30,7 @@ class Shown:
     async def drain(self) -> None: ...
 
 
-def shown(files: KeptFiles, *parts: ResponsePart) -> str:
+def shown(files: AnswerFiles, *parts: ResponsePart) -> str:
     host = Shown()
     progress = ShownFiles(host, files)
     for part in parts:
@@ -38,7 +38,7 @@ def shown(files: KeptFiles, *parts: ResponsePart) -> str:
     return host.text
 
 
-def back(files: KeptFiles, *texts: str, takes_images: bool = True) -> list[list[object]]:
+def back(files: AnswerFiles, *texts: str, takes_images: bool = True) -> list[list[object]]:
     messages = restored([ChatMessage.assistant(text) for text in texts], files, takes_images=takes_images)
     return [list(message.content) for message in messages]
 
@@ -48,7 +48,7 @@ TEXTS = st.text("ab\n[]()", min_size=1, max_size=6).map(TextPart)
 
 @given(st.lists(TEXTS | st.sampled_from([DRAWN, PHOTO]), min_size=1, max_size=6))
 def test_whatever_was_said_around_files_is_what_it_was(tmp_path_factory: pytest.TempPathFactory, parts: list[TextPart]):
-    files = KeptFiles(tmp_path_factory.getbasetemp() / "kept")
+    files = AnswerFiles(tmp_path_factory.getbasetemp() / "kept")
     (content,) = back(files, shown(files, *parts))
     assert [part for part in content if isinstance(part, DataPart)] == [
         part for part in parts if isinstance(part, DataPart)
@@ -68,12 +68,12 @@ def _texts(parts: list) -> list[str]:
 
 
 def test_a_host_may_strip_the_end_of_an_answer(tmp_path: Path):
-    files = KeptFiles(tmp_path)
+    files = AnswerFiles(tmp_path)
     assert back(files, shown(files, TextPart("Here:"), DRAWN).strip()) == [[TextPart("Here:"), DRAWN]]
 
 
 def test_a_file_that_is_gone_leaves_words_and_no_path(tmp_path: Path):
-    files = KeptFiles(tmp_path)
+    files = AnswerFiles(tmp_path)
     text = shown(files, DRAWN)
     for path in tmp_path.iterdir():
         path.unlink()
@@ -81,7 +81,7 @@ def test_a_file_that_is_gone_leaves_words_and_no_path(tmp_path: Path):
 
 
 def test_links_to_anything_else_stay_as_they_are(tmp_path: Path):
-    files = KeptFiles(tmp_path / "kept")
+    files = AnswerFiles(tmp_path / "kept")
     kept = files.keep(DRAWN).path
     (tmp_path / "other.png").write_bytes(PNG)
     elsewhere = tmp_path / kept.name
@@ -92,13 +92,13 @@ def test_links_to_anything_else_stay_as_they_are(tmp_path: Path):
 
 
 def test_what_a_person_says_is_not_looked_at(tmp_path: Path):
-    files = KeptFiles(tmp_path)
+    files = AnswerFiles(tmp_path)
     asked = ChatMessage.user(shown(files, DRAWN))
     assert restored([asked], files, takes_images=True) == [asked]
 
 
 def test_the_newest_files_come_back_where_all_are_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(restored_files, "_MOST_BYTES", len(PNG) + len(JPEG))
-    files = KeptFiles(tmp_path)
+    files = AnswerFiles(tmp_path)
     texts = [shown(files, DRAWN), shown(files, DRAWN), shown(files, PHOTO)]
     assert back(files, *texts) == [[TextPart("[image/png]")], [DRAWN], [PHOTO]]

@@ -9,7 +9,7 @@ import pytest
 
 from conversation.samples import PDF, PNG, png
 from partstream import DataPart
-from partstream.runtime.answer_files import FileLimits, KeptFiles, NotKeptError, is_file
+from partstream.runtime.answer_files import AnswerFiles, FileLimits, FileNotKeptError, is_file
 
 PICTURE = DataPart(PNG, "image/png")
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
@@ -42,7 +42,7 @@ def test_a_file_is_what_a_person_wants_to_see(part: DataPart, kept: bool) -> Non
 @POSIX
 def test_a_file_is_there_for_the_user_alone(tmp_path: Path) -> None:
     folder = tmp_path / "cache" / "files"
-    kept = KeptFiles(folder).keep(PICTURE)
+    kept = AnswerFiles(folder).keep(PICTURE)
     assert kept.path.read_bytes() == PNG
     assert stat.S_IMODE(kept.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -53,25 +53,25 @@ def test_a_file_is_there_for_the_user_alone(tmp_path: Path) -> None:
     "media_type", ["../../etc/passwd", "image/png](javascript:alert(1))", "image/\x1b[2J", "x" * 500]
 )
 def test_no_answer_chooses_a_name_or_writes_into_the_link(tmp_path: Path, media_type: str) -> None:
-    kept = KeptFiles(tmp_path).keep(DataPart(b"\x00\x01\x02", media_type))
+    kept = AnswerFiles(tmp_path).keep(DataPart(b"\x00\x01\x02", media_type))
     assert _names(tmp_path) == [kept.path.name]
     assert kept.path.name.endswith(".bin")
     assert kept.description in {"application/octet-stream, 3 bytes", "image/png, 3 bytes"}
 
 
 def test_the_same_file_is_kept_once(tmp_path: Path) -> None:
-    files = KeptFiles(tmp_path)
+    files = AnswerFiles(tmp_path)
     assert files.keep(PICTURE) == files.keep(DataPart(PNG, "image/jpeg"))
     assert len(_names(tmp_path)) == 1
 
 
 def test_a_file_that_is_too_large_is_not_kept(tmp_path: Path) -> None:
-    with pytest.raises(NotKeptError, match="more than 8 bytes"):
-        KeptFiles(tmp_path, FileLimits(file_bytes=8)).keep(PICTURE)
+    with pytest.raises(FileNotKeptError, match="more than 8 bytes"):
+        AnswerFiles(tmp_path, FileLimits(file_bytes=8)).keep(PICTURE)
     assert _names(tmp_path) == []
 
 
-def _kept(files: KeptFiles, count: int) -> list[str]:
+def _kept(files: AnswerFiles, count: int) -> list[str]:
     """Keeps files of different widths, each older than the next."""
     names = []
     for width in range(1, count + 1):
@@ -92,8 +92,8 @@ def _kept(files: KeptFiles, count: int) -> list[str]:
     ],
 )
 def test_the_oldest_files_go_and_the_newest_stays(tmp_path: Path, limits: FileLimits, now: int, left: int) -> None:
-    *_, last = names = _kept(KeptFiles(tmp_path, clock=lambda: 1004), 3)
-    KeptFiles(tmp_path, limits, lambda: now).keep(DataPart(png(3), "image/png"))
+    *_, last = names = _kept(AnswerFiles(tmp_path, clock=lambda: 1004), 3)
+    AnswerFiles(tmp_path, limits, lambda: now).keep(DataPart(png(3), "image/png"))
     assert set(_names(tmp_path)) == set(names[-left:])
     assert last in _names(tmp_path)
 
@@ -101,7 +101,7 @@ def test_the_oldest_files_go_and_the_newest_stays(tmp_path: Path, limits: FileLi
 def test_files_of_others_in_the_folder_stay(tmp_path: Path) -> None:
     (tmp_path / "mine.png").write_bytes(b"x")
     os.utime(tmp_path / "mine.png", (1, 1))
-    KeptFiles(tmp_path, FileLimits(files=1)).keep(PICTURE)
+    AnswerFiles(tmp_path, FileLimits(files=1)).keep(PICTURE)
     assert "mine.png" in _names(tmp_path)
 
 
@@ -110,20 +110,20 @@ def test_a_link_in_the_place_of_the_folder_or_the_file_is_never_followed(tmp_pat
     target = tmp_path / "target"
     target.mkdir()
     (tmp_path / "files").symlink_to(target)
-    with pytest.raises(NotKeptError):
-        KeptFiles(tmp_path / "files").keep(PICTURE)
+    with pytest.raises(FileNotKeptError):
+        AnswerFiles(tmp_path / "files").keep(PICTURE)
     assert _names(target) == []
     own = tmp_path / "own"
-    name = KeptFiles(own).keep(PICTURE).path
+    name = AnswerFiles(own).keep(PICTURE).path
     name.unlink()
     (tmp_path / "secret").write_bytes(b"secret")
     name.symlink_to(tmp_path / "secret")
-    KeptFiles(own).keep(PICTURE)
+    AnswerFiles(own).keep(PICTURE)
     assert (tmp_path / "secret").read_bytes() == b"secret"
     assert name.read_bytes() == PNG
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(NotKeptError):
-        KeptFiles(tmp_path / "file" / "folder").keep(PICTURE)
+    with pytest.raises(FileNotKeptError):
+        AnswerFiles(tmp_path / "file" / "folder").keep(PICTURE)
