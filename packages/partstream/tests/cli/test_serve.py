@@ -16,7 +16,7 @@ import pytest
 
 from commands import call, terminal
 from partstream.cli.serve_plan import JsonScreen, Start, TextScreen
-from partstream.server.clients import kept_token
+from partstream.server.clients import machine_token
 from partstream.server.demo_provider import DemoProvider
 from serving.hosted import hosted
 
@@ -183,7 +183,7 @@ def test_a_token_is_made_once_and_shown_once_to_a_person(file, tmp_path, capsys)
             return shown.plain
 
     first = asyncio.run(test())
-    kept = kept_token(data / "serve-token")
+    kept = machine_token(data / "serve-token")
     assert not kept.is_new
     assert kept.secret.reveal() in first.replace("\n", "")
     for token in (kept, replace(kept, is_new=True)):

@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from partstream.server.clients import TOKEN_VARIABLE, UnusableTokenError, given_token, kept_token, kept_token_file
+from partstream.server.clients import TOKEN_VARIABLE, UnusableTokenError, given_token, machine_token, machine_token_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="this system has other rights of files")
 
 
 def test_a_token_is_made_once_and_found_again(tmp_path):
     file = tmp_path / "folder" / "token"
-    first, second = kept_token(file), kept_token(file)
+    first, second = machine_token(file), machine_token(file)
     assert (first.is_new, second.is_new) == (True, False)
     assert first.secret == second.secret
     assert len(first.secret.reveal()) >= 43
@@ -21,12 +21,12 @@ def test_a_token_is_made_once_and_found_again(tmp_path):
 
 
 def test_two_machines_have_different_tokens(tmp_path):
-    assert kept_token(tmp_path / "a").secret != kept_token(tmp_path / "b").secret
+    assert machine_token(tmp_path / "a").secret != machine_token(tmp_path / "b").secret
 
 
 def test_of_several_that_start_at_once_one_makes_the_token(tmp_path):
     with ThreadPoolExecutor(8) as pool:
-        tokens = list(pool.map(lambda _: kept_token(tmp_path / "token"), range(8)))
+        tokens = list(pool.map(lambda _: machine_token(tmp_path / "token"), range(8)))
     assert len({token.secret for token in tokens}) == 1
     assert sum(token.is_new for token in tokens) == 1
 
@@ -34,18 +34,18 @@ def test_of_several_that_start_at_once_one_makes_the_token(tmp_path):
 @posix
 def test_only_the_user_can_read_the_kept_token(tmp_path):
     file = tmp_path / "folder" / "token"
-    kept_token(file)
+    machine_token(file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     file.chmod(0o644)
-    kept_token(file)
+    machine_token(file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_the_kept_token_is_in_the_folder_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv("PARTSTREAM_DATA", str(tmp_path))
-    assert kept_token_file() == tmp_path / "serve-token"
-    assert kept_token().file == tmp_path / "serve-token"
+    assert machine_token_file() == tmp_path / "serve-token"
+    assert machine_token().file == tmp_path / "serve-token"
 
 
 def test_a_file_wins_over_the_variable_and_ends_without_its_line_break(tmp_path):
@@ -72,7 +72,11 @@ def test_a_file_wins_over_the_variable_and_ends_without_its_line_break(tmp_path)
 def test_what_is_no_token_is_named_and_not_shown(tmp_path, text, got):
     file = tmp_path / "token"
     file.write_text(text, encoding="utf-8")
-    for give in (lambda: given_token({TOKEN_VARIABLE: text}), lambda: given_token({}, file), lambda: kept_token(file)):
+    for give in (
+        lambda: given_token({TOKEN_VARIABLE: text}),
+        lambda: given_token({}, file),
+        lambda: machine_token(file),
+    ):
         with pytest.raises(UnusableTokenError) as raised:
             give()
         assert f"got {got}, expected a token of at least 8" in str(raised.value)
@@ -88,9 +92,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, name):
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UnusableTokenError, match="expected a file that can be written"):
-        kept_token(tmp_path / "file" / "token")
+        machine_token(tmp_path / "file" / "token")
 
 
 def test_a_token_shows_itself_nowhere(tmp_path):
-    token = kept_token(tmp_path / "token")
+    token = machine_token(tmp_path / "token")
     assert token.secret.reveal() not in f"{token!r} {token} {token.secret}"

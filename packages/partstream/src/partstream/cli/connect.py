@@ -27,7 +27,7 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.server.clients import TOKEN_VARIABLE, given_token, kept_token_file
+from partstream.server.clients import TOKEN_VARIABLE, given_token, machine_token_file
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
 from partstream.upstream.endpoint import with_scheme
@@ -142,14 +142,14 @@ def _token(token_file: Path | None) -> TokenPlace:
     """Where clients find the token: the file that is named, the variable if it is set, the file of the server."""
     if token_file is not None:
         return TokenPlace(TOKEN_VARIABLE, token_file.absolute())
-    return TokenPlace(TOKEN_VARIABLE, None if TOKEN_VARIABLE in os.environ else kept_token_file())
+    return TokenPlace(TOKEN_VARIABLE, None if TOKEN_VARIABLE in os.environ else machine_token_file())
 
 
 def _server(
     root: str, model_id: str | None, place: TokenPlace, token_file: Path | None, *, may_ask_person: bool
 ) -> Server:
     """The server with one of its models."""
-    kept = kept_token_file()
+    kept = machine_token_file()
     file = token_file or (kept if place.file is not None and kept.is_file() else None)
     token = given_token({} if file is not None else os.environ, file)
     try:

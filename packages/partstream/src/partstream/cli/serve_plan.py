@@ -35,7 +35,7 @@ from partstream.codec.system import CACHE, DATA
 from partstream.plugins import SERVE, MissingPackageError, find
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import default_name
-from partstream.server.clients import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, kept_token, local_program
+from partstream.server.clients import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, local_program, machine_token
 from partstream.server.listening import (
     DEFAULT_HOST,
     DEFAULT_PORT,
@@ -439,7 +439,7 @@ class ServePlan:
             return None
         given = None if self.no_token else given_token(os.environ, self.token_file)
         if not self.is_public:
-            return None if self.no_token else given or kept_token()
+            return None if self.no_token else given or machine_token()
         ways = f"set {TOKEN_VARIABLE}, or give {option_of('token_file')}"
         if given is None:
             raise click.UsageError(f"--host: other machines can reach this address, so clients need a token: {ways}")

@@ -146,7 +146,7 @@ class AccessToken:
     is_new: bool = False
 
 
-def kept_token_file() -> Path:
+def machine_token_file() -> Path:
     """The file of the token that was made on this machine, whether it exists or not."""
     return DATA.path() / _FILE_NAME
 
@@ -166,13 +166,13 @@ def given_token(environment: Mapping[str, str], file: Path | None = None) -> Acc
     return AccessToken(_checked(value.encode(errors="surrogateescape"), where), where)
 
 
-def kept_token(file: Path | None = None) -> AccessToken:
-    """The token of this machine, by default in :func:`kept_token_file`; made when there is none yet.
+def machine_token(file: Path | None = None) -> AccessToken:
+    """The token of this machine, by default in :func:`machine_token_file`; made when there is none yet.
 
     Raises:
         UnusableTokenError: The file cannot be written or read, or holds something else.
     """
-    path = file or kept_token_file()
+    path = file or machine_token_file()
     try:
         is_new = _make(path)
         if os.name == "posix" and not is_new and path.stat().st_uid == os.getuid():

@@ -24,7 +24,7 @@ from partstream.conversation.provider_state import ThinkingMemory
 from partstream.lm.cancellation import EventEmitter
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import ResolvedReferences
-from partstream.server.clients import TokenAuthenticator, kept_token, key_places, nobody_in_particular
+from partstream.server.clients import TokenAuthenticator, key_places, machine_token, nobody_in_particular
 from partstream.server.models import ModelCatalogue
 from partstream.server.replies import RecordingReplySink
 from partstream.server.requests import (
@@ -265,7 +265,7 @@ def installation_secret(folder: Path | None) -> bytes:
     """
     if folder is None:
         return secrets.token_bytes(32)
-    return kept_token(folder / _SECRET_FILE).secret.reveal().encode()
+    return machine_token(folder / _SECRET_FILE).secret.reveal().encode()
 
 
 @dataclass(frozen=True, slots=True)
