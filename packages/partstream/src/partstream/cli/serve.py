@@ -16,11 +16,11 @@ import click
 
 from partstream.cli.serve_options import all_options, number_options, option_of, variable_of
 from partstream.cli.serve_plan import (
-    Heard,
     JsonScreen,
     Opened,
     Screen,
     ServePlan,
+    ServerCallbacks,
     Start,
     TextScreen,
     loop_factory,
@@ -88,9 +88,9 @@ def _serve_here(plan: ServePlan, screen: Screen) -> int:
         opened = Opened.of(plan, token, screen.reloaded)
         sockets = listening_sockets(plan.host, plan.port, opened.limits.peer_seconds)
         start = Start(plan.host, sockets[0].getsockname()[1], token, plan.is_public, plan.hub_place)
-    heard = Heard(partial(screen.started, start), screen.listed, screen.draining)
+    callbacks = ServerCallbacks(partial(screen.started, start), screen.listed, screen.draining)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        ended_well = runner.run(opened.serve(sockets, heard))
+        ended_well = runner.run(opened.serve(sockets, callbacks))
     return ExitCode.FINE if ended_well else ExitCode.INTERRUPTED
 
 

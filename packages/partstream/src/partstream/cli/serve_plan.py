@@ -711,7 +711,7 @@ Screen: TypeAlias = TextScreen | JsonScreen
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ServerCallbacks:
     """The callbacks for what happens."""
 
     # connections are accepted; told the path of a client's base URL by protocol
@@ -776,7 +776,7 @@ class Opened:
             if self.hub is not None:
                 self.hub.close()
 
-    async def serve(self, sockets: Sequence[socket.socket], heard: Heard) -> bool:
+    async def serve(self, sockets: Sequence[socket.socket], callbacks: ServerCallbacks) -> bool:
         """Serves until a signal comes; whether all answers have ended before."""
         from partstream.server.uvicorn_server import HttpServer, StoppedAtOnceError  # noqa: PLC0415 - of an extra
 
@@ -789,12 +789,12 @@ class Opened:
                 limits=self.limits,
                 drain_seconds=self.settings.drain_seconds,
                 largest_message=self.settings.body_bytes,
-                on_drain=lambda answers: heard.draining(answers, self.settings.drain_seconds),
+                on_drain=lambda answers: callbacks.draining(answers, self.settings.drain_seconds),
             )
 
             def listening() -> None:
-                heard.listening(application.base_paths)
-                beside.append(asyncio.create_task(_list_models(application, heard)))
+                callbacks.listening(application.base_paths)
+                beside.append(asyncio.create_task(_list_models(application, callbacks)))
 
             try:
                 with stopped_by_signals(server.stop):
@@ -808,9 +808,9 @@ class Opened:
         return True
 
 
-async def _list_models(application: ServingApp, heard: Heard) -> None:
+async def _list_models(application: ServingApp, callbacks: ServerCallbacks) -> None:
     """Says the models when the providers have listed them: a server may take its time."""
-    heard.listed(await application.models())
+    callbacks.listed(await application.models())
     # What is loaded now stays: a full collection would look at all of it, and hold up every answer for that long.
     gc.freeze()
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from partstream.cli.serve_plan import Heard, JsonScreen, Opened, Screen, TextScreen, loop_factory
+from partstream.cli.serve_plan import JsonScreen, Opened, Screen, ServerCallbacks, TextScreen, loop_factory
 from partstream.cli.terminal import ExitCode
 from partstream.codec.silent_log import end_silence
 from partstream.errors import CallerError
@@ -42,10 +42,10 @@ class WorkerCommand:
 def main() -> int:
     """Serves until it is stopped; returns the exit code."""
     end_silence()
-    order: WorkerCommand = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
-    screen: Screen = JsonScreen() if order.plan.as_json else TextScreen()
+    command: WorkerCommand = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
+    screen: Screen = JsonScreen() if command.plan.as_json else TextScreen()
     try:
-        opened = Opened.of(order.plan, order.plan.token(), screen.reloaded if order.is_first else _nothing)
+        opened = Opened.of(command.plan, command.plan.token(), screen.reloaded if command.is_first else _nothing)
     except CallerError as error:
         click.UsageError(str(error)).show()
         return ExitCode.UNUSABLE
@@ -53,12 +53,12 @@ def main() -> int:
         error.show()
         return error.exit_code
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        ended_well = runner.run(_serve(opened, order, screen))
+        ended_well = runner.run(_serve(opened, command, screen))
     return ExitCode.FINE if ended_well else ExitCode.INTERRUPTED
 
 
-async def _serve(opened: Opened, order: WorkerCommand, screen: Screen) -> bool:
-    sockets = [socket.socket(fileno=number) for number in order.sockets]
+async def _serve(opened: Opened, command: WorkerCommand, screen: Screen) -> bool:
+    sockets = [socket.socket(fileno=number) for number in command.sockets]
     for one in sockets:
         one.setblocking(False)
         one.set_inheritable(False)  # a program that a provider starts would keep the port
@@ -69,7 +69,7 @@ async def _serve(opened: Opened, order: WorkerCommand, screen: Screen) -> bool:
             loop.remove_reader(sys.stdin.fileno())
             signal.raise_signal(signal.SIGTERM)
 
-    with open(order.reports, "w", encoding="utf-8", buffering=1) as reports:
+    with open(command.reports, "w", encoding="utf-8", buffering=1) as reports:
 
         def report(**said: Any) -> None:
             reports.write(json.dumps(said) + "\n")
@@ -81,7 +81,7 @@ async def _serve(opened: Opened, order: WorkerCommand, screen: Screen) -> bool:
         def listed(models: Sequence[str]) -> None:
             report(type="models", models=list(models))
 
-        return await opened.serve(sockets, Heard(listening, listed, screen.draining))
+        return await opened.serve(sockets, ServerCallbacks(listening, listed, screen.draining))
 
 
 def _nothing(source: str, error: BaseException | None) -> None:

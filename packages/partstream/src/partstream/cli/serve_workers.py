@@ -118,7 +118,7 @@ class Workers:
         """Runs one process to its end: its exit code, and whether it has listened."""
         reading, writing = os.pipe()
         sockets = tuple(one.fileno() for one in (*self.shared, *self.own[number - 1]))
-        order = WorkerCommand(self.plan, number == 1, sockets, writing)
+        command = WorkerCommand(self.plan, number == 1, sockets, writing)
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "partstream.cli.serve_worker"),
@@ -130,7 +130,7 @@ class Workers:
             os.close(writing)
         self._processes[number] = process
         assert process.stdin is not None  # noqa: S101 - for the types
-        process.stdin.write(pickle.dumps(order))
+        process.stdin.write(pickle.dumps(command))
         for _ in range(self._stops):  # it was started while all were stopped
             _tell(process, signal.SIGTERM)
         hearing = asyncio.create_task(self._hear(number, process.pid, reading))

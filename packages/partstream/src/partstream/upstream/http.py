@@ -547,7 +547,7 @@ class _RedactedRecords(logging.Filter):
 
 # ---- Capture of an exchange ----
 
-OpenExchange: TypeAlias = "Callable[[KeptRequest, Callable[[], Redactor]], ExchangeTap]"
+OpenExchange: TypeAlias = "Callable[[CapturedRequest, Callable[[], Redactor]], ExchangeTap]"
 """Begins the capture of an exchange with its request, and with what makes the redactor of its response."""
 
 _OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
