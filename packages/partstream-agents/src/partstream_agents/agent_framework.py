@@ -371,7 +371,7 @@ class InnerTools:
 # ---- Text, thinking and usage ----
 
 
-class Said:
+class RunText:
     """The text and thinking of one run, and the sources that they cite.
 
     Args:
@@ -492,7 +492,7 @@ class RunEvents:
         self, external: Collection[str] = (), asking: Collection[str] = (), *, is_structured: bool = False
     ) -> None:
         self.tools = InnerTools(external, asking)
-        self._said = Said(is_structured=is_structured)
+        self._said = RunText(is_structured=is_structured)
         self._tokens = StepTokens()
         self._hosted: dict[str, InnerCall] = {}
         self._questions: list[Question] = []

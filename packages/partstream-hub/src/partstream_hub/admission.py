@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from partstream_hub.directory import BudgetRule, Directory, RateLimits
     from partstream_hub.hub import DirectoryCaller, Hub
     from partstream_hub.policy import HubPolicy
-    from partstream_hub.pricing import ChargedPrice, Taken
+    from partstream_hub.pricing import AnswerCharge, ChargedPrice
     from partstream_hub.reservations import Reservation
     from partstream_hub.store.values import Window
 
@@ -493,7 +493,7 @@ class CountPermit:
         self.rate.end(0)
 
 
-def _charge(rule: BudgetRule, taken: Taken) -> int:
+def _charge(rule: BudgetRule, taken: AnswerCharge) -> int:
     return taken.tokens if rule.unit is BudgetUnit.TOKENS else taken.nanodollars or 0
 
 
@@ -537,7 +537,7 @@ def begun_row(asking: DirectoryCaller, request: AnswerRequest, time: float) -> L
     )
 
 
-def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: Taken) -> LedgerRow:
+def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: AnswerCharge) -> LedgerRow:
     """The row of an answer that is over."""
     observation, usage = ended.observation, taken.usage
     outcome = "" if observation.outcome is None else observation.outcome.value

@@ -149,7 +149,7 @@ def _highest(prices: Sequence[ModelPrice]) -> ModelPrice:
 _TIMED_OUT = "UpstreamTimeoutError"
 
 
-class Taken(NamedTuple):
+class AnswerCharge(NamedTuple):
     """What an answer took.
 
     Attributes:
@@ -167,14 +167,14 @@ class Taken(NamedTuple):
         return (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
 
 
-def taken_by(ended: EndedAnswer, family: str, price: ChargedPrice | None) -> Taken:
+def taken_by(ended: EndedAnswer, family: str, price: ChargedPrice | None) -> AnswerCharge:
     """What an answer took whose provider was asked."""
     reported = _reported(ended)
     if reported is not None:
-        return Taken(reported, _cost(ended, reported, price, is_estimated=False), False)
+        return AnswerCharge(reported, _cost(ended, reported, price, is_estimated=False), False)
     if _took_nothing(ended):
         nothing = Usage(0, 0, 0)
-        return Taken(nothing, None if price is None else 0, True)
+        return AnswerCharge(nothing, None if price is None else 0, True)
     # The tokens of the request and of what was seen of the answer; what was counted already is not counted again.
     known = ended.observation.usage
     counter = MessageCounter(family)
@@ -185,7 +185,7 @@ def taken_by(ended: EndedAnswer, family: str, price: ChargedPrice | None) -> Tak
     if written is None:
         written = round(sum(counter.count_part(part).tokens for part in ended.answer().content) * ended.length)
     estimated = Usage(given, written, given + written)
-    return Taken(estimated, _cost(ended, estimated, price, is_estimated=True), True)
+    return AnswerCharge(estimated, _cost(ended, estimated, price, is_estimated=True), True)
 
 
 def _reported(ended: EndedAnswer) -> Usage | None:

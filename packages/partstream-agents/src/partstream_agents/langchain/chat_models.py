@@ -23,7 +23,7 @@ from partstream_agents.langchain.conversation import (
     with_results,
 )
 from partstream_agents.langchain.events import function_schema
-from partstream_agents.langchain.messages import SpokenMessages
+from partstream_agents.langchain.messages import StreamedMessages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -44,7 +44,7 @@ class ChatModelAdapter:
         model = _with_tools(agent, request)
         if model is agent and request.tools:
             yield Unmapped("host tools that the chat model does not take", {})
-        spoken = SpokenMessages(answer_nodes=None, tool_nodes=())
+        spoken = StreamedMessages(answer_nodes=None, tool_nodes=())
         # The provider's name, by which a package for models describes itself, as in the metadata of a graph.
         described: Any = getattr(agent, "_get_ls_params", dict)()
         metadata = {"ls_provider": described.get("ls_provider") if isinstance(described, dict) else None}

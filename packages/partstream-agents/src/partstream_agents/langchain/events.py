@@ -23,7 +23,7 @@ from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, tool_call_part
 from partstream_agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, Question, ResultObject
-from partstream_agents.langchain.messages import SpokenMessages
+from partstream_agents.langchain.messages import StreamedMessages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -353,7 +353,7 @@ class GraphEvents:
         self.state: Any = None
         self._output = output
         self._has_answer_nodes = answer_nodes is not None
-        self._spoken = SpokenMessages(answer_nodes, tool_nodes)
+        self._spoken = StreamedMessages(answer_nodes, tool_nodes)
         self._interrupts: dict[str, Any] | None = None
         self._result: Any = None
 

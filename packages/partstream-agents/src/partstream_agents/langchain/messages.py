@@ -318,7 +318,7 @@ _HANDED_BACK: Final = "__is_handoff_back"
 """The mark of langgraph-supervisor in the metadata of a message that no model made: an agent hands back."""
 
 
-class SpokenMessages:
+class StreamedMessages:
     """Reads the messages of one run as they stream.
 
     Attributes:

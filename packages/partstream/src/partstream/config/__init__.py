@@ -14,7 +14,7 @@ from partstream.settings.row import Setting, SettingSource
 
 if TYPE_CHECKING:
     from partstream.config.loading import Configuration, load_configuration
-    from partstream.config.table import Given, Resolved, Value
+    from partstream.config.table import Resolved, SourcedValue, Value
 
 
 __all__ = ["SETTINGS", "Configuration", "Given", "Resolved", "Setting", "SettingSource", "Value", "load_configuration"]

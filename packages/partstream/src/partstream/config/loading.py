@@ -31,8 +31,8 @@ from partstream.config.table import (
     FILE_VARIABLE,
     KEY_SETTINGS,
     LIFETIME,
-    Given,
     Layer,
+    SourcedValue,
     chosen_profile,
     configuration_file,
     editor_layer,
@@ -565,7 +565,7 @@ class Configuration:
 
 def load_configuration(
     *,
-    command_line: Mapping[str, Given] | None = None,
+    command_line: Mapping[str, SourcedValue] | None = None,
     group: Mapping[str, Any] | None = None,
     editor: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
@@ -594,7 +594,7 @@ def load_configuration(
         editor_layer(editor or {}),
         environment_layer(variables),
         file_layer(path, document),
-        Layer(SettingSource.DEFAULT, {name: Given(value, name) for name, value in (defaults or {}).items()}),
+        Layer(SettingSource.DEFAULT, {name: SourcedValue(value, name) for name, value in (defaults or {}).items()}),
     )
     profiles = read_profiles(path, document)
     profile = chosen_profile(profiles, layers)

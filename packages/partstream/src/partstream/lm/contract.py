@@ -218,7 +218,7 @@ UNOBSERVABLE: Final = (
 
 
 @dataclass(slots=True)
-class Seen:
+class ResponseFacts:
     """The facts about one response so far.
 
     Attributes:
@@ -235,7 +235,7 @@ class Seen:
     visible: bool = False
 
 
-_Find: TypeAlias = Callable[[Any, Seen], str | None]
+_Find: TypeAlias = Callable[[Any, ResponseFacts], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ Finding: TypeAlias = tuple[Rule, str]
 """A rule that a part breaks, and a description of how."""
 
 
-def judge(part: object, seen: Seen) -> Sequence[Finding]:
+def judge(part: object, seen: ResponseFacts) -> Sequence[Finding]:
     """All rules that `part` breaks; notes in `seen` a part that breaks no MUST."""
     if part.__class__ is TextPart:
         # Nearly every part of a stream: text that no check of the table could object to. Surrogates do not print.
@@ -275,7 +275,7 @@ def judge(part: object, seen: Seen) -> Sequence[Finding]:
     return findings
 
 
-def _note(part: object, seen: Seen) -> None:
+def _note(part: object, seen: ResponseFacts) -> None:
     if isinstance(part, TextPart):
         # An empty text shows nothing: a host that gets only empty texts has nothing to display.
         seen.visible = seen.visible or bool(part.value)
@@ -287,12 +287,12 @@ def _note(part: object, seen: Seen) -> None:
         seen.last_call = part
 
 
-def _text_value(part: TextPart, _: Seen) -> str | None:
+def _text_value(part: TextPart, _: ResponseFacts) -> str | None:
     value: object = part.value
     return None if isinstance(value, str) else f"the value is {_described(value)}, expected a string"
 
 
-def _text_utf8(part: TextPart, _: Seen) -> str | None:
+def _text_utf8(part: TextPart, _: ResponseFacts) -> str | None:
     if part.value.isascii():
         return None
     try:
@@ -302,19 +302,19 @@ def _text_utf8(part: TextPart, _: Seen) -> str | None:
     return None
 
 
-def _thinking_value(part: ThinkingPart, _: Seen) -> str | None:
+def _thinking_value(part: ThinkingPart, _: ResponseFacts) -> str | None:
     value: object = part.value
     if isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(piece, str) for piece in value)):
         return None
     return f"the value is {_described(value)}, expected a string or an array of strings"
 
 
-def _thinking_id(part: ThinkingPart, _: Seen) -> str | None:
+def _thinking_id(part: ThinkingPart, _: ResponseFacts) -> str | None:
     value: object = part.id
     return None if isinstance(value, str | None) else f"the id is {_described(value)}, expected a string or none"
 
 
-def _thinking_metadata(part: ThinkingPart, _: Seen) -> str | None:
+def _thinking_metadata(part: ThinkingPart, _: ResponseFacts) -> str | None:
     metadata: object = part.metadata
     if metadata is None:
         return None
@@ -323,21 +323,21 @@ def _thinking_metadata(part: ThinkingPart, _: Seen) -> str | None:
     return find_non_json(metadata, "metadata")
 
 
-def _known_tool(part: ToolCallPart, seen: Seen) -> str | None:
+def _known_tool(part: ToolCallPart, seen: ResponseFacts) -> str | None:
     if seen.tools is None or part.name in seen.tools:
         return None
     have = shorten(sorted(seen.tools)) if seen.tools else "none"
     return f"the tool {shorten(part.name)} is not among the request's tools: {have}"
 
 
-def _object_input(part: ToolCallPart, _: Seen) -> str | None:
+def _object_input(part: ToolCallPart, _: ResponseFacts) -> str | None:
     value: object = part.input
     if isinstance(value, Mapping):
         return None
     return f"the input of call {shorten(part.call_id)} is {_described(value)}, expected an object"
 
 
-def _atomic(part: ToolCallPart, seen: Seen) -> str | None:
+def _atomic(part: ToolCallPart, seen: ResponseFacts) -> str | None:
     last = seen.last_call
     # The same call again, unchanged, is a call that was emitted twice: see `tool-call.unique-call-id`.
     if last is None or last.call_id != part.call_id or last.name != part.name or last.input == part.input:
@@ -345,13 +345,13 @@ def _atomic(part: ToolCallPart, seen: Seen) -> str | None:
     return f"call {shorten(part.call_id)} of {shorten(part.name)} came in two parts with different input"
 
 
-def _namespaced(part: ToolCallPart, seen: Seen) -> str | None:
+def _namespaced(part: ToolCallPart, seen: ResponseFacts) -> str | None:
     if seen.namespace is None or part.call_id.startswith(seen.namespace):
         return None
     return f"call id {shorten(part.call_id)} does not start with {shorten(seen.namespace)}"
 
 
-def _data_bytes(part: DataPart, _: Seen) -> str | None:
+def _data_bytes(part: DataPart, _: ResponseFacts) -> str | None:
     value: object = part.data
     return None if isinstance(value, bytes) else f"the data are {_described(value)}, expected bytes"
 
@@ -521,7 +521,7 @@ class ContractChecker:
         self._on_violation = on_violation
         self._locate = locate
         self._state = _State.OPEN
-        self._seen = Seen(None if tools is None else frozenset(tools), namespace)
+        self._seen = ResponseFacts(None if tools is None else frozenset(tools), namespace)
         self._count = 0
         self._position: int | None = None
         self._evidence: set[Evidence | None] = {None}
