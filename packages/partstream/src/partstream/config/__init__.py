@@ -17,11 +17,20 @@ if TYPE_CHECKING:
     from partstream.config.table import Resolved, SourcedValue, Value
 
 
-__all__ = ["SETTINGS", "Configuration", "Given", "Resolved", "Setting", "SettingSource", "Value", "load_configuration"]
+__all__ = [
+    "SETTINGS",
+    "Configuration",
+    "Resolved",
+    "Setting",
+    "SettingSource",
+    "SourcedValue",
+    "Value",
+    "load_configuration",
+]
 
 _LAZY: Final = {
     "Configuration": "partstream.config.loading",
-    "Given": "partstream.config.table",
+    "SourcedValue": "partstream.config.table",
     "Resolved": "partstream.config.table",
     "Value": "partstream.config.table",
     "load_configuration": "partstream.config.loading",
