@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from partstream.lm.parts import ResponsePart
-    from partstream.protocols.ai_sdk.serve import Brought
+    from partstream.protocols.ai_sdk.serve import StateMetadata
 
 __all__ = ["DATA_STREAM", "FULL_STREAM", "PROVIDER_STREAM", "UI_STREAM"]
 
@@ -121,10 +121,10 @@ def _listing(parts: Iterable[_Listed]) -> Iterator[ResponsePart]:
 class _Read:
     """What a reader makes of the thinking that a writer has written, one part after the other."""
 
-    def __init__(self, keep: Callable[[Brought, str], Mapping[str, Any] | None]) -> None:
+    def __init__(self, keep: Callable[[StateMetadata, str], Mapping[str, Any] | None]) -> None:
         self._keep = keep
         self._items = WrittenItems()
-        self._of_calls: list[Brought] = []
+        self._of_calls: list[StateMetadata] = []
         self._id: str | None = None
         self._text = ""
 
@@ -161,7 +161,9 @@ class _Read:
         return rows
 
 
-def _read_again(keep: Callable[[Brought, str], Mapping[str, Any] | None]) -> Callable[[ResponseForm], ResponseForm]:
+def _read_again(
+    keep: Callable[[StateMetadata, str], Mapping[str, Any] | None],
+) -> Callable[[ResponseForm], ResponseForm]:
     """Gives an answer with the state that is read again.
 
     Args:
@@ -175,7 +177,7 @@ def _read_again(keep: Callable[[Brought, str], Mapping[str, Any] | None]) -> Cal
     return take
 
 
-def _wrapped(brought: Brought, text: str) -> Mapping[str, Any]:
+def _wrapped(brought: StateMetadata, text: str) -> Mapping[str, Any]:
     return brought.said if brought.text in {None, text} else brought.wrapped
 
 
@@ -187,7 +189,7 @@ _FOREIGN_STATE: Final = ResponseFeature(
 )
 
 
-def _signed(brought: Brought, text: str) -> Mapping[str, Any] | None:
+def _signed(brought: StateMetadata, text: str) -> Mapping[str, Any] | None:
     said = _wrapped(brought, text).get(SIGNING_PROVIDER, {}) if brought.kind == REASONING else {}
     for name in ("redactedData", "signature"):
         if said.get(name):

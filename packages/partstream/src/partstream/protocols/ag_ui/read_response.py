@@ -26,7 +26,7 @@ from partstream.protocols.ag_ui.errors import CANCELLED, ERRORS, INTERRUPT, Endi
 from partstream.protocols.ag_ui.provider_state import ENCRYPTED, INTERRUPTED, TOOL_CALL_ID, Carrying
 from partstream.protocols.ag_ui.tool_calls import (
     ON_INTERRUPT,
-    LastWords,
+    FinalOutput,
     Steps,
     Thinking,
     ToolCalls,
@@ -214,8 +214,8 @@ class AGUIStream(Adapter):
         self._carrying = Carrying(options)
         self._thinking = Thinking(options, self._carrying)
         self._texts = Texts(self._thinking, self._carrying)
-        self._last_words = LastWords()
-        self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._steps, self._last_words)
+        self._final_output = FinalOutput()
+        self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._steps, self._final_output)
         self._sub_agents: dict[str, str] = {}
         self._custom_interrupts: list[Wire] = []
         self._counted: set[str] = set()
@@ -261,8 +261,8 @@ class AGUIStream(Adapter):
         has_calls = self._calls.any_went_out
         if not has_calls:
             if not self._texts.any_shown:
-                words = self._last_words.words(self._texts.of_sub_agent)
-            elif words := self._last_words.unsaid(self._texts.said):
+                words = self._final_output.words(self._texts.of_sub_agent)
+            elif words := self._final_output.unsaid(self._texts.said):
                 self._texts.part(outputs)
             if words:
                 self._texts.show(words, outputs)
@@ -299,7 +299,7 @@ class AGUIStream(Adapter):
     def _finish(self, event: Wire, outputs: _Outputs) -> None:
         self._texts.interrupt(outputs)
         self._ending.read(event, self._steps.number)
-        self._last_words.result = event.get("result")
+        self._final_output.result = event.get("result")
         outcome = mapping(event, "outcome")
         interrupts = objects(outcome, "interrupts") if self._ending.word == INTERRUPT else self._custom_interrupts
         self._thinking.settle()
@@ -371,7 +371,7 @@ class AGUIStream(Adapter):
         self._thinking.show(line, identifier(event, SUBAGENT), outputs)
 
     def _snapshot(self, event: Wire, _outputs: _Outputs) -> None:
-        self._last_words.read_snapshot(event, self._texts.said)
+        self._final_output.read_snapshot(event, self._texts.said)
         self._calls.read_snapshot(event)
 
     def _count(self, event: Wire, outputs: _Outputs) -> None:

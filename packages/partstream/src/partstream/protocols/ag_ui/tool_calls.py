@@ -81,11 +81,23 @@ class ToolCalls:
         broken: Why the first call cannot go out that VS Code should run, or None.
     """
 
-    __slots__ = ("_by_id", "_calls", "_carrying", "_ended", "_last_id", "_last_words", "_over", "_prefix", "_steps",
-                 "_thinking", "any_went_out", "broken")  # fmt: skip
+    __slots__ = (
+        "_by_id",
+        "_calls",
+        "_carrying",
+        "_ended",
+        "_final_output",
+        "_last_id",
+        "_over",
+        "_prefix",
+        "_steps",
+        "_thinking",
+        "any_went_out",
+        "broken",
+    )  # fmt: skip
 
     def __init__(
-        self, prefix: str, thinking: Thinking, carrying: Carrying, steps: Steps, last_words: LastWords
+        self, prefix: str, thinking: Thinking, carrying: Carrying, steps: Steps, final_output: FinalOutput
     ) -> None:
         self.any_went_out = False
         self.broken: ToolArgumentsError | None = None
@@ -93,7 +105,7 @@ class ToolCalls:
         self._thinking = thinking
         self._carrying = carrying
         self._steps = steps
-        self._last_words = last_words
+        self._final_output = final_output
         self._ended = Calls()
         self._calls: dict[int, _Call] = {}  # without a result, in order
         self._by_id: dict[str, deque[_Call]] = {}
@@ -160,7 +172,7 @@ class ToolCalls:
         outcome = InnerResult(call_id, name, _value(said), is_error=bool(identifier(event, "error")), step=step)
         self._thinking.show(f"{result_line(outcome)}\n", shown, outputs)
         outputs.append(result_data(outcome))
-        self._last_words.read_tool(inner, outcome.content)
+        self._final_output.read_tool(inner, outcome.content)
         message = {"role": "tool", "id": identifier(event, "messageId") or f"result-{call_id}", TOOL_CALL_ID: call_id}
         self._carrying.add({MESSAGE: message | {"content": self._carrying.budget.take(said)}})
         self._steps.ended()
@@ -505,7 +517,7 @@ _OUTPUT_TOOL: Final = "final_result"
 """The beginning of the names of the tools by which a model of pydantic-ai gives an output that is an object."""
 
 
-class LastWords:
+class FinalOutput:
     """The answer of a run beside its text."""
 
     __slots__ = ("_ends_with_tool", "_of_tool", "_said_before", "_snapshot", "result")

@@ -44,7 +44,7 @@ _UNSAYABLE: Final = "gateway"
 """The readers of responses take this key as metadata of the whole response, wherever it is."""
 
 
-class Brought(NamedTuple):
+class StateMetadata(NamedTuple):
     """Metadata to write beside the response.
 
     Attributes:
@@ -69,7 +69,7 @@ class WrittenItems:
     def __init__(self) -> None:
         self._listed: list[Any] = []
 
-    def take(self, metadata: Mapping[str, Any]) -> list[Brought]:
+    def take(self, metadata: Mapping[str, Any]) -> list[StateMetadata]:
         """The new items in the metadata of a thinking part."""
         listed = metadata.get(ITEMS)
         new: list[Any] = []
@@ -86,11 +86,11 @@ class WrittenItems:
             if name != ITEMS and (name not in repeated or repeated[name] != value)
         }
         if not items:
-            return [Brought(REASONING, wrap(None, beside))]
+            return [StateMetadata(REASONING, wrap(None, beside))]
         return [_brought(item, beside) for item in items]
 
 
-def take_for_call(waiting: list[Brought], call_id: str) -> Brought | None:
+def take_for_call(waiting: list[StateMetadata], call_id: str) -> StateMetadata | None:
     """Removes and returns the state for a call: by its id, else the oldest, because ids may have changed."""
     named = (brought for brought in waiting if brought.call_id == call_id)
     brought = next(named, waiting[0] if waiting else None)
@@ -99,7 +99,7 @@ def take_for_call(waiting: list[Brought], call_id: str) -> Brought | None:
     return brought
 
 
-def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> Brought:
+def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> StateMetadata:
     kind, wrapped = item.get("type"), wrap(item, beside)
     options: Any = item.get(_OPTIONS)
     # Whether the options are provider metadata that a reader returns unchanged.
@@ -110,13 +110,13 @@ def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> Brought:
         and all(isinstance(said, Mapping) and said for said in options.values())
     )
     if kind not in _FIELDS or item.keys() != _FIELDS[kind] or not is_own or (beside and PROVIDER in options):
-        return Brought(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped, item=item)
+        return StateMetadata(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped, item=item)
     said = {**options, **wrap(None, beside)}
     if kind == TOOL_CALL:
-        return Brought(kind, said, call_id=item["toolCallId"], item=item)
+        return StateMetadata(kind, said, call_id=item["toolCallId"], item=item)
     if kind == SUMMARY and not is_summary(options):
-        return Brought(REASONING, wrapped, item=item)
-    return Brought(kind, said, text=item["text"], wrapped=wrapped, item=item)
+        return StateMetadata(REASONING, wrapped, item=item)
+    return StateMetadata(kind, said, text=item["text"], wrapped=wrapped, item=item)
 
 
 # ---- Sources, from every protocol ----
@@ -188,7 +188,7 @@ class ChunkWriter:
         self._started = False
         self._finished = False
         self._items = WrittenItems()
-        self._of_calls: list[Brought] = []
+        self._of_calls: list[StateMetadata] = []
         self._block: tuple[str, str] | None = None
         self._pieces: list[str] = []
         self._cited: list[Chunk] = []
@@ -229,7 +229,7 @@ class ChunkWriter:
         """The id of the block of reasoning that is open, or None."""
         return self._block[1] if self._block is not None and self._block[0] == REASONING else None
 
-    def _bring(self, brought: Brought, block_id: str, chunks: list[Chunk]) -> None:
+    def _bring(self, brought: StateMetadata, block_id: str, chunks: list[Chunk]) -> None:
         if brought.kind == TOOL_CALL:
             self._of_calls.append(brought)
             return
