@@ -1,4 +1,4 @@
-"""What the package and the packages in it offer by name: all of it is there, in order, and nothing is forgotten."""
+"""What the four packages offer by name: all of it is there, in order, and nothing is forgotten."""
 
 import ast
 import builtins
@@ -15,12 +15,19 @@ from typing import Any
 import pytest
 
 import partstream
+import partstream_agents
+import partstream_devtools
+import partstream_hub
 from offences import assert_none
 
-PACKAGE = Path(partstream.__file__).parent
+PACKAGES = {
+    package.__name__: Path(package.__path__[0])
+    for package in (partstream, partstream_agents, partstream_devtools, partstream_hub)
+}
 MODULES = [
-    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-    for path in sorted(PACKAGE.rglob("*.py"))
+    ".".join(path.relative_to(folder.parent).with_suffix("").parts).removesuffix(".__init__")
+    for folder in PACKAGES.values()
+    for path in sorted(folder.rglob("*.py"))
     if path.stem != "__main__"
 ]
 
@@ -28,9 +35,15 @@ NEEDS_MORE = {"partstream_hub.ray"}
 """What cannot be imported here: only the environment of `make interop TRY=ray` has Ray."""
 
 
+def _path(module: str) -> Path:
+    """The folder of a package, or the file of a module without its ending."""
+    package, *rest = module.split(".")
+    return PACKAGES[package].joinpath(*rest)
+
+
 @cache
 def _source(module: str) -> ast.Module:
-    found = PACKAGE.parent.joinpath(*module.split("."))
+    found = _path(module)
     return ast.parse((found / "__init__.py" if found.is_dir() else found.with_suffix(".py")).read_bytes())
 
 
@@ -52,7 +65,7 @@ def _wrong_exports(module: str) -> Iterator[str]:
     names = _exported(module)
     if names is None:
         return
-    if not PACKAGE.parent.joinpath(*module.split(".")).is_dir():
+    if not _path(module).is_dir():
         yield f"{module} has an __all__: only a package, which gathers names for users, needs one"
     if names != _sorted_as_ruff_does(names):
         yield f"{module}.__all__ is not sorted"
@@ -64,6 +77,11 @@ def _wrong_exports(module: str) -> Iterator[str]:
     for name in names:
         if not hasattr(loaded, name):
             yield f"{module}.__all__ names {name}, which is not there"
+
+
+def test_modules_of_every_package_are_read() -> None:
+    assert all(_exported(name) for name in ("partstream", "partstream_agents", "partstream_devtools.conformance"))
+    assert "partstream_hub.worker" in MODULES
 
 
 def test_what_a_package_exports_exists_is_sorted_and_said_once() -> None:
