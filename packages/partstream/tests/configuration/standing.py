@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from partstream.config.loading import Configuration, load_configuration
-from partstream.config.table import SETTINGS, SourcedValue
+from partstream.config.table import SETTINGS, RawValue
 from partstream.settings.row import SettingSource
 
 PLACES = (SettingSource.COMMAND_LINE, SettingSource.GROUP, SettingSource.ENVIRONMENT, SettingSource.FILE)
@@ -23,7 +23,7 @@ def load_from(given: dict[str, Any], place: SettingSource, folder: Path) -> Conf
     """The configuration of settings that stand in one place."""
     arguments: dict[str, Any] = {"environment": {"XDG_CONFIG_HOME": str(folder), "APPDATA": str(folder)}}
     if place is SettingSource.COMMAND_LINE:
-        arguments["command_line"] = {name: SourcedValue(value, f"--{name}") for name, value in given.items()}
+        arguments["command_line"] = {name: RawValue(value, f"--{name}") for name, value in given.items()}
     elif place is SettingSource.GROUP:
         arguments["group"] = given
     elif place is SettingSource.FILE:

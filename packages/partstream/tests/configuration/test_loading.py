@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from partstream.config.loading import load_configuration
-from partstream.config.table import SourcedValue
+from partstream.config.table import RawValue
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SettingSource
 from partstream.upstream.configuration import Timeouts
@@ -32,7 +32,7 @@ def test_all_places_make_one_configuration(tmp_path: Path):
     toml = f'baseUrl = "{URL}"\nproxy = "http://file:1"\n[timeouts]\nidle = 5\n[fallbacks]\na = ["b"]\n'
     environment = surroundings(tmp_path, toml, PARTSTREAM_API_KEY="sk-planted", PARTSTREAM_PROXY="http://shell:1")
     loaded = load_configuration(
-        command_line={"timeouts": SourcedValue({"idle": 7}, "--timeouts")},
+        command_line={"timeouts": RawValue({"idle": 7}, "--timeouts")},
         editor={"proxyStrictSSL": False},
         environment=environment,
     )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from partstream.config.loading import Configuration, load_configuration
-from partstream.config.table import SourcedValue
+from partstream.config.table import RawValue
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SettingSource
 
@@ -37,7 +37,7 @@ def load(
     path.chmod(0o600)
     given = dict(zip(options[::2], options[1::2], strict=True))
     return load_configuration(
-        command_line={name: SourcedValue(value, f"--{name}") for name, value in given.items()},
+        command_line={name: RawValue(value, f"--{name}") for name, value in given.items()},
         group=group,
         environment={"PARTSTREAM_CONFIG": str(path), "WORK_KEY": "sk-work", "TOP_KEY": "sk-top", **variables},
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.config.table import Layer, Resolved, SourcedValue, resolve
+from partstream.config.table import Layer, RawValue, Resolved, resolve
 from partstream.settings.kinds import ConfigurationError, UnknownSettingError
 from partstream.settings.row import SettingSource
 from partstream.upstream.configuration import Timeouts
@@ -16,7 +16,7 @@ OTHER_URL = "https://other.example.com/v1"
 
 
 def layer(place: SettingSource, **settings: Any) -> Layer:
-    return Layer(place, {name: SourcedValue(value, f"{place.name}: {name}") for name, value in settings.items()})
+    return Layer(place, {name: RawValue(value, f"{place.name}: {name}") for name, value in settings.items()})
 
 
 def values(resolved: Resolved) -> dict[str, Any]:

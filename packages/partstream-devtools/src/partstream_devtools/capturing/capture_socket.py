@@ -59,7 +59,7 @@ _SHORTEST_PAUSE: Final = 0.1
 _PAUSE_FACTOR: Final = 10.0
 
 
-def doors_folder() -> Path:
+def sockets_folder() -> Path:
     """The folder of all capture sockets of the user."""
     return DATA.path() / "doors"
 
@@ -80,7 +80,7 @@ class CaptureSocket:
         self._answers = answers
         self._source = source
         self._versions = versions
-        self._folder = folder or doors_folder()
+        self._folder = folder or sockets_folder()
         self._path = self._folder / f"{os.getpid()}-{token_hex(2)}.sock"
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
@@ -357,7 +357,7 @@ def _sockets(folder: Path | None) -> list[Path]:
     if not HAS_CAPTURE_SOCKETS:
         return []
     try:
-        return sorted((folder or doors_folder()).glob("*.sock"))
+        return sorted((folder or sockets_folder()).glob("*.sock"))
     except OSError:
         return []
 

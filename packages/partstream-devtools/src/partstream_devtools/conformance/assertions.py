@@ -30,7 +30,7 @@ from partstream.lm.provider import (
 )
 from partstream.tokens import estimate_tokens
 from partstream.upstream.context import run_until_cancelled
-from partstream_devtools.conformance.checks import HINTS, BrokenRequirement, judge_answer
+from partstream_devtools.conformance.checks import HINTS, Breach, judge_answer
 from partstream_devtools.conformance.driver import Request, TimeLimits, drive
 from partstream_devtools.conformance.scripts import read_actions
 from partstream_devtools.conformance.transcript import Answer, TranscriptEventKind, shown_part
@@ -56,7 +56,7 @@ class BrokenContractError(AssertionError):
         broken: The rules with what was found, in order.
     """
 
-    def __init__(self, message: str, broken: Sequence[tuple[Rule, BrokenRequirement]]) -> None:
+    def __init__(self, message: str, broken: Sequence[tuple[Rule, Breach]]) -> None:
         super().__init__(message)
         self.broken = broken
 
@@ -152,14 +152,14 @@ def _judged(
     cancelled_after: int | None,
     error: BaseException | None,
     namespace: str | None,
-) -> list[tuple[Rule, BrokenRequirement]]:
+) -> list[tuple[Rule, Breach]]:
     """The rules that an answer of these parts breaks."""
-    found: list[tuple[Rule, BrokenRequirement]] = []
+    found: list[tuple[Rule, Breach]] = []
     names = None if tools is None else [tool.name if isinstance(tool, Tool) else tool for tool in tools]
     checker = ContractChecker(
         names,
         CheckMode.LENIENT,
-        lambda one: found.append((one.rule, BrokenRequirement(one.detail, index=one.index))),
+        lambda one: found.append((one.rule, Breach(one.detail, index=one.index))),
         namespace=namespace,
     )
     for number, part in enumerate(parts):
@@ -175,7 +175,7 @@ def _judged(
     return found
 
 
-def _told(parts: Sequence[Any], broken: Sequence[tuple[Rule, BrokenRequirement]]) -> str:
+def _told(parts: Sequence[Any], broken: Sequence[tuple[Rule, Breach]]) -> str:
     lines = ["the answer breaks the contract"]
     for rule, finding in broken:
         place = "at the end" if finding.index is None else f"part {finding.index}"

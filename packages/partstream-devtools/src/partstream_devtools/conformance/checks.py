@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenRequirement:
+class Breach:
     """A broken requirement: what the target did, with the indices, from 0, of the answer and of its part.
 
     `at_ms` is in milliseconds since the request. `is_environment` blames a limit of time or a connection, not the
@@ -75,9 +75,9 @@ class AnswerJudgement:
     answer: Answer
     script: ScriptedAnswer | None
     checker: ContractChecker
-    broken: Sequence[tuple[Rule, BrokenRequirement]]
+    broken: Sequence[tuple[Rule, Breach]]
 
-    def findings(self, rule_id: str) -> list[BrokenRequirement]:
+    def findings(self, rule_id: str) -> list[Breach]:
         """The findings against one rule."""
         return [finding for rule, finding in self.broken if rule.id == rule_id]
 
@@ -113,11 +113,11 @@ def judge_answer(
         namespace: The prefix that the target has declared for its call ids, or None.
         script: What the model was to say, or None; with it, the order of the parts is judged.
     """
-    broken: list[tuple[Rule, BrokenRequirement]] = []
+    broken: list[tuple[Rule, Breach]] = []
     at_ms = 0.0
 
     def add(violation: Violation) -> None:
-        broken.append((violation.rule, BrokenRequirement(violation.detail, place, violation.index, at_ms)))
+        broken.append((violation.rule, Breach(violation.detail, place, violation.index, at_ms)))
 
     tools = [tool.name for tool in answer.options.tools]
     checker = ContractChecker(tools, CheckMode.LENIENT, add, namespace=namespace)
@@ -136,7 +136,7 @@ def judge_answer(
             case TranscriptEventKind.RESOLVED:
                 if said_failure is not None:
                     detail = f"the response said that it failed ({type(said_failure).__name__}), and then resolved"
-                    broken.append((RULES["stream.ends-once"], BrokenRequirement(detail, place, None, at_ms)))
+                    broken.append((RULES["stream.ends-once"], Breach(detail, place, None, at_ms)))
                 checker.complete()
     # Where parts break rules themselves, an answer that shows nothing is their consequence.
     of_parts = any(rule.level is Level.MUST and finding.index is not None for rule, finding in broken)
@@ -209,8 +209,7 @@ class Scenario:
 
 
 ProbeFunction: TypeAlias = (
-    "Callable[[LanguageModelChatProvider, LanguageModelChatInformation, float], "
-    "Awaitable[Mapping[str, list[BrokenRequirement]]]]"
+    "Callable[[LanguageModelChatProvider, LanguageModelChatInformation, float], Awaitable[Mapping[str, list[Breach]]]]"
 )
 """Asks a provider something beside an answer, within so many seconds, and returns the findings by requirement."""
 
@@ -284,7 +283,7 @@ class NotJudged(Exception):  # noqa: N818 - not an error: the reason why there i
     """A check has nothing to judge; the message says why."""
 
 
-Outcome: TypeAlias = "list[BrokenRequirement]"
+Outcome: TypeAlias = "list[Breach]"
 """The findings of a check; none where the requirement is kept."""
 
 
@@ -319,7 +318,7 @@ def _ends(case: Case) -> Outcome:
                     bool(transcript.upstream) and over
                 )
                 what = f"no end within {end.at_ms / 1000:.1f} seconds"
-                findings.append(BrokenRequirement(what, place, None, end.at_ms, is_environment=not is_known))
+                findings.append(Breach(what, place, None, end.at_ms, is_environment=not is_known))
     return findings
 
 
@@ -329,7 +328,7 @@ _OF_ENVIRONMENT: Final = (RequestLimitError, UpstreamConnectionError, UpstreamTi
 
 def _resolves(case: Case) -> Outcome:
     return [
-        BrokenRequirement(
+        Breach(
             f"the answer was rejected with {placed(one.answer.error)}",
             place,
             None,
@@ -376,7 +375,7 @@ def _text_complete(case: Case) -> Outcome:
             at = next(differing, min(len(wanted), len(got)))
             shown = slice(max(at - 10, 0), at + 30)
             what = f"the text differs at character {at}: {got[shown]!r}, the model said {wanted[shown]!r}"
-            findings.append(BrokenRequirement(what, place))
+            findings.append(Breach(what, place))
     return findings
 
 
@@ -388,13 +387,9 @@ def _calls_complete(case: Case) -> Outcome:
         lost = [call for call in wanted if call not in got]
         more = [call for call in got if call not in wanted]
         if lost:
-            findings.append(
-                BrokenRequirement(f"the call {_shown(lost[0])} did not come; came: {_shown(got) or 'none'}", place)
-            )
+            findings.append(Breach(f"the call {_shown(lost[0])} did not come; came: {_shown(got) or 'none'}", place))
         elif more or len(got) != len(wanted):
-            findings.append(
-                BrokenRequirement(f"{len(got)} calls came, the model made {len(wanted)}: {_shown(got)}", place)
-            )
+            findings.append(Breach(f"{len(got)} calls came, the model made {len(wanted)}: {_shown(got)}", place))
     return findings
 
 
@@ -411,7 +406,7 @@ def _as_received(case: Case) -> Outcome:
             continue
         if not any(isinstance(part, TextPart) and part.value for part in one.answer.parts_before_cancel):
             what = f"the model server had sent half of the text, and {cancelled.at_ms / 1000:.1f} s later none was out"
-            findings.append(BrokenRequirement(what, place, None, cancelled.at_ms))
+            findings.append(Breach(what, place, None, cancelled.at_ms))
     if not _replies(case):
         raise NotJudged("needs both clocks: a target whose model server is the kit")
     return findings
@@ -422,7 +417,7 @@ def _stops_upstream(case: Case) -> Outcome:
     if not replies:
         raise NotJudged("needs a target whose model server is the kit")
     return [
-        BrokenRequirement("the model server still sent, or held the connection open, after the answer was cancelled")
+        Breach("the model server still sent, or held the connection open, after the answer was cancelled")
         for reply in replies
         if reply["outcome"] not in {"client_closed", "whole", "cut"}
     ]
@@ -430,7 +425,7 @@ def _stops_upstream(case: Case) -> Outcome:
 
 def _rejects(case: Case) -> Outcome:
     return [
-        BrokenRequirement("the answer resolved as if it were whole", place, None, one.answer.end.at_ms)
+        Breach("the answer resolved as if it were whole", place, None, one.answer.end.at_ms)
         for place, one in case.answers
         if one.answer.end is not None and one.answer.end.kind is TranscriptEventKind.RESOLVED
     ]
@@ -445,11 +440,9 @@ def _keeps_parts(case: Case) -> Outcome:
     for place, one in case.answers:
         begin = "" if one.script is None else one.script.text[:_BEGIN]
         if not one.answer.text:
-            findings.append(BrokenRequirement("the model had said text before it failed, and none of it came", place))
+            findings.append(Breach("the model had said text before it failed, and none of it came", place))
         elif begin and one.answer.text.count(begin) > 1:
-            findings.append(
-                BrokenRequirement(f"the text before the failure came twice: it holds {begin!r} again", place)
-            )
+            findings.append(Breach(f"the text before the failure came twice: it holds {begin!r} again", place))
     return findings
 
 
@@ -458,7 +451,7 @@ def _logged(case: Case) -> Outcome:
     if not rejected:
         raise NotJudged("the answer was not rejected")
     return [
-        BrokenRequirement("nothing was logged, and the error that the answer was rejected with says nothing", place)
+        Breach("nothing was logged, and the error that the answer was rejected with says nothing", place)
         for place, answer in rejected
         if not answer.has(TranscriptEventKind.LOGGED) and not str(answer.error)
     ]
@@ -485,7 +478,7 @@ def _bodies(case: Case) -> list[str]:
 def _text_arrives(case: Case) -> Outcome:
     bodies = _bodies(case)
     return [
-        BrokenRequirement(f"no request to the model holds the text {transcript.prompt!r}")
+        Breach(f"no request to the model holds the text {transcript.prompt!r}")
         for transcript in case.transcripts
         if not any(transcript.prompt in body for body in bodies)
     ]
@@ -494,18 +487,14 @@ def _text_arrives(case: Case) -> Outcome:
 def _tools_arrive(case: Case) -> Outcome:
     last = _bodies(case)[-1]
     names = {tool.name for _, one in case.answers for tool in one.answer.options.tools}
-    return [
-        BrokenRequirement(f"the request to the model does not name the tool {name}")
-        for name in names
-        if name not in last
-    ]
+    return [Breach(f"the request to the model does not name the tool {name}") for name in names if name not in last]
 
 
 def _images_arrive(case: Case) -> Outcome:
     picture = b64encode(PIXEL.data).decode()[:40]
     if any(picture in body for body in _bodies(case)):
         return []
-    return [BrokenRequirement("no request to the model holds the bytes of the image")]
+    return [Breach("no request to the model holds the bytes of the image")]
 
 
 def _results_arrive(case: Case) -> Outcome:
@@ -520,7 +509,7 @@ def _results_arrive(case: Case) -> Outcome:
         raise NotJudged("the model called no tool, so there was no result")
     with_text = any(isinstance(content, TextPart) for part in results for content in part.content)
     if with_text and RESULT_WORD not in _bodies(case)[-1]:
-        return [BrokenRequirement(f"the last request to the model does not hold the result ({RESULT_WORD!r})")]
+        return [Breach(f"the last request to the model does not hold the result ({RESULT_WORD!r})")]
     return []
 
 
@@ -537,17 +526,17 @@ def _usage(case: Case) -> Outcome:
             if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
         ]
         if len(said) > 1:
-            findings.append(BrokenRequirement(f"{len(said)} parts with usage came", place))
+            findings.append(Breach(f"{len(said)} parts with usage came", place))
         finish = one.answer.finish
         if not said and finish is not None and finish.usage is not None:
             usage = finish.usage
             counts = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
             said = [dict(zip(_COUNTS, counts, strict=True))]
         seen += len(said)
-        findings += [BrokenRequirement(wrong, place) for counts in said if (wrong := _wrong_usage(counts, case.way))]
+        findings += [Breach(wrong, place) for counts in said if (wrong := _wrong_usage(counts, case.way))]
     if not seen:
         if case.capabilities.has(Capability.USAGE):
-            return [BrokenRequirement("no usage came: neither a part with it, nor a `Finish`")]
+            return [Breach("no usage came: neither a part with it, nor a `Finish`")]
         raise NotJudged("no usage came, and none is declared")
     return findings
 
@@ -579,9 +568,7 @@ def _no_mixing(case: Case) -> Outcome:
         for place, answer in enumerate(transcript.answers):
             foreign = [word for word in map(_mark, others) if word in answer.text]
             if foreign:
-                findings.append(
-                    BrokenRequirement(f"the answer to {_mark(transcript.prompt)} holds {foreign[0]}", place)
-                )
+                findings.append(Breach(f"the answer to {_mark(transcript.prompt)} holds {foreign[0]}", place))
     return findings
 
 
@@ -691,8 +678,7 @@ HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
             ("DataPart is not translated: declare `image_input=False` or send it",),
         ),
         "request.results-arrive": Hint(
-            "The model calls the same tool again and again.",
-            ("ToolResultPart is not translated, or its text is lost",),
+            "The model calls the same tool again and again.", ("ToolResultPart is not translated, or its text is lost",)
         ),
         "concurrency.no-mixing": Hint(
             "Words of one chat appear in another.", ("the state of a request is kept on the provider object",)

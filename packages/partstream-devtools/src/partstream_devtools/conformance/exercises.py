@@ -26,7 +26,7 @@ from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 from partstream_devtools.conformance.checks import (
     HINTS,
     REQUIREMENTS,
-    BrokenRequirement,
+    Breach,
     Case,
     NotJudged,
     Requirement,
@@ -217,7 +217,7 @@ class Exercised:
     """What an exercise has shown: the first finding against each broken requirement, and the judged requirements."""
 
     transcript: Transcript
-    broken: Mapping[str, BrokenRequirement]
+    broken: Mapping[str, Breach]
     judged: frozenset[str] = frozenset()
 
 
@@ -274,11 +274,11 @@ async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
     return transcript
 
 
-def judged_requirements(tested: Tested, transcript: Transcript) -> dict[str, list[BrokenRequirement]]:
+def judged_requirements(tested: Tested, transcript: Transcript) -> dict[str, list[Breach]]:
     """The findings against each requirement that a conversation says something about."""
     judged = judge_transcript(transcript, tested.capabilities.call_id_namespace)
     case = Case([transcript], [judged], tested.capabilities, tested.way)
-    findings: dict[str, list[BrokenRequirement]] = {}
+    findings: dict[str, list[Breach]] = {}
     for requirement in JUDGED:
         if requirement not in SAME_PARTS.values():
             with suppress(NotJudged):
@@ -294,7 +294,7 @@ _VERBS: Final = {"calls": "differ", "data": "differ"}
 _ALL_FIELDS: Final = (*_WITHOUT_THINKING, "thinking", "data", "end")
 
 
-def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[BrokenRequirement]) -> None:
+def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[Breach]) -> None:
     """Adds the first field in which two answers differ; where one is cancelled depends on the speed of both."""
     incomparable = (TranscriptEventKind.CANCELLED, TranscriptEventKind.UNFINISHED)
     if any(answer.has(kind) for answer in (one, other) for kind in incomparable):
@@ -303,7 +303,7 @@ def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], fo
     differing = next((field for field in fields if first[field] != second[field]), None)
     if differing is not None:
         said = f"first {_shown(first[differing])}, then {_shown(second[differing])}"
-        found.append(BrokenRequirement(f"the {differing} {_VERBS.get(differing, 'differs')}: {said}", place))
+        found.append(Breach(f"the {differing} {_VERBS.get(differing, 'differs')}: {said}", place))
 
 
 def _shape(answer: Answer) -> dict[str, Any]:

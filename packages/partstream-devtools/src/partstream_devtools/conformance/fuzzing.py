@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from pathlib import Path
 
-    from partstream_devtools.conformance.checks import BrokenRequirement
+    from partstream_devtools.conformance.checks import Breach
     from partstream_devtools.conformance.driver import Capabilities, TimeLimits
     from partstream_devtools.conformance.report import Baseline
     from partstream_devtools.conformance.targets import Tested
@@ -105,7 +105,7 @@ class Failure:
     repetitions: int
 
     @property
-    def finding(self) -> BrokenRequirement:
+    def finding(self) -> Breach:
         """What was found."""
         return self.exercised.broken[self.requirement]
 
@@ -326,17 +326,12 @@ async def searched(
     files = {one.requirement: write_failure(folder, tested, one, hides) for one in found.failures.values()}
     milliseconds = (time.monotonic() - began) * 1000
     checks = tuple(
-        _result(
-            tested, requirement, found.failures.get(requirement), files.get(requirement), milliseconds / len(JUDGED)
-        )
-        if requirement in found.judged
+        _result(tested, one, found.failures.get(one), files.get(one), milliseconds / len(JUDGED))
+        if one in found.judged
         else CheckResult.of(
-            requirement_of(requirement),
-            GENERATED,
-            Verdict.NOT_JUDGED,
-            got="no generated conversation says anything about it",
+            requirement_of(one), GENERATED, Verdict.NOT_JUDGED, got="no generated conversation says anything about it"
         )
-        for requirement in JUDGED
+        for one in JUDGED
     )
     transcripts = {_name(requirement): one.exercised.transcript for requirement, one in found.failures.items()}
     note = f"{found.tried} generated conversations were tried with the seed {settings.seed}."

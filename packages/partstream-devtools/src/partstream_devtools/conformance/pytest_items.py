@@ -33,7 +33,7 @@ _REPORTS: Final = pytest.StashKey[dict[tuple[str, str], "Report"]]()
 _AROUND: Final = 4
 
 
-class BrokenRequirementError(Exception):
+class BreachError(Exception):
     """A check has failed; a person reads the message and no stack."""
 
 
@@ -43,7 +43,7 @@ class ConformanceItem(pytest.Function):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The message alone of a broken requirement or an unusable target: the stack is that of the kit."""
         del style
-        if isinstance(excinfo.value, BrokenRequirementError | UnusableTargetError):
+        if isinstance(excinfo.value, BreachError | UnusableTargetError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
@@ -123,17 +123,17 @@ def _judge(result: CheckResult, report: Report, baseline: Baseline) -> None:
     """Makes the outcome of an item of a result.
 
     Raises:
-        BrokenRequirementError: The check has failed, or the baseline expects a failure that there is not.
+        BreachError: The check has failed, or the baseline expects a failure that there is not.
     """
     stale = baseline.staleness(result)
     if stale is not None:
-        raise BrokenRequirementError(stale.reason)
+        raise BreachError(stale.reason)
     expected = baseline.apply(result).expected
     match result.verdict:
         case Verdict.FAILED | Verdict.UNTESTABLE | Verdict.ERROR if expected or not result.scored:
             pytest.xfail(f"expected: {result.got}" if expected else f"does not count: {result.got}")
         case Verdict.FAILED | Verdict.UNTESTABLE | Verdict.ERROR:
-            raise BrokenRequirementError(_told(result, report))
+            raise BreachError(_told(result, report))
         case Verdict.NOT_APPLICABLE | Verdict.NOT_JUDGED:
             pytest.skip(f"{result.verdict.value}: {result.got}")
         case Verdict.WARNING:
@@ -144,7 +144,7 @@ def _judge_others(report: Report, slug: str, baseline: Baseline) -> None:
     """Judges what no item of its own is about: rules that a scenario is not about, and entries of no check.
 
     Raises:
-        BrokenRequirementError: Such a rule is broken, or such an entry of the baseline is stale.
+        BreachError: Such a rule is broken, or such an entry of the baseline is stale.
     """
     scenarios = all_checks()
     broken = [one for one in report.checks if one.id not in scenarios[slug] and one.breaks]
@@ -155,7 +155,7 @@ def _judge_others(report: Report, slug: str, baseline: Baseline) -> None:
         if (of == slug and stale.id not in scenarios[slug]) or (is_first and of not in scenarios):
             told.append(stale.reason)
     if told:
-        raise BrokenRequirementError("\n\n".join(told))
+        raise BreachError("\n\n".join(told))
 
 
 def _told(result: CheckResult, report: Report) -> str:

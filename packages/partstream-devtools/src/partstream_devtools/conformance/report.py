@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.lm.contract import Rule
-    from partstream_devtools.conformance.checks import BrokenRequirement, Requirement
+    from partstream_devtools.conformance.checks import Breach, Requirement
     from partstream_devtools.conformance.driver import Capabilities, TargetDescription
     from partstream_devtools.conformance.transcript import Transcript
 
@@ -161,7 +161,7 @@ class CheckResult:
         }
 
 
-def facts_of(finding: BrokenRequirement, count: int) -> dict[str, Any]:
+def facts_of(finding: Breach, count: int) -> dict[str, Any]:
     """The fields of a result that say where its requirement was broken, of `count` times."""
     return {
         "blame": Blame.ENVIRONMENT if finding.is_environment else Blame.TARGET,

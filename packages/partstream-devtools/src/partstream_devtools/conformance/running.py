@@ -34,7 +34,7 @@ from partstream_devtools.conformance.checks import (
     HINTS,
     LATEST,
     REQUIREMENTS,
-    BrokenRequirement,
+    Breach,
     Case,
     NotJudged,
     Probe,
@@ -109,7 +109,7 @@ class ScenarioResults:
             for one in results
         ]
 
-    def of_findings(self, found: Mapping[str, list[BrokenRequirement]], milliseconds: float) -> list[CheckResult]:
+    def of_findings(self, found: Mapping[str, list[Breach]], milliseconds: float) -> list[CheckResult]:
         """The results of a probe."""
         return [self._judged(one, found.get(one.partition("/")[0], []), milliseconds, None) for one in self._ids]
 
@@ -131,7 +131,7 @@ class ScenarioResults:
         return self._judged(check_id, findings, milliseconds, self._slug)
 
     def _judged(
-        self, check_id: str, findings: Sequence[BrokenRequirement], milliseconds: float, transcript: str | None
+        self, check_id: str, findings: Sequence[Breach], milliseconds: float, transcript: str | None
     ) -> CheckResult:
         if not findings:
             return self._result(check_id, Verdict.PASSED, duration_ms=milliseconds, transcript=transcript)
@@ -430,9 +430,9 @@ def _tools_of(exchanges: Sequence[RecordedExchange], tested: Tested) -> tuple[To
 
 def _compare_ends(
     transcript: Transcript, answers: Sequence[Sequence[RecordedExchange]], file: str
-) -> dict[str, list[BrokenRequirement]]:
+) -> dict[str, list[Breach]]:
     """The findings against what the end of an answer promises: it failed where the recorded one failed, else not."""
-    findings: dict[str, list[BrokenRequirement]] = {}
+    findings: dict[str, list[Breach]] = {}
     for place, (answer, exchanges) in enumerate(zip(transcript.answers, answers, strict=True)):
         try:
             *_, last = recorded_outputs(exchanges[-1], file)
@@ -450,12 +450,12 @@ def _compare_ends(
             said = (
                 f"it was rejected: {end.value}" if error is None else f"it resolved, though the answer failed: {error}"
             )
-            found.append(BrokenRequirement(said, place, None, end.at_ms))
+            found.append(Breach(said, place, None, end.at_ms))
     return findings
 
 
 def _result(
-    requirement: Requirement | Rule, found: list[BrokenRequirement] | None, repeat: str, milliseconds: float
+    requirement: Requirement | Rule, found: list[Breach] | None, repeat: str, milliseconds: float
 ) -> CheckResult:
     facts: dict[str, Any] = {"verdict": Verdict.PASSED}
     if found is None:

@@ -28,7 +28,7 @@ from partstream_devtools.conformance.checks import (
     PLAYED,
     REQUIREMENTS,
     SANDWICH_ONLY,
-    BrokenRequirement,
+    Breach,
     NotJudged,
     Probe,
     Scenario,
@@ -504,12 +504,12 @@ _ODD_TEXTS: Final = ("", "Hello", "Grüße, 你好, 👋", "\ud800", "a" * 10_00
 
 async def list_models(
     provider: LanguageModelChatProvider, _: LanguageModelChatInformation, seconds: float
-) -> Mapping[str, list[BrokenRequirement]]:
+) -> Mapping[str, list[Breach]]:
     """Lists the models twice, then with a cancelled token, and listens to the event of changes meanwhile."""
     changes: list[object] = []
     event = provider.on_did_change_language_model_chat_information
     subscription = None if event is None else event(changes.append)
-    findings: dict[str, list[BrokenRequirement]] = {
+    findings: dict[str, list[Breach]] = {
         name: [] for name in ("models.listed", "models.same-twice", "models.cancelled", "models.no-change-event")
     }
     try:
@@ -517,9 +517,9 @@ async def list_models(
         findings["models.listed"] += wrong
         again, _failed = await _listed(provider, seconds)
         if [one.id for one in first] != [one.id for one in again]:
-            findings["models.same-twice"].append(BrokenRequirement(f"first {_ids(first)}, then {_ids(again)}"))
+            findings["models.same-twice"].append(Breach(f"first {_ids(first)}, then {_ids(again)}"))
         if changes:
-            findings["models.no-change-event"].append(BrokenRequirement(f"the event fired {len(changes)} times"))
+            findings["models.no-change-event"].append(Breach(f"the event fired {len(changes)} times"))
         findings["models.cancelled"] += await _cancelled(provider, seconds)
     finally:
         if subscription is not None:
@@ -529,29 +529,29 @@ async def list_models(
 
 async def _listed(
     provider: LanguageModelChatProvider, seconds: float
-) -> tuple[list[LanguageModelChatInformation], list[BrokenRequirement]]:
+) -> tuple[list[LanguageModelChatInformation], list[Breach]]:
     try:
         async with asyncio.timeout(seconds):
             models = list(await provider.provide_language_model_chat_information(True, CancellationToken()))
     except TimeoutError:
-        return [], [BrokenRequirement(f"no list within {seconds:g} seconds", is_environment=True)]
+        return [], [Breach(f"no list within {seconds:g} seconds", is_environment=True)]
     except (Exception, SystemExit) as error:
-        return [], [BrokenRequirement(f"listing the models failed with {error!r}")]
+        return [], [Breach(f"listing the models failed with {error!r}")]
     ids = [one.id for one in models]
     twice = sorted({one for one in ids if ids.count(one) > 1})
-    return models, [BrokenRequirement(f"the id {one!r} is in the list {ids.count(one)} times") for one in twice]
+    return models, [Breach(f"the id {one!r} is in the list {ids.count(one)} times") for one in twice]
 
 
-async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> list[BrokenRequirement]:
+async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> list[Breach]:
     source = CancellationTokenSource()
     source.cancel()
     try:
         async with asyncio.timeout(seconds):
             await provider.provide_language_model_chat_information(True, source.token)
     except TimeoutError:
-        return [BrokenRequirement(f"a cancelled list did not end within {seconds:g} seconds")]
+        return [Breach(f"a cancelled list did not end within {seconds:g} seconds")]
     except SystemExit as error:
-        return [BrokenRequirement(f"a cancelled list ended with {error!r}")]
+        return [Breach(f"a cancelled list ended with {error!r}")]
     except Exception:
         return []  # a cancelled list may fail: it has no reader
     return []
@@ -563,25 +563,25 @@ def _ids(models: list[LanguageModelChatInformation]) -> str:
 
 async def count_tokens(
     provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
-) -> Mapping[str, list[BrokenRequirement]]:
+) -> Mapping[str, list[Breach]]:
     """Counts the tokens of texts and of a message, and of growing texts."""
-    findings: dict[str, list[BrokenRequirement]] = {"tokens.count": [], "tokens.monotone": []}
+    findings: dict[str, list[Breach]] = {"tokens.count": [], "tokens.monotone": []}
     try:
         async with asyncio.timeout(seconds):
             for text in (*_ODD_TEXTS, ChatMessage.user("Hello")):
                 _, problem = await _counted(provider, model, text)
                 if problem:
-                    findings["tokens.count"].append(BrokenRequirement(problem))
+                    findings["tokens.count"].append(Breach(problem))
             words = "The quick brown fox jumps over the lazy dog. "
             before = 0
             for times in range(1, 6):
                 count, problem = await _counted(provider, model, words * times)
                 if not problem and count < before - _BOUND:
                     what = f"{times} sentences have {count} tokens, {times - 1} have {before}"
-                    findings["tokens.monotone"].append(BrokenRequirement(what))
+                    findings["tokens.monotone"].append(Breach(what))
                 before = count
     except TimeoutError:
-        findings["tokens.count"].append(BrokenRequirement(f"no counts within {seconds:g} seconds", is_environment=True))
+        findings["tokens.count"].append(Breach(f"no counts within {seconds:g} seconds", is_environment=True))
     return findings
 
 
@@ -623,7 +623,7 @@ def any_script() -> Script:
 
 # ---- Parsers ----
 
-_Ask: TypeAlias = "Callable[[Parser, Protocol], Awaitable[Mapping[str, list[BrokenRequirement]]]]"
+_Ask: TypeAlias = "Callable[[Parser, Protocol], Awaitable[Mapping[str, list[Breach]]]]"
 
 SAME_PARTS: Final = "parser.same-parts"
 WHOLE_CALLS: Final = "parser.whole-calls"
@@ -637,7 +637,7 @@ _MOST_CUTS: Final = 400
 _MOST_NAMES: Final = 20
 
 
-async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenRequirement]]:
+async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
     if parser.takes is Takes.BYTES:
         raise NotJudged("the parser takes all bytes at once")
     data = answer_stream(protocol, _ANSWER).data
@@ -650,7 +650,7 @@ async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[B
         for name in ("failed", "text", "thinking", "calls", "tokens"):
             got, wanted = getattr(told, name), getattr(whole, name)
             if got != wanted:
-                found.append(BrokenRequirement(f"{what}: {f'{name}: got {got!r}, in one piece {wanted!r}'[:300]}"))
+                found.append(Breach(f"{what}: {f'{name}: got {got!r}, in one piece {wanted!r}'[:300]}"))
                 break
     return {SAME_PARTS: found}
 
@@ -663,7 +663,7 @@ def _cuts(data: bytes) -> Iterator[tuple[str, list[bytes]]]:
         yield f"cut between {around[0]!r} and {around[1]!r}", [data[:place], data[place:]]
 
 
-async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenRequirement]]:
+async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
     data = answer_stream(protocol, _ANSWER).data
     wanted = [(call.name, dict(call.arguments)) for call in _ANSWER.calls]
     found = []
@@ -672,9 +672,7 @@ async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[
         calls = [(name, arguments) for _, name, arguments in told.calls]
         half = [call for call in calls if call not in wanted]
         if half:
-            found.append(
-                BrokenRequirement(f"broken off behind {data[max(place - 20, 0) : place]!r}, the call {half[0]} came")
-            )
+            found.append(Breach(f"broken off behind {data[max(place - 20, 0) : place]!r}, the call {half[0]} came"))
     return {WHOLE_CALLS: found}
 
 
@@ -721,28 +719,26 @@ _SAID: Final = replace(_ANSWER, blocks=_ANSWER.blocks[1:])
 _TOKENS: Final = (int(USAGE.input_tokens or 0), int(USAGE.output_tokens or 0))
 
 
-async def _form(form: _Form, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenRequirement]]:
+async def _form(form: _Form, parser: Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
     pieces = form.change(answer_stream(protocol, _SAID).pieces)
     calls = tuple((call.name, dict(call.arguments)) for call in _SAID.calls)
     return await _shaped(parser, pieces, ShapeOutcome(_SAID.text, calls=calls, tokens=_TOKENS))
 
 
-async def _shape(shape: StreamShape, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenRequirement]]:
+async def _shape(shape: StreamShape, parser: Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
     pieces = [one.data for one in framed(shape.events, form_of(protocol))]
     return await _shaped(parser, pieces, shape.outcome)
 
 
-async def _shaped(
-    parser: Parser, pieces: Sequence[bytes], outcome: ShapeOutcome
-) -> Mapping[str, list[BrokenRequirement]]:
+async def _shaped(parser: Parser, pieces: Sequence[bytes], outcome: ShapeOutcome) -> Mapping[str, list[Breach]]:
     wrong = differences(outcome, await told_of(parser, pieces))
-    return {SERVER_SHAPE: [BrokenRequirement(one) for one in wrong]}
+    return {SERVER_SHAPE: [Breach(one) for one in wrong]}
 
 
 # ---- Parsers: recordings ----
 
 
-async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mapping[str, list[BrokenRequirement]]:
+async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
     wrong: dict[str, list[str]] = {name: [] for name in ASPECTS}
     streams = recorded_streams(folder, protocol)
     has_tokens = False
@@ -759,12 +755,12 @@ async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mappi
     return {f"{RECORDED}{name}": _named(name, names, len(streams)) for name, names in wrong.items()}
 
 
-def _named(aspect: str, names: list[str], of: int) -> list[BrokenRequirement]:
+def _named(aspect: str, names: list[str], of: int) -> list[Breach]:
     if not names:
         return []
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     listed = ", ".join(names[:_MOST_NAMES]) + more
-    return [BrokenRequirement(f"{aspect} of {len(names)} of {of} recordings: {listed}")] * len(names)
+    return [Breach(f"{aspect} of {len(names)} of {of} recordings: {listed}")] * len(names)
 
 
 def parser_scenarios(protocol_name: str | None = None, recordings: Path | None = None) -> dict[str, Probe]:
@@ -788,7 +784,7 @@ def parser_scenarios(protocol_name: str | None = None, recordings: Path | None =
 def _row(slug: str, title: str, checks: tuple[str, ...], ask: _Ask) -> Probe:
     async def asked(
         provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
-    ) -> Mapping[str, list[BrokenRequirement]]:
+    ) -> Mapping[str, list[Breach]]:
         del model, seconds
         if not isinstance(provider, ParserProvider):
             raise NotJudged("needs a parser")

@@ -21,7 +21,7 @@ from partstream.cli.terminal import ExitCode
 from partstream.codec.settings_files import UnusableTextError, read_nodes
 from partstream.codec.text import visible
 from partstream.config import examination
-from partstream.config.table import SourcedValue
+from partstream.config.table import RawValue
 
 if TYPE_CHECKING:
     from partstream.config.loading import Configuration
@@ -70,7 +70,7 @@ def command(*, provider_source: str | None, model_id: str | None, asks: bool, as
         with redirect_stdout(sys.stderr):  # what the file prints is no finding
             findings = asyncio.run(examination.examine_provider(provider_source, model_id, asks=asks))
         _end([*findings, *_on_harnesses()], as_json=as_json)
-    more = {} if model_id is None else {"defaultModel": SourcedValue(model_id, "--model")}
+    more = {} if model_id is None else {"defaultModel": RawValue(model_id, "--model")}
 
     async def examined(configuration: Configuration) -> list[examination.Finding]:
         async with waiting_for("answer of the server"):

@@ -20,7 +20,7 @@ from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.config.examination import explained
-from partstream.config.table import SourcedValue
+from partstream.config.table import RawValue
 from partstream.errors import LanguageModelError, PartstreamError
 from partstream.runtime.consumer import LanguageModels, offered_models
 from partstream.runtime.provider_files import default_name
@@ -89,7 +89,7 @@ def command(
         return
     given = {"allowModels": list(allow), "denyModels": list(deny), "limitPolicy": limit_policy}
     places = {"allowModels": "--allow", "denyModels": "--deny", "limitPolicy": "--limit-policy"}
-    more = {name: SourcedValue(value, places[name]) for name, value in given.items() if value}
+    more = {name: RawValue(value, places[name]) for name, value in given.items() if value}
     configuration = gateway_of(more, **options)
     selection = configuration.selection
     try:

@@ -12,7 +12,7 @@ import click
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible, visible_record
 from partstream.config.loading import load_configuration
-from partstream.config.table import SETTINGS, SourcedValue
+from partstream.config.table import SETTINGS, RawValue
 from partstream.errors import CallerError
 from partstream.settings.kinds import ValueForm, shown_name
 from partstream.settings.row import shown_variable
@@ -107,7 +107,7 @@ server_options: Final = _options(_OF_ANSWERS)
 
 
 def gateway_of(
-    more: Mapping[str, SourcedValue] | None = None, *, defaults: Mapping[str, Any] | None = None, **options: Any
+    more: Mapping[str, RawValue] | None = None, *, defaults: Mapping[str, Any] | None = None, **options: Any
 ) -> GatewayConfiguration:
     """The upstream that the options and all other places name; takes and raises as :func:`configuration_of`.
 
@@ -137,7 +137,7 @@ def gateway_of(
 
 
 def configuration_of(
-    more: Mapping[str, SourcedValue] | None = None,
+    more: Mapping[str, RawValue] | None = None,
     *,
     header_variables: tuple[str, ...],
     defaults: Mapping[str, Any] | None = None,
@@ -157,9 +157,9 @@ def configuration_of(
     """
     if (variable := options.get("apiKeyEnv")) is not None:
         check_variable("--api-key-env", variable, "a key")
-    given = {name: SourcedValue(value, SETTINGS[name].option) for name, value in options.items() if value is not None}
+    given = {name: RawValue(value, SETTINGS[name].option) for name, value in options.items() if value is not None}
     if header_variables:
-        given["headers"] = SourcedValue(dict(header_of(pair) for pair in header_variables), "--header-env")
+        given["headers"] = RawValue(dict(header_of(pair) for pair in header_variables), "--header-env")
     try:
         configuration = load_configuration(command_line={**given, **(more or {})}, defaults=defaults)
     except CallerError as error:

@@ -14,23 +14,23 @@ from partstream.settings.row import Setting, SettingSource
 
 if TYPE_CHECKING:
     from partstream.config.loading import Configuration, load_configuration
-    from partstream.config.table import Resolved, SourcedValue, Value
+    from partstream.config.table import RawValue, Resolved, Value
 
 
 __all__ = [
     "SETTINGS",
     "Configuration",
+    "RawValue",
     "Resolved",
     "Setting",
     "SettingSource",
-    "SourcedValue",
     "Value",
     "load_configuration",
 ]
 
 _LAZY: Final = {
     "Configuration": "partstream.config.loading",
-    "SourcedValue": "partstream.config.table",
+    "RawValue": "partstream.config.table",
     "Resolved": "partstream.config.table",
     "Value": "partstream.config.table",
     "load_configuration": "partstream.config.loading",

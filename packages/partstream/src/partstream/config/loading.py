@@ -32,7 +32,7 @@ from partstream.config.table import (
     KEY_SETTINGS,
     LIFETIME,
     Layer,
-    SourcedValue,
+    RawValue,
     chosen_profile,
     configuration_file,
     editor_layer,
@@ -565,7 +565,7 @@ class Configuration:
 
 def load_configuration(
     *,
-    command_line: Mapping[str, SourcedValue] | None = None,
+    command_line: Mapping[str, RawValue] | None = None,
     group: Mapping[str, Any] | None = None,
     editor: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
@@ -594,7 +594,7 @@ def load_configuration(
         editor_layer(editor or {}),
         environment_layer(variables),
         file_layer(path, document),
-        Layer(SettingSource.DEFAULT, {name: SourcedValue(value, name) for name, value in (defaults or {}).items()}),
+        Layer(SettingSource.DEFAULT, {name: RawValue(value, name) for name, value in (defaults or {}).items()}),
     )
     profiles = read_profiles(path, document)
     profile = chosen_profile(profiles, layers)

@@ -241,7 +241,7 @@ _MAX_BYTES: Final = 1024 * 1024
 _OTHER_VARIABLES: Final = frozenset({FILE_VARIABLE, "PARTSTREAM_CACHE", "PARTSTREAM_DATA", "PARTSTREAM_RECORDINGS"})
 
 
-class SourcedValue(NamedTuple):
+class RawValue(NamedTuple):
     """A value and its place.
 
     Attributes:
@@ -258,7 +258,7 @@ class Layer:
     """The settings of one place; the values may be secret."""
 
     place: SettingSource
-    given: Mapping[str, SourcedValue] = field(repr=False)  # the settings by name, those left empty not among them
+    given: Mapping[str, RawValue] = field(repr=False)  # the settings by name, those left empty not among them
     notes: tuple[str, ...] = ()  # what is odd there, in sentences
     name: str = ""  # what errors call the place as a whole; empty for the usual name
 
@@ -271,15 +271,13 @@ class Layer:
 def group_layer(configuration: Mapping[str, Any]) -> Layer:
     """The settings of a VS Code group; the keys have their own names."""
     return Layer(
-        SettingSource.GROUP, {name: SourcedValue(value, name) for name, value in _not_empty(configuration).items()}
+        SettingSource.GROUP, {name: RawValue(value, name) for name, value in _not_empty(configuration).items()}
     )
 
 
 def editor_layer(settings: Mapping[str, Any]) -> Layer:
     """VS Code's own settings, under the names of this table."""
-    return Layer(
-        SettingSource.EDITOR, {name: SourcedValue(value, name) for name, value in _not_empty(settings).items()}
-    )
+    return Layer(SettingSource.EDITOR, {name: RawValue(value, name) for name, value in _not_empty(settings).items()})
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
@@ -288,12 +286,12 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
     Raises:
         ConfigurationError: One should be JSON and is not.
     """
-    given: dict[str, SourcedValue] = {}
+    given: dict[str, RawValue] = {}
     variables = {row.variable: row for row in SETTINGS.values() if SettingSource.ENVIRONMENT in row.places}
     for variable, row in variables.items():
         text = environment.get(variable, "").strip()
         if variable in environment and not is_left_out(row, text):
-            given[row.name] = SourcedValue(text if row.kind.form is ValueForm.TEXT else _json(text, variable), variable)
+            given[row.name] = RawValue(text if row.kind.form is ValueForm.TEXT else _json(text, variable), variable)
     others = sorted(
         name
         for name in environment
@@ -361,15 +359,13 @@ def file_layer(path: Path, document: Mapping[str, Any]) -> Layer:
     if _holds_key(document) and is_readable_by_all(path):
         notes = (f"{path} holds a key and can be read by everyone on this machine: chmod 600 it",)
     own = {name: value for name, value in document.items() if name != PROFILES}
-    given = {name: SourcedValue(value, f"{path}: {name}") for name, value in _not_empty(own).items()}
+    given = {name: RawValue(value, f"{path}: {name}") for name, value in _not_empty(own).items()}
     return Layer(SettingSource.FILE, given, notes, str(path))
 
 
 def profile_layer(path: Path, name: str, settings: Mapping[str, Any]) -> Layer:
     """The settings of one profile of the user's file."""
-    given = {
-        one: SourcedValue(value, f"{path}: {PROFILES}.{name}.{one}") for one, value in _not_empty(settings).items()
-    }
+    given = {one: RawValue(value, f"{path}: {PROFILES}.{name}.{one}") for one, value in _not_empty(settings).items()}
     return Layer(SettingSource.PROFILE, given, name=f"the profile {shown_name(name)} in {path}")
 
 
@@ -533,7 +529,7 @@ def _read(layer: Layer, protocol: str | None, warnings: list[str]) -> dict[str, 
     return values
 
 
-def _unknown(name: str, given: SourcedValue, layer: Layer, rows: Mapping[str, Setting]) -> ConfigurationError:
+def _unknown(name: str, given: RawValue, layer: Layer, rows: Mapping[str, Setting]) -> ConfigurationError:
     row = settings_of().get(name)
     if row is None:
         return UnknownSettingError(given.where, name, layer.shown_name, rows, holder_of(name, rows.values()))
