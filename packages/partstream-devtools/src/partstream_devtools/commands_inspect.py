@@ -35,7 +35,7 @@ from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.exchange import RedactionLevel
 from partstream_devtools.bundles.forms import form_of, read_any
 from partstream_devtools.capturing.bundling import RecordingFolder
-from partstream_devtools.capturing.capture_socket import HAS_CAPTURE_SOCKETS, NO_CAPTURE_SOCKETS, follow, newest_answer
+from partstream_devtools.capturing.capture_socket import HAS_SOCKETS, NO_SOCKETS, follow, newest_answer
 from partstream_devtools.inspector.answer_view import UNKNOWN
 from partstream_devtools.inspector.page.assembly import page_html
 from partstream_devtools.inspector.server import Ending, LiveSource, serve_view
@@ -524,8 +524,8 @@ def show_live(*, opens_browser: bool) -> ExitCode:
     Raises:
         ClickException: This system has no capture sockets of running programs.
     """
-    if not HAS_CAPTURE_SOCKETS:
-        raise click.ClickException(NO_CAPTURE_SOCKETS)
+    if not HAS_SOCKETS:
+        raise click.ClickException(NO_SOCKETS)
 
     async def shown() -> ExitCode:
         async with aclosing(follow()) as answers:

@@ -16,7 +16,7 @@ from partstream.lm.parts import TextPart
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.capturing.capture_socket import (
     FRAME,
-    HAS_CAPTURE_SOCKETS,
+    HAS_SOCKETS,
     CaptureSocket,
     FollowedAnswer,
     follow,
@@ -24,7 +24,7 @@ from partstream_devtools.capturing.capture_socket import (
 )
 from partstream_devtools.capturing.last_answers import LastAnswers
 
-pytestmark = pytest.mark.skipif(not HAS_CAPTURE_SOCKETS, reason="Windows has no Unix sockets in its event loops")
+pytestmark = pytest.mark.skipif(not HAS_SOCKETS, reason="Windows has no Unix sockets in its event loops")
 
 KEY = "sk-planted-0123456789"
 

@@ -15,7 +15,7 @@ from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import asked_protocols
 from partstream_devtools.bundles.exchange import RedactionLevel
 from partstream_devtools.bundles.forms import read_any
-from partstream_devtools.capturing.capture_socket import HAS_CAPTURE_SOCKETS, newest_answer
+from partstream_devtools.capturing.capture_socket import HAS_SOCKETS, newest_answer
 from partstream_devtools.testing.admission import BASE_PATHS
 from partstream_devtools.testing.upstream import ReplayUpstream
 
@@ -216,7 +216,7 @@ def test_inspect_in_a_chat_serves_the_page_while_the_chat_goes_on(tmp_path: Path
     run(test())
 
 
-@pytest.mark.skipif(not HAS_CAPTURE_SOCKETS, reason="Windows has no Unix sockets in its event loops")
+@pytest.mark.skipif(not HAS_SOCKETS, reason="Windows has no Unix sockets in its event loops")
 def test_another_program_gets_the_last_answer_while_the_chat_waits_for_the_next_line():
     async def test(data: Path) -> None:
         async with ReplayUpstream() as upstream:

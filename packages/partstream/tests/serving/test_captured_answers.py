@@ -8,7 +8,7 @@ from partstream.server.application import ServingApp, app
 from partstream.upstream.endpoint import Secret
 from partstream_devtools.captures import captured_answers
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
-from partstream_devtools.capturing.capture_socket import HAS_CAPTURE_SOCKETS, newest_answer
+from partstream_devtools.capturing.capture_socket import HAS_SOCKETS, newest_answer
 from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.testing.upstream import ReplayUpstream
 from upstreams.upstreams import gateway_to
@@ -100,7 +100,7 @@ def test_the_command_opens_a_door_and_closes_it_again():
         async with captured_answers(application):
             await call(application, "/v1/chat/completions", BODY).end()
             newest = await newest_answer()
-            assert (newest is not None) is HAS_CAPTURE_SOCKETS
+            assert (newest is not None) is HAS_SOCKETS
             assert newest is None or newest.bundle.source == "serve"
         assert await newest_answer() is None
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("partstream.capturing")
 
-HAS_CAPTURE_SOCKETS: Final = sys.platform != "win32" and hasattr(socket, "AF_UNIX")
+HAS_SOCKETS: Final = sys.platform != "win32" and hasattr(socket, "AF_UNIX")
 """Whether this system has capture sockets. The event loops of Windows have no Unix sockets."""
 FRAME: Final = struct.Struct(">I")
 """The length of the JSON object of a frame."""
@@ -87,7 +87,7 @@ class CaptureSocket:
 
     async def open(self) -> bool:
         """Opens the socket; tells whether it could. A host works as well without one."""
-        if not HAS_CAPTURE_SOCKETS or len(os.fsencode(self._path)) > _LONGEST_PATH:
+        if not HAS_SOCKETS or len(os.fsencode(self._path)) > _LONGEST_PATH:
             _logger.info("no program can ask this one for its answers: there is no place for a socket")
             return False
         try:
@@ -218,9 +218,7 @@ def _is_same_user(writer: asyncio.StreamWriter) -> bool:
 
 # ---- Clients ----
 
-NO_CAPTURE_SOCKETS: Final = (
-    "Windows has no doors to the answers of running programs: record an answer to a file and open that"
-)
+NO_SOCKETS: Final = "Windows has no doors to the answers of running programs: record an answer to a file and open that"
 """What a command says where there are none."""
 
 _UNREADABLE: Final = "what a program said of its answers cannot be read: %s"
@@ -354,7 +352,7 @@ def _answer(path: Path, facts: Mapping[str, Any], data: bytes) -> FollowedAnswer
 
 
 def _sockets(folder: Path | None) -> list[Path]:
-    if not HAS_CAPTURE_SOCKETS:
+    if not HAS_SOCKETS:
         return []
     try:
         return sorted((folder or sockets_folder()).glob("*.sock"))

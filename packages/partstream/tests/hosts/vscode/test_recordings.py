@@ -12,7 +12,7 @@ from partstream import TextPart
 from partstream.vscode.rpc import Notification
 from partstream_devtools.bundles.archive import read_bundle
 from partstream_devtools.bundles.exchange import Bundle, HowEnded, RedactionLevel
-from partstream_devtools.capturing.capture_socket import HAS_CAPTURE_SOCKETS, newest_answer
+from partstream_devtools.capturing.capture_socket import HAS_SOCKETS, newest_answer
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 from .in_process import Peer, run, serving
@@ -135,7 +135,7 @@ def test_the_environment_switches_it_off_for_every_provider(monkeypatch: pytest.
     run(test())
 
 
-@pytest.mark.skipif(not HAS_CAPTURE_SOCKETS, reason="Windows has no Unix sockets in its event loops")
+@pytest.mark.skipif(not HAS_SOCKETS, reason="Windows has no Unix sockets in its event loops")
 def test_other_programs_of_the_user_get_the_answer():
     async def test() -> None:
         async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
