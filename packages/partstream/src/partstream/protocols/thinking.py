@@ -16,7 +16,7 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.codec.checks import as_kind
+from partstream.codec.checks import narrow
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import EndingStream, PausingStream, ReportingStream, ThinkingMode, ThinkTags, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, text_part, thinking_part
@@ -243,7 +243,7 @@ class _Rendering(ABC):
 
     def __init__(self, stream: ResponseStream) -> None:
         self._stream = stream
-        self._ending_stream = as_kind(stream, EndingStream)
+        self._ending_stream = narrow(stream, EndingStream)
         self.sink: FastPath | None = None
 
     @abstractmethod
