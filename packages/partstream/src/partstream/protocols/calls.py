@@ -195,10 +195,10 @@ def read_pieces(pieces: Sequence[Any]) -> Arguments:
         pieces: Texts that belong together, and whole values, in the order in which they came. No piece at all, and
             blanks alone, are an empty object.
     """
-    if all(isinstance(piece, str) for piece in pieces):
-        plain = read_arguments("".join(pieces))
+    if len(pieces) == 1:
+        plain = read_arguments(pieces[0])
     else:
-        plain = read_arguments(pieces[0]) if len(pieces) == 1 else None
+        plain = read_arguments("".join(pieces)) if all(isinstance(piece, str) for piece in pieces) else None
     if plain is not None:
         return Arguments(plain)
     mended: list[str] = []
