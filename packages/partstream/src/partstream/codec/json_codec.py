@@ -187,7 +187,12 @@ def _event_decoder(tag: str | None, kind: str, wanted: tuple[tuple[str, str], ..
 
 
 def _quick_loads(data: bytes) -> Any:
-    """Takes half the time of `json.loads`, for text as servers write it: UTF-8, without surrounding blanks."""
+    """Takes half the time of `json.loads`, for text as servers write it: UTF-8, without surrounding blanks.
+
+    Like msgspec, it leaves half a character to the patient way; it cannot tell one half from two.
+    """
+    if b"\\ud" in data or b"\\uD" in data:
+        raise ValueError("a surrogate")
     text = data.decode()
     value, end = _scan_once(text, 0)
     if end != len(text):

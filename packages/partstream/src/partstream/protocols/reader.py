@@ -36,6 +36,7 @@ from partstream.codec.sse import SHORT_EVENT
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS
+from partstream.protocols.halves import Halves
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
 from partstream.protocols.thinking import open_response
@@ -97,6 +98,7 @@ class StreamReader:
         "_events_of",
         "_finder",
         "_frequent",
+        "_halves",
         "_head",
         "_marked",
         "_options",
@@ -153,6 +155,7 @@ class StreamReader:
         self._decoder = (framing or row.framings[0]).make_decoder()
         self._repeated = self._decoder.repeated
         self._decode_any = make_decoder()
+        self._halves = Halves()
         self._frequent: dict[str, Callable[[bytes], Any] | None] = {
             kind: make_event_decoder(row.tag, kind, fields) if fields else None
             for kind, fields in corner.frequent.items()
@@ -260,6 +263,8 @@ class StreamReader:
         self._sink = None
         if not self._closed:
             outputs += self._close(self._whole or self._ends.end_of_bytes.completes)
+        if self._halves.held:
+            self._count_halves(outputs)
         return begun + self._explained(outputs)
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
@@ -315,7 +320,7 @@ class StreamReader:
             outputs += self._stream.fail(self._decoder.error)
         return outputs
 
-    def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:
+    def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:  # noqa: C901 - one event, in order
         """Reads one event, and asks the adapter for a sink for more of its kind; tells whether reading goes on."""
         self._sink = None
         self.started = True
@@ -330,6 +335,10 @@ class StreamReader:
             if self._is_no_event(data, outputs):
                 return not self._closed
             event = _lenient(data)
+            self._halves.join(event)
+        else:
+            if self._halves.held:
+                self._halves.join(event)
         self._whole = False
         event = _unwrapped(event)
         if type(event) is not dict:
@@ -344,10 +353,20 @@ class StreamReader:
         stream.feed_into(event, outputs)
         if self._ending_stream is not None:
             self.ending = self._marked or self._ending_stream.ending
+        if self._halves.held:
+            self._count_halves(outputs)
+            return True
         sink = stream.sink
         if sink is not None and not stream.finished and kind in self._frequent:
             self._sink, self._sink_name, self._decode = sink, name, self._frequent[kind]
         return True
+
+    def _count_halves(self, outputs: list[StreamOutput]) -> None:
+        """Counts what is left of characters whose other halves did not come before the end."""
+        if outputs and isinstance(outputs[-1], Finish):
+            left = {"halves": list(self._halves.held.values())}
+            outputs.insert(len(outputs) - 1, Unmapped("half of a character", left))
+            self._halves.held.clear()
 
     def _is_no_event(self, data: bytes, outputs: list[StreamOutput]) -> bool:
         """Tells whether data that the fast decoder refused is blank or an end mark; applies the end mark."""
