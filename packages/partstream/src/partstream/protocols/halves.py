@@ -1,6 +1,6 @@
 """Joins characters that a server cut in two between events.
 
-A server that cuts UTF-16 text may send `\\ud83d` at the end of a delta and `\\ude00` at the beginning of the next. Alone
+A server that cuts UTF-16 text may send `\\ud83d` at the end of a delta, `\\ude00` at the beginning of the next. Alone
 neither is a character, and no encoding has it. :class:`Halves` looks at the JSON of an event, before a reader of a wire
 does: it holds the first half back and puts it before the text at the same place of a later event. So it holds for text,
 thinking and arguments of every wire alike, and a closing event that repeats the text agrees with what came.
