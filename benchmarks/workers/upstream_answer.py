@@ -100,7 +100,7 @@ async def _read(transport: Transport, *, is_kept: bool) -> None:
         if captured is None:
             report = taker.report
         else:
-            from partstream_devtools.capturing.capture import CapturedProgress  # noqa: PLC0415 - a checkout may have none
+            from partstream.vscode.hosted_answer import CapturedProgress  # noqa: PLC0415 - a checkout may have none
 
             report = CapturedProgress(taker, captured).report  # type: ignore[arg-type]
         async for outputs in transport.stream(exchange):

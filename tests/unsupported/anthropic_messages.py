@@ -199,9 +199,12 @@ _RESPONSE: Final = (
 
 
 def _blank(asked: InboundRequest) -> InboundRequest:
-    """Leaves out texts of white space alone that the system, the user or a tool says."""
+    """Leaves out texts of white space alone that the system, the user or a tool says, and answers of nothing else."""
+    spoken = (one for one in asked.messages if one.role is not Role.ASSISTANT or _filled(one.content))
+    # Answers are joined before what stood between them is left out.
+    answered = _answers(replace(asked, messages=tuple(spoken)))
     messages = (
-        one if one.role is Role.ASSISTANT else replace(one, content=_filled(one.content)) for one in asked.messages
+        one if one.role is Role.ASSISTANT else replace(one, content=_filled(one.content)) for one in answered.messages
     )
     return replace(asked, messages=tuple(one for one in messages if one.content))
 
