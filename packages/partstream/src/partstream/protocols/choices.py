@@ -16,7 +16,7 @@ compete with what still comes. Two choices compete where one of them goes on aft
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.protocols.read_response import Wire, index
 
@@ -38,6 +38,10 @@ class Said(NamedTuple):
     ends: bool
 
 
+SPEAKS: Final = Said(speaks=True, calls=frozenset(), ends=False)
+"""Text and no more, as nearly all pieces are."""
+
+
 class Choices:
     """The choices of one answer.
 
@@ -48,7 +52,18 @@ class Choices:
         lost: The choices that were found to compete since the last look, each with its place and its first piece.
     """
 
-    __slots__ = ("_callers", "_ended_late", "_first_ended", "_losers", "_said", "_spoke", "_steps", "_waiting", "lost")
+    __slots__ = (
+        "_callers",
+        "_ended_late",
+        "_first_ended",
+        "_is_alone",
+        "_losers",
+        "_said",
+        "_spoke",
+        "_steps",
+        "_waiting",
+        "lost",
+    )
 
     def __init__(self, said: Callable[[Wire], Said]) -> None:
         self.lost: list[tuple[int, Wire]] = []
@@ -58,6 +73,7 @@ class Choices:
         self._spoke: dict[int, int] = {}  # by place, the step at which it spoke last
         self._callers: dict[int, set[int]] = {}  # by the index of a call, the choices that have one there
         self._first_ended = False
+        self._is_alone = True  # whether every piece was of the first choice
         self._ended_late: dict[int, set[int]] = {}  # by place, the choices that ended after it had spoken
         self._waiting: dict[int, list[Wire]] = {}
 
@@ -68,6 +84,9 @@ class Choices:
             listed: The pieces of one chunk.
             whole: Whether they are whole choices of a document, where some servers repeat an index.
         """
+        if len(listed) == 1 and self._is_alone and not index(listed[0], "index"):
+            self._note_first(self._said(listed[0]))
+            return [(0, listed[0])]
         now: list[tuple[int, Wire]] = []
         given = [index(piece, "index") for piece in listed]
         places = [number or 0 for number in given]
@@ -79,11 +98,21 @@ class Choices:
             if place == 0:
                 now.append((0, piece))
             else:
+                self._is_alone = False
                 self._waiting.setdefault(place, []).append(piece)
             self._watch(place, self._said(piece))
             if self._first_ended and next(iter(self._waiting), None) == place and place not in self._ended_late:
                 now += ((place, one) for one in self._waiting.pop(place))
         return now
+
+    def _note_first(self, said: Said) -> None:
+        """Notes what a piece of the first choice brings while there is no other one: nothing competes with it yet."""
+        if said.speaks:
+            self._steps += 1
+            self._spoke[0] = self._steps
+        for number in said.calls:
+            self._callers.setdefault(number, set()).add(0)
+        self._first_ended |= said.ends
 
     def rest(self) -> list[tuple[int, Wire]]:
         """The pieces that waited for the end of the answer, choice by choice."""

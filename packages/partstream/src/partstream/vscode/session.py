@@ -116,6 +116,9 @@ GRACE_SECONDS: Final = 1.0
 RELEASE_SECONDS: Final = 3.0
 """The seconds that all requests and providers together have to end when the connection ends."""
 
+RECORDINGS_SECONDS: Final = 0.1
+"""The seconds after which other programs can ask for recordings: the window waits for its first response meanwhile."""
+
 _logger = logging.getLogger("partstream.hosts.vscode")
 
 
@@ -188,6 +191,8 @@ class Session:
         self._state = _State.NEW
         self._announcements = Announcements(self._loop, outbox, redactor)
         self._host = ProviderHost((), self._announcements, lambda: self._recordings)
+        self._vscode_version = ""
+        self._timer: asyncio.TimerHandle | None = None
         self._running: dict[RequestId, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._receivers: Mapping[type, Callable[[Any], None]] = {
@@ -224,8 +229,10 @@ class Session:
 
     @cached_property
     def _recordings(self) -> Recordings:
-        """The recordings of the connection: looked up when they are first needed."""
-        return open_recordings(self._redactor.redact, self._announcements.did_record)
+        """The recordings of the connection, which begin when they are first needed."""
+        recordings = open_recordings(self._redactor.redact, self._announcements.did_record)
+        recordings.begin(self._vscode_version)
+        return recordings
 
     def receive(self, data: bytes) -> None:
         """Takes more bytes from the peer."""
@@ -245,6 +252,8 @@ class Session:
         seconds = RELEASE_SECONDS / 2
         if ending and (await asyncio.wait(ending, timeout=seconds))[1]:
             _logger.warning("a provider did not end its answer within %g s", seconds)
+        if self._timer is not None:
+            self._timer.cancel()
         if "_recordings" in vars(self):
             await self._recordings.aclose()
         await self._host.aclose(seconds)
@@ -334,8 +343,8 @@ class Session:
         self._host = ProviderHost(
             configuration["providers"], self._announcements, lambda: self._recordings, surroundings
         )
-        # After the response: the window waits for that, and nothing is captured before it.
-        self._loop.call_soon(lambda: self._recordings.begin(params["vscodeVersion"]))
+        self._vscode_version = params["vscodeVersion"]
+        self._timer = self._loop.call_later(RECORDINGS_SECONDS, lambda: self._recordings)
         self._state = _State.READY
         self._on_ready()
         return {

@@ -41,7 +41,7 @@ from partstream.lm.parts import (
     thinking_part,
     tool_call_part,
 )
-from partstream.protocols.choices import Choices, Said
+from partstream.protocols.choices import SPEAKS, Choices, Said
 from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.errors import ERRORS
@@ -838,13 +838,17 @@ _REPORTS: Final = frozenset({"usageMetadata", "modelVersion", "responseId", "cre
 
 def _said(candidate: Wire) -> Said:
     """What a candidate brings. Its calls have no indexes: the place among the calls of a chunk counts."""
+    content = candidate.get("content")
+    listed = content.get("parts") if content.__class__ is dict and "finishReason" not in candidate else None
+    if listed.__class__ is list and len(listed) == 1:  # nearly all are one text, and are told at once
+        part = listed[0]
+        if part.__class__ is dict and len(part) == 1 and part.get("text"):
+            return SPEAKS
     parts = objects(mapping(candidate, "content"), "parts")
+    ends = identifier(candidate, "finishReason") is not None
     calls = sum("functionCall" in part for part in parts)
-    return Said(
-        speaks=any(value for part in parts for name, value in part.items() if name in PARTS and name != "functionCall"),
-        calls=frozenset(range(calls)),
-        ends=identifier(candidate, "finishReason") is not None,
-    )
+    speaks = any(value for part in parts for name, value in part.items() if name in PARTS and name != "functionCall")
+    return Said(speaks, frozenset(range(calls)), ends)
 
 
 def _kind(chunk: Wire) -> LifecycleEvent | None:
