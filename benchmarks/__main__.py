@@ -1,7 +1,6 @@
 """The command behind `make bench`: measures, shows, writes; its exit says whether it ran, never what it found."""
 
 from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -5,7 +5,6 @@ sizes that were observed. Nothing in it is random: every run sends the same byte
 """
 
 from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field, replace
 from hashlib import sha256

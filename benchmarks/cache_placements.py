@@ -5,7 +5,6 @@ AI SDK's recipe "Dynamic Prompt Caching" (ai-sdk.dev, October 2026).
 """
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:

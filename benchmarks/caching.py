@@ -7,7 +7,6 @@ machine shows the same numbers.
 """
 
 from __future__ import annotations
-
 import asyncio
 import sys
 from dataclasses import dataclass, replace

@@ -1,7 +1,6 @@
 """The figures of docs/caching.md: two tables, and a picture of bars."""
 
 from __future__ import annotations
-
 from html import escape
 from typing import TYPE_CHECKING, Final
 

@@ -7,7 +7,6 @@ give a request up, and nothing of a network.
 """
 
 from __future__ import annotations
-
 import asyncio
 from dataclasses import asdict, dataclass
 from statistics import quantiles

@@ -8,7 +8,6 @@ came of it. With another checkout, the first row is what reading cost there.
 """
 
 from __future__ import annotations
-
 import json
 import os
 import subprocess

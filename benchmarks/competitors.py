@@ -1,7 +1,6 @@
 """Who is measured: one row each, with the command that starts its worker and what keeps it from being measured."""
 
 from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -7,7 +7,6 @@ coefficient was changed for them. Needs the extra `tokens`.
 """
 
 from __future__ import annotations
-
 import base64
 import json
 import random

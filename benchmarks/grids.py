@@ -1,7 +1,6 @@
 """A table before it is drawn, and how it is drawn in a terminal and on a page; knows nothing of what is in it."""
 
 from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 

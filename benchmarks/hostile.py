@@ -5,7 +5,6 @@ four times as long for twice as many.
 """
 
 from __future__ import annotations
-
 import gc
 import json
 import subprocess

@@ -6,7 +6,6 @@ Postgres is the one of the tests, on a Unix socket of this machine, but waits fo
 """
 
 from __future__ import annotations
-
 import tempfile
 import time
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Measures what `import partstream` costs a program that starts, and which other packages it pulls in."""
 
 from __future__ import annotations
-
 import json
 import subprocess
 import sys

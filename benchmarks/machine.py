@@ -1,7 +1,6 @@
 """Says on what was measured, because figures without it mean nothing."""
 
 from __future__ import annotations
-
 import json
 import os
 import platform

@@ -4,7 +4,6 @@ Rounds are short and go round all workers, so that what else the machine does fa
 """
 
 from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 from dataclasses import dataclass, replace

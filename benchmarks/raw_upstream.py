@@ -5,7 +5,6 @@ last message. What it streams back is said by the benchmark.
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import suppress

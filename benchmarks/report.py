@@ -1,7 +1,6 @@
 """Shows the results: tables in the terminal, JSON in a file, Markdown in docs/performance.md; measures nothing."""
 
 from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 

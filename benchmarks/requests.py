@@ -6,7 +6,6 @@ The target is 10 ms for 200 messages of 1 MB together, and time that grows with 
 """
 
 from __future__ import annotations
-
 import time
 from statistics import median
 

@@ -1,7 +1,6 @@
 """Measures what must not grow with the length of a stream: time and memory an event, and time a byte of one event."""
 
 from __future__ import annotations
-
 import json
 import subprocess
 import sys

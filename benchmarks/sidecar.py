@@ -7,7 +7,6 @@ to a part, which is too little to see there.
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 import threading

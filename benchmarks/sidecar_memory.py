@@ -7,7 +7,6 @@ module that stayed behind with each reload would show: a thousand of them are tw
 """
 
 from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final

@@ -1,7 +1,6 @@
 """The other end of the sidecar's pipes: starts a real one as the extension does, and asks it; measures nothing."""
 
 from __future__ import annotations
-
 import re
 import subprocess
 import sys

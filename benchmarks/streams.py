@@ -5,7 +5,6 @@ bytes with its `event:` line) that OpenAI's server gives it.
 """
 
 from __future__ import annotations
-
 import json
 from random import Random
 from typing import TYPE_CHECKING, Any, Final

@@ -1,7 +1,6 @@
 """What is to be reached, as a table; knows how a figure is compared, not how it is measured."""
 
 from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 

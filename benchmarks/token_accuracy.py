@@ -7,7 +7,6 @@ bpe-openai's. Needs the extra `tokens`.
 """
 
 from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from pathlib import Path

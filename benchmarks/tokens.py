@@ -7,7 +7,6 @@ so nothing is fetched. gpt-tokenizer is measured where `npm ci` was run in bench
 """
 
 from __future__ import annotations
-
 import gzip
 import importlib.util
 import json

@@ -5,7 +5,6 @@ is of one kind, and the piece of text stands deep inside.
 """
 
 from __future__ import annotations
-
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final

@@ -10,7 +10,6 @@ measures with `PYTHONPATH=$PWD/src:SITE-PACKAGES OTHER-PYTHON -m benchmarks.vers
 """
 
 from __future__ import annotations
-
 import json
 import resource
 import subprocess

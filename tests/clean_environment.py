@@ -1,7 +1,6 @@
 """A Python environment as a person has it: wheels of our packages, what they need, and nothing else of this project."""
 
 from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,6 @@
 """The manifest of the extension as VS Code has it: with the texts of `package.nls.json` instead of their keys."""
 
 from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Somebody who follows a page step by step: an empty home, the commands of the project, and ports that are free."""
 
 from __future__ import annotations
-
 import os
 import re
 import shlex

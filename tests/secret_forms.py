@@ -1,7 +1,6 @@
 """The forms in which a server can repeat a key, and a plain search for them that shares no code with the redactor."""
 
 from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,6 @@
 """The page on adding a package holds: its files are a package, and with it installed there is its command."""
 
 from __future__ import annotations
-
 import os
 import re
 import shutil

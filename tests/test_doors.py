@@ -2,7 +2,6 @@
 that."""
 
 from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,6 @@
 """What messages tell a person to install: packages by their own names, since no index has one called Partstream."""
 
 from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

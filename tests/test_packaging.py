@@ -1,7 +1,6 @@
 """The built .vsix: what is in it, and that its sidecar runs on every Python of this machine."""
 
 from __future__ import annotations
-
 import json
 import re
 import zipfile

@@ -1,7 +1,6 @@
 """Who has read the README alone finds the answer to each question of docs/questions.md at most two clicks away."""
 
 from __future__ import annotations
-
 import re
 from pathlib import Path
 

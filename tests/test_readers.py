@@ -1,7 +1,6 @@
 """How many files a reader opens for a change, where that can be counted (CONTRIBUTING, "A change has a place")."""
 
 from __future__ import annotations
-
 import ast
 from functools import cache
 from importlib import import_module

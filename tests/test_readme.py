@@ -1,7 +1,6 @@
 """What the README says is so: its example is the file that it names, and runs; its links lead somewhere."""
 
 from __future__ import annotations
-
 import re
 import subprocess
 import sys

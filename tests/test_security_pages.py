@@ -1,7 +1,6 @@
 """The pages on security name tests that exist, and their index names every page."""
 
 from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,7 +4,6 @@ An environment with the core alone also says, wherever another package is needed
 """
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 import pytest

@@ -1,7 +1,6 @@
 """Turns of phrase that a native technical writer avoids: each is counted, and its number may only fall."""
 
 from __future__ import annotations
-
 import re
 import subprocess
 from functools import cache

@@ -5,7 +5,6 @@ loaded on demand and tables which are built once are there already.
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import sys

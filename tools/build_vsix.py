@@ -7,7 +7,6 @@ entry points of the groups that the sidecar looks up, and no others.
 """
 
 from __future__ import annotations
-
 import argparse
 import csv
 import hashlib

@@ -1,7 +1,6 @@
 """Writes the pages of the docs that the extension carries: VS Code shows them as Markdown, without a network."""
 
 from __future__ import annotations
-
 import re
 import shutil
 from typing import TYPE_CHECKING

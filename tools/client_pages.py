@@ -1,7 +1,6 @@
 """Writes one page a client: the two commands, what the client is told, and what was seen of it."""
 
 from __future__ import annotations
-
 import json
 import shlex
 from functools import partial

@@ -2,7 +2,6 @@
 upstream."""
 
 from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final

@@ -1,7 +1,6 @@
 """Writes docs/reference/command-line.md: every command with its options, from the commands themselves."""
 
 from __future__ import annotations
-
 import inspect
 import re
 from typing import TYPE_CHECKING, Final

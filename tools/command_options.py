@@ -1,7 +1,6 @@
 """The options of a command as a table in Markdown, from the command itself."""
 
 from __future__ import annotations
-
 import re
 from typing import TYPE_CHECKING, Final
 

@@ -1,7 +1,6 @@
 """Writes the page of the settings from their table."""
 
 from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 

@@ -1,7 +1,6 @@
 """Makes the page of the conformance kit from its tables."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Final
 
 from partstream.protocols.protocol import PROTOCOLS

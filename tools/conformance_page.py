@@ -1,7 +1,6 @@
 """The page of what the conformance kit found in software of others, and of what parsers make of recorded streams."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from parsers_table import parsers_table

@@ -1,7 +1,6 @@
 """The JSON schema of a report of the conformance kit, for programs that read one."""
 
 from __future__ import annotations
-
 import json
 
 from partstream_devtools.conformance.report import report_json_schema

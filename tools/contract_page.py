@@ -1,7 +1,6 @@
 """Makes the page of the contract's rules from their table."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.lm.contract import RULES, UNOBSERVABLE

@@ -4,7 +4,6 @@ The rows are in tools/demands, one file a document. `tests/test_demands.py` chec
 """
 
 from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path

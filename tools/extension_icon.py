@@ -1,7 +1,6 @@
 """Makes the extension's icon of its drawing: VS Code shows a PNG in its lists of extensions, and no SVG."""
 
 from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Final

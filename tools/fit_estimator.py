@@ -11,7 +11,6 @@ it leaves out every seventh training text in turn and shows the errors of the es
 """
 
 from __future__ import annotations
-
 import random
 import re
 import sys

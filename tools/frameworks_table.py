@@ -1,7 +1,6 @@
 """Puts what `make interop TRY=frameworks` showed into the page on agents."""
 
 from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

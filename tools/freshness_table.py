@@ -1,7 +1,6 @@
 """Puts what was looked at for `make interop TRY=freshness` into the page on it."""
 
 from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

@@ -4,7 +4,6 @@ Each row of the table below is a file and the function that gives its content.
 """
 
 from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

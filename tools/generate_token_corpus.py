@@ -8,7 +8,6 @@ for training and for judging share neither words nor shapes, else the judgement 
 """
 
 from __future__ import annotations
-
 import base64
 import hashlib
 import json

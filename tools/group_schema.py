@@ -4,7 +4,6 @@ The manifest has a key for each text, as VS Code translates them; the texts are 
 """
 
 from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

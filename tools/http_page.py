@@ -1,7 +1,6 @@
 """Writes docs/reference/http.md: every path of `partstream serve`, from the routes and failures of its application."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Final
 
 from partstream.cli.serve_plan import METRICS_PATH

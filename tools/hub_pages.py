@@ -2,7 +2,6 @@
 `make bench WHAT=proof`."""
 
 from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Makes the pictures of docs/hub-page.md: the page of a hub in light and dark, and the page of a link to join."""
 
 from __future__ import annotations
-
 import sys
 from datetime import UTC
 from pathlib import Path

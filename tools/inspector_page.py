@@ -1,7 +1,6 @@
 """Puts the figures that `make bench WHAT=pages` kept into docs/inspector.md."""
 
 from __future__ import annotations
-
 import sys
 from pathlib import Path
 

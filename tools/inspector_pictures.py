@@ -1,7 +1,6 @@
 """Makes the pictures of docs/inspector.md: the page with a broken answer, in light and dark."""
 
 from __future__ import annotations
-
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory

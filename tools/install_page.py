@@ -1,7 +1,6 @@
 """Puts what `make test PART=newcomer` showed into the page on installing."""
 
 from __future__ import annotations
-
 import json
 from math import fsum
 from pathlib import Path

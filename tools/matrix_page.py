@@ -1,7 +1,6 @@
 """Writes the page of the matrix: kinds of faults that real servers show, by wires, and how many shapes are tried."""
 
 from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

@@ -1,7 +1,6 @@
 """Puts the version into the metadata of the packages that add to the core: each needs the core of its own version."""
 
 from __future__ import annotations
-
 import re
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,6 @@
 """The parts of a page that are made by a command, between two comments that name them."""
 
 from __future__ import annotations
-
 import re
 from typing import TYPE_CHECKING, Final
 

@@ -1,7 +1,6 @@
 """The table of parsers on the page of the conformance kit: what each made of the recorded streams."""
 
 from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final

@@ -1,7 +1,6 @@
 """Writes the presets for the extension: the servers that *Add Models* offers."""
 
 from __future__ import annotations
-
 import json
 from typing import TYPE_CHECKING, Any, Final
 

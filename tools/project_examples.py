@@ -1,7 +1,6 @@
 """The examples of projects: what `partstream new` writes from each template, so that `make check` checks it."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from partstream.cli.new import ProjectName, project_files

@@ -1,7 +1,6 @@
 """Writes the templates for the extension: the files that *New Provider File* offers."""
 
 from __future__ import annotations
-
 import json
 import keyword
 from typing import Final

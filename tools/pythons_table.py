@@ -1,7 +1,6 @@
 """Puts what `make test PART=pythons` showed into the page on releases."""
 
 from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

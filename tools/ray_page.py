@@ -1,7 +1,6 @@
 """Puts what `make interop TRY=ray` showed into the page on Ray."""
 
 from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final

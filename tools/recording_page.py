@@ -1,7 +1,6 @@
 """Makes docs/recording-performance.md of the figures that `make bench WHAT=record` kept."""
 
 from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -7,7 +7,6 @@ this project. It needs bun, which npm has.
 """
 
 from __future__ import annotations
-
 import argparse
 import json
 import os

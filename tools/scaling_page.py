@@ -1,7 +1,6 @@
 """Makes docs/scaling.md and its pictures of the figures that `make bench WHAT=simulate` kept."""
 
 from __future__ import annotations
-
 import json
 import sys
 from functools import partial

@@ -1,7 +1,6 @@
 """Puts the options of `partstream serve`, and what `make bench WHAT=soak` showed, into the page on serving."""
 
 from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

@@ -1,7 +1,6 @@
 """Writes the page on servers: where each is and what it speaks, from the tables, and what was tried, from a run."""
 
 from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

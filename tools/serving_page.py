@@ -1,7 +1,6 @@
 """Makes docs/serving-performance.md of the figures that `make bench WHAT=serve` kept."""
 
 from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

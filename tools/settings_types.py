@@ -1,7 +1,6 @@
 """Writes what the extension has to know of the settings of a group: what of them is secret, and which may be empty."""
 
 from __future__ import annotations
-
 import json
 from typing import TYPE_CHECKING, Any, Final
 

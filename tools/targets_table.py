@@ -1,7 +1,6 @@
 """The tables of targets on the page of the conformance kit: what each broke, and what came."""
 
 from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final

@@ -1,7 +1,6 @@
 """Writes the page on what is lost between any two protocols, by translating an answer and a request between them."""
 
 from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,6 @@
 """The table of what was tried in a run, with the known faults below it; shared by the pages that are made of runs."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """How the types of a Python module are spelled in TypeScript."""
 
 from __future__ import annotations
-
 import inspect
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict

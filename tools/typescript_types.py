@@ -1,7 +1,6 @@
 """Makes the TypeScript types of the protocol between extension and sidecar from its table of methods."""
 
 from __future__ import annotations
-
 from typing import Any
 
 from typescript_spelling import Spelling, comment

@@ -1,7 +1,6 @@
 """Pictures of windows and pages as WebP, without a loss: letters stay sharp, and a lossy one is no smaller."""
 
 from __future__ import annotations
-
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 

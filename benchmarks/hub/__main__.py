@@ -1,7 +1,6 @@
 """The command of `make bench WHAT=hub`: measures, shows, writes; its exit says whether it ran, not what it found."""
 
 from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

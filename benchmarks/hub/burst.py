@@ -1,7 +1,6 @@
 """A burst at the limit of a budget: how many requests are answered, and how many are refused."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """Who takes part: how each is started, and how it makes a key with a budget; measures nothing."""
 
 from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,6 @@
 """LiteLLM's proxy with its database: installs it, makes its tables, starts it, and makes its keys."""
 
 from __future__ import annotations
-
 import os
 import subprocess
 from contextlib import contextmanager

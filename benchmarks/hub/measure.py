@@ -1,7 +1,6 @@
 """Measures the hub and LiteLLM's proxy in one interleaved run; what comes out is the file of results."""
 
 from __future__ import annotations
-
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from statistics import median, quantiles

@@ -1,7 +1,6 @@
 """The hub: makes its database and its keys by `partstream hub`, as an administrator does, and runs one worker."""
 
 from __future__ import annotations
-
 import os
 import subprocess
 import sys

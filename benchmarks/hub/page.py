@@ -1,7 +1,6 @@
 """Makes tables and a page of the results; reads nothing but them, so that the page can be made anywhere."""
 
 from __future__ import annotations
-
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final

@@ -4,7 +4,6 @@ An answer of N words costs `INPUT` tokens and N tokens; so what was really spent
 """
 
 from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -4,7 +4,6 @@ It ends with code 1 when something did not hold.
 """
 
 from __future__ import annotations
-
 import json
 import random
 import sys

@@ -1,7 +1,6 @@
 """The clients: each asks once, keeps what it got, and never asks again."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """Compares what the database says with what the clients got."""
 
 from __future__ import annotations
-
 import time
 from typing import TYPE_CHECKING, Final
 

@@ -2,7 +2,6 @@
 anywhere."""
 
 from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 

@@ -1,7 +1,6 @@
 """What is put to the workers, and what has to hold afterwards."""
 
 from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -1,7 +1,6 @@
 """A hub of several workers on a Postgres of its own, run as a team runs it: by `partstream hub` and `serve --hub`."""
 
 from __future__ import annotations
-
 import os
 import signal
 import subprocess

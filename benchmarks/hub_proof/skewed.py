@@ -2,7 +2,6 @@
 much."""
 
 from __future__ import annotations
-
 import sys
 import time
 

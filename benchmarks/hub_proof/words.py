@@ -1,7 +1,6 @@
 """The provider of the proof: a last message of `30` is answered with 30 words, a few at a time, and their usage."""
 
 from __future__ import annotations
-
 import asyncio
 from typing import TYPE_CHECKING, Final
 

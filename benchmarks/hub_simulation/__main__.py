@@ -1,7 +1,6 @@
 """Runs all simulations and keeps their figures: `python -m benchmarks.hub_simulation [--only NAME]`."""
 
 from __future__ import annotations
-
 import argparse
 import json
 from multiprocessing import Pool

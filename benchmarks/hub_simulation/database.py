@@ -8,7 +8,6 @@ machine of the measurements: 50 us for a statement (`benchmarks/hub_store.py`: 2
 """
 
 from __future__ import annotations
-
 import heapq
 from collections import Counter
 from dataclasses import dataclass, field

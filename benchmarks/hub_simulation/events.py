@@ -1,7 +1,6 @@
 """Virtual time: things that happen at a time, in its order, and in the order in which they were planned."""
 
 from __future__ import annotations
-
 import heapq
 from itertools import count
 from typing import TYPE_CHECKING

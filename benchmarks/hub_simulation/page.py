@@ -1,7 +1,6 @@
 """The page docs/scaling.md and its pictures, made of the figures that `make bench WHAT=simulate` kept."""
 
 from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 

@@ -1,7 +1,6 @@
 """Who asks a simulated hub, how often, and what an answer takes. Amounts are nanodollars."""
 
 from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -1,7 +1,6 @@
 """Pictures of lines as SVG documents, for pages that GitHub shows: light ground, no script, no style sheet."""
 
 from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10

@@ -5,7 +5,6 @@ for a tenth of the price. One of the upstreams dies and comes back.
 """
 
 from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from random import Random

@@ -1,7 +1,6 @@
 """What is simulated: how many workers and people, what they ask, and what goes wrong."""
 
 from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from benchmarks.hub_simulation.database import DatabaseModel

@@ -1,7 +1,6 @@
 """The table of all simulations: what `make bench WHAT=simulate` runs."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

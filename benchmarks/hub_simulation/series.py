@@ -1,7 +1,6 @@
 """What is kept of a simulation: figures with four digits, and series of ten seconds."""
 
 from __future__ import annotations
-
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,6 @@
 """Runs a scenario in virtual time, and judges what the workers did by what was really used."""
 
 from __future__ import annotations
-
 from collections import Counter
 from contextlib import closing
 from copy import deepcopy

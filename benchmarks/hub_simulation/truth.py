@@ -1,7 +1,6 @@
 """What is really used of each budget, known to nobody in the hub: by it every decision of the workers is judged."""
 
 from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING

@@ -1,7 +1,6 @@
 """The sentences of docs/scaling.md; the figures are filled in."""
 
 from __future__ import annotations
-
 from typing import Final
 
 __all__ = ["BETWEEN", "BREAKING", "INTRODUCTION", "PLAN"]

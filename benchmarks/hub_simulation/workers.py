@@ -1,7 +1,6 @@
 """The workers of a simulated hub: the real decisions (`BudgetManager`), and a journal that outlives its process."""
 
 from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 

@@ -4,7 +4,6 @@ It ends with code 1 when the page is slower than it may be.
 """
 
 from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Opens the page in Chromium and measures it: the first paint, the filter, the selection, the memory of a live page."""
 
 from __future__ import annotations
-
 from contextlib import contextmanager
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final

@@ -1,7 +1,6 @@
 """The part of docs/inspector.md that says how fast the page is."""
 
 from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final

@@ -1,7 +1,6 @@
 """Measures the recorder before a server beside that server alone, in turn, by one client on raw sockets. Linux only."""
 
 from __future__ import annotations
-
 import re
 import socket
 import sys

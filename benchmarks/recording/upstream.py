@@ -8,7 +8,6 @@ GET /left                       when it noticed that last, in nanoseconds; 0 bef
 """
 
 from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -2,7 +2,6 @@
 found."""
 
 from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Who takes part: how each is started and asked; measures nothing."""
 
 from __future__ import annotations
-
 import json
 import sys
 from contextlib import contextmanager

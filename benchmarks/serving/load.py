@@ -2,7 +2,6 @@
 input, one JSON object a line."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import re

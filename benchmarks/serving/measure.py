@@ -1,7 +1,6 @@
 """Measures all contestants in one interleaved run; what comes out is the file of results."""
 
 from __future__ import annotations
-
 from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median

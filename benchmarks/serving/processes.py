@@ -1,7 +1,6 @@
 """The processes of a run: starts them, orders load, reads from the system what they used. Linux only."""
 
 from __future__ import annotations
-
 import json
 import os
 import socket

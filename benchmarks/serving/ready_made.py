@@ -4,7 +4,6 @@ Whatever a server does beside this is its own.
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import time

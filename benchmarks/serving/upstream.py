@@ -1,7 +1,6 @@
 """The model server for the pass-through: it streams ready-made events, one a turn of the event loop."""
 
 from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -4,7 +4,6 @@ The first part is the time at which it was reported, so that whoever reads it kn
 """
 
 from __future__ import annotations
-
 import asyncio
 import time
 from typing import TYPE_CHECKING, Any

@@ -4,7 +4,6 @@ It ends with code 1 when a demand was not met.
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

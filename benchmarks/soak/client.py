@@ -1,7 +1,6 @@
 """A client of a few lines, so that thousands of them cost this side little: bare HTTP/1.1 on bare sockets."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -5,7 +5,6 @@ answers with what the process holds: open files, tasks of its event loop, memory
 """
 
 from __future__ import annotations
-
 import asyncio
 import gc
 import json

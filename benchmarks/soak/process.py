@@ -1,7 +1,6 @@
 """A running `partstream serve` that serves the provider of the soak."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

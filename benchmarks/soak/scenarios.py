@@ -1,7 +1,6 @@
 """What the server is put through: one function each, which gives figures and the demands that were not met."""
 
 from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import dataclass, field

@@ -1,7 +1,6 @@
 """What becomes of answers that are open when the process gets SIGTERM."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import signal

@@ -1,7 +1,6 @@
 """httpx-sse and the standard library's json, with the same switch into parts as the JavaScript floor."""
 
 from __future__ import annotations
-
 import codecs
 import json
 import sys

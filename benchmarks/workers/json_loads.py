@@ -1,7 +1,6 @@
 """The standard library's json on frames without a type, one a chunk: no framing, no order, no end, only the text."""
 
 from __future__ import annotations
-
 import json
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,6 @@
 """Says what one event of 2 MB costs the decoder of server-sent events, in one read and in reads of 1,460 bytes."""
 
 from __future__ import annotations
-
 import json
 import sys
 import time

@@ -4,7 +4,6 @@ Runs in an environment of its own. No network is below it, and no parts are made
 """
 
 from __future__ import annotations
-
 import os
 from typing import TYPE_CHECKING, Any
 

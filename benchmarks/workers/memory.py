@@ -5,7 +5,6 @@ closing events hold the text, so that one grows with the text whatever the reade
 """
 
 from __future__ import annotations
-
 import json
 import sys
 import tracemalloc

@@ -5,7 +5,6 @@ chunks: both are in its favour.
 """
 
 from __future__ import annotations
-
 import sys
 from typing import TYPE_CHECKING, Any
 

@@ -5,7 +5,6 @@ events: both are in its favour.
 """
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from openai import OpenAI, Stream

@@ -2,7 +2,6 @@
 `--protocol=NAME` reads another protocol than the default one, also one that only the benchmark has."""
 
 from __future__ import annotations
-
 import sys
 from typing import TYPE_CHECKING, Any
 

@@ -4,7 +4,6 @@ Runs in an environment of its own. No network is below it, in its favour.
 """
 
 from __future__ import annotations
-
 import asyncio
 from typing import TYPE_CHECKING
 

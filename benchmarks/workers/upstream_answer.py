@@ -7,7 +7,6 @@ nanoseconds of processor time per event. It runs in checkouts without captures t
 """
 
 from __future__ import annotations
-
 import asyncio
 import gc
 import json

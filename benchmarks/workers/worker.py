@@ -6,7 +6,6 @@ machine disturb it as little as possible.
 """
 
 from __future__ import annotations
-
 import gc
 import json
 import sys

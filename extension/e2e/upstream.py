@@ -6,7 +6,6 @@ models are: what stands at an address that somebody has mistyped.
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import ssl

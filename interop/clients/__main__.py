@@ -5,7 +5,6 @@ It ends with code 1 when a client showed something else than the upstream said, 
 """
 
 from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final

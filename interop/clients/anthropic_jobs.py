@@ -1,7 +1,6 @@
 """The jobs of clients of Anthropic Messages: answers, and the documents beside them."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, Final
 
 from interop.clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in

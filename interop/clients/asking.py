@@ -1,7 +1,6 @@
 """Runs a client beside a replay upstream, and compares what it shows with what the upstream said."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import asynccontextmanager, suppress

@@ -1,7 +1,6 @@
 """The jobs of clients of Chat Completions."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, Final
 
 from interop.clients.jobs import PICTURE, TOOLS, Words, jobs_in

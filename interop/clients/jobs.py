@@ -12,7 +12,6 @@ a module of their own, and a row of `interop/clients/wires.py`.
 """
 
 from __future__ import annotations
-
 from base64 import b64encode
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType

@@ -1,7 +1,6 @@
 """The official clients, at pinned versions, with what each is known to show otherwise than the upstream says it."""
 
 from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import which

@@ -4,7 +4,6 @@ Each wire has a module with its jobs, `interop/clients/NAME_jobs.py`, which offe
 """
 
 from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 

@@ -5,7 +5,6 @@ It ends with code 1 when a target could not be tested or the kit itself failed. 
 """
 
 from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,6 @@
 """The targets: a row each, with where it is installed and how the kit is told to test it; starts nothing."""
 
 from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Runs the tests of an adapter in the environment of an edition of its framework, and reads what they showed."""
 
 from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final

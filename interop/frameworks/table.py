@@ -1,7 +1,6 @@
 """The frameworks that agents come from, and where the versions are that their adapters are tested with."""
 
 from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

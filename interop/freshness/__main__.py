@@ -5,7 +5,6 @@ It ends with code 1 when something is new, gone or changed that no table and no 
 """
 
 from __future__ import annotations
-
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING

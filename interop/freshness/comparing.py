@@ -1,7 +1,6 @@
 """Compares one wire with the newest version of its package."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from interop.freshness.facts import changes, differences

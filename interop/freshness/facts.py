@@ -1,7 +1,6 @@
 """What a protocol knows of its wire beside what a package says of it, and what differs; without I/O."""
 
 from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase

@@ -1,7 +1,6 @@
 """What each package said when somebody looked at it last: a file a wire, which `--accept` writes."""
 
 from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path

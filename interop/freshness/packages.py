@@ -1,7 +1,6 @@
 """Installs the newest version of a package in an environment of its own, and reads its types there."""
 
 from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,6 @@
 """The wires that are compared; a new one is a file in `wires` and a row here."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from interop.freshness.wires import (

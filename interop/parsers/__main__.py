@@ -5,7 +5,6 @@ It ends with code 1 when this project's own reader got something wrong.
 """
 
 from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,6 @@
 """What of a recorded stream a parser got right, aspect by aspect, as the conformance kit judges it."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from partstream_devtools.conformance.parsing import ASPECTS

@@ -1,7 +1,6 @@
 """The recorded streams with their expected outcomes, and a server on loopback that sends each as it came."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

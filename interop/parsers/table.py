@@ -1,7 +1,6 @@
 """The parsers: a row each, with where it is installed, how it is run, and the wires that it reads."""
 
 from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,7 +5,6 @@ It ends with code 1 when something was not as it should be.
 """
 
 from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,6 @@
 """Asks a server of the tries as clients do, and looks at the bytes themselves."""
 
 from __future__ import annotations
-
 import json
 import socket
 import time

@@ -1,7 +1,6 @@
 """What is tried of a server that runs: each check says what it saw, or raises with what it saw instead."""
 
 from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,6 @@
 """The same provider with resources of its own: on Ray, it runs in a deployment apart from the application."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from interop.ray_serve.near import Told

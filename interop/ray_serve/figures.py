@@ -1,7 +1,6 @@
 """What a server of the tries takes: times of requests and events, processor time for an event, memory, start."""
 
 from __future__ import annotations
-
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,6 @@
 """A hub of two replicas on Ray: keys, and a budget that holds while many ask at once."""
 
 from __future__ import annotations
-
 import json
 import os
 import subprocess

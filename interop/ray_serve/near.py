@@ -1,7 +1,6 @@
 """The provider of the tries: its last question says what it does; it runs in each replica, and in any process."""
 
 from __future__ import annotations
-
 import asyncio
 import os
 import pickle

@@ -4,7 +4,6 @@ The server runs `interop/ray_serve/near.py`; what a test's own provider would re
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 import pickle

@@ -5,7 +5,6 @@ It ends with code 1 when something failed that is no known fault of a server.
 """
 
 from __future__ import annotations
-
 import asyncio
 import signal
 import sys

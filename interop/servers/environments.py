@@ -5,7 +5,6 @@ changed since.
 """
 
 from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -5,7 +5,6 @@ that the row is out of date.
 """
 
 from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from pathlib import Path

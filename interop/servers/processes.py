@@ -1,7 +1,6 @@
 """Runs a server on a free port of loopback, from `with` to its end; asks it nothing but whether it is there."""
 
 from __future__ import annotations
-
 import os
 import signal
 import socket

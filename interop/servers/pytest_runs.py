@@ -1,7 +1,6 @@
 """Runs tests of our own with another Python or other packages than ours, and reads what pytest reports."""
 
 from __future__ import annotations
-
 import os
 import subprocess
 from typing import TYPE_CHECKING

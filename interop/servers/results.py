@@ -1,7 +1,6 @@
 """What a run showed, as values and as the file that the page on servers is made of."""
 
 from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
 from enum import StrEnum

@@ -1,7 +1,6 @@
 """What the commands that try programs of others have in common: which are tried, what is written, and the exit code."""
 
 from __future__ import annotations
-
 import sys
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 

@@ -5,7 +5,6 @@ seen. Every server is configured to give the same answers to the same words.
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,6 @@
 """A hub in virtual time: nobody is over budget, nobody is refused who need not be, a seed makes the same numbers."""
 
 from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,6 @@
 """What is wrong with a block: for each language a check, and for each comment before a fence a check of its own."""
 
 from __future__ import annotations
-
 import ast
 import asyncio
 import contextlib

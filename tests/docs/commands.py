@@ -1,7 +1,6 @@
 """Commands of the documentation: what they name is there, and the real tree of commands takes their options."""
 
 from __future__ import annotations
-
 import contextlib
 import re
 import shlex

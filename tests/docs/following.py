@@ -1,7 +1,6 @@
 """Follows a tutorial: does what each block says, in order, and compares what the page shows with what was printed."""
 
 from __future__ import annotations
-
 import re
 from contextlib import ExitStack
 from typing import TYPE_CHECKING

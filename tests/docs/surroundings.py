@@ -5,7 +5,6 @@ thing that the rest of the program would have made.
 """
 
 from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any

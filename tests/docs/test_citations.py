@@ -1,7 +1,6 @@
 """Comments, docstrings and pages cite pages of the docs, and every citation names a page and a heading that exist."""
 
 from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,6 @@
 """Every fenced block of the README and of the documentation is run, or says why it is not."""
 
 from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,6 @@
 """The examples in the docstrings of public names run, and every name that is used by its own has one."""
 
 from __future__ import annotations
-
 import doctest
 import inspect
 import typing

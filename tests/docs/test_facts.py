@@ -1,7 +1,6 @@
 """Numbers that stand on several pages are those of the program, and the same on each."""
 
 from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple

@@ -1,7 +1,6 @@
 """The page of tasks: each has something to do and a page behind it, and the commands in it are commands."""
 
 from __future__ import annotations
-
 import re
 from pathlib import Path
 

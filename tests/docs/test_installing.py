@@ -1,7 +1,6 @@
 """There is no package on an index: no page installs one from there, and all say the same of what is installed."""
 
 from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,6 @@
 """The site of the docs: built strictly, whole, and sufficient to itself."""
 
 from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,6 @@
 """Every tutorial can be followed from an empty folder and a clean environment, and prints what it shows."""
 
 from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Every environment variable that the program reads stands in the docs, and every one in the docs is read."""
 
 from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING

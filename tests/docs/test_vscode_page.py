@@ -1,7 +1,6 @@
 """The page on VS Code has the commands, settings and keys of the extension, and no page names another."""
 
 from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,6 @@
 """The pictures of VS Code: each is taken by a check, shown by its page with words for who cannot see it, and small."""
 
 from __future__ import annotations
-
 import re
 from itertools import product
 from pathlib import Path

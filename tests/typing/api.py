@@ -1,7 +1,6 @@
 """The public surface as a typed program uses it: never run, checked by mypy."""
 
 from __future__ import annotations
-
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import assert_type

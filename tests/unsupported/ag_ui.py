@@ -1,7 +1,6 @@
 """What AG-UI has no place for."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 

@@ -1,7 +1,6 @@
 """What the AI Gateway has no place for, in the latest version."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 

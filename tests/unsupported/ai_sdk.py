@@ -1,7 +1,6 @@
 """What the streams of the AI SDK have no place for."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 

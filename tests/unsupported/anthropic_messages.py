@@ -1,7 +1,6 @@
 """What Anthropic Messages has no place for; requests with default settings, to a server that nobody knows."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final

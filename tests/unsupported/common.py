@@ -17,7 +17,6 @@ What a request loses while it is prepared is the same for all wires
 """
 
 from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias

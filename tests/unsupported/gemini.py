@@ -1,7 +1,6 @@
 """What Gemini's wire has no place for; requests with default settings, to a model of which nothing is known."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final

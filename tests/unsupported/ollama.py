@@ -1,7 +1,6 @@
 """What Ollama has no place for; requests with default settings, to a model of which nothing is known."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 

@@ -1,7 +1,6 @@
 """What OpenResponses has no place for; requests with default settings."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 

@@ -20,7 +20,6 @@ A tutorial is followed from its beginning to its end; there, other comments say 
 """
 
 from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING

@@ -5,7 +5,6 @@ Git forge and in the site.
 """
 
 from __future__ import annotations
-
 import sys
 from pathlib import Path
 

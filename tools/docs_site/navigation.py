@@ -6,7 +6,6 @@ pages.
 """
 
 from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,6 @@
 """Pictures that stand in a page as HTML, because they differ between light and dark, keep their place in the site."""
 
 from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -5,7 +5,6 @@ docstring is the text below its assignment, which is found where the name is def
 """
 
 from __future__ import annotations
-
 import ast
 import inspect
 import re

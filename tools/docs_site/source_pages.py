@@ -1,7 +1,6 @@
 """Links from a page into the tree of sources: each leads to a page that shows the file, or lists the folder."""
 
 from __future__ import annotations
-
 from html import escape
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any

@@ -5,7 +5,6 @@ It ends with code 1 when a step failed, or when what was seen at the end is not 
 """
 
 from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,6 @@
 """Somebody who has a clone, an empty home and nothing else, and types what a page says."""
 
 from __future__ import annotations
-
 import os
 import shlex
 import shutil

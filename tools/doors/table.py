@@ -1,7 +1,6 @@
 """The doors of the README: which blocks of the pages lead through each, and what is seen behind it."""
 
 from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass
 from pathlib import Path

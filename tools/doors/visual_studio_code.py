@@ -1,7 +1,6 @@
 """The real VS Code of a newcomer: its command `code`, and what goes on in its window by hand."""
 
 from __future__ import annotations
-
 import json
 import shutil
 import subprocess

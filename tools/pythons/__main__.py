@@ -5,7 +5,6 @@ It ends with code 1 when a test failed.
 """
 
 from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory

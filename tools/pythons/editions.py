@@ -1,7 +1,6 @@
 """The environments that the tests run in: each Python of this machine, with two choices of packages."""
 
 from __future__ import annotations
-
 import sys
 import tomllib
 from dataclasses import dataclass

@@ -4,7 +4,6 @@ They go into a folder of this project; the system stays as it is. Those that can
 """
 
 from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

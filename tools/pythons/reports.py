@@ -1,7 +1,6 @@
 """What a run of tests showed, in one line."""
 
 from __future__ import annotations
-
 from collections import Counter
 from typing import Final
 from xml.etree import ElementTree as ET

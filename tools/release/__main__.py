@@ -4,7 +4,6 @@ It ends with code 1 when something must not be released; dist/ then has the arti
 """
 
 from __future__ import annotations
-
 import json
 import shutil
 import subprocess

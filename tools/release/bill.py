@@ -1,7 +1,6 @@
 """The bill of materials of a release, as CycloneDX: what is bundled or required, its licence and its hashes."""
 
 from __future__ import annotations
-
 import json
 import re
 import uuid

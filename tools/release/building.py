@@ -1,7 +1,6 @@
 """Builds every artifact of a release twice, under different circumstances, and keeps the first."""
 
 from __future__ import annotations
-
 import os
 import shutil
 import subprocess

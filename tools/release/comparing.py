@@ -1,7 +1,6 @@
 """Compares two builds of the same tree: the same bytes, or the name of the first entry that differs."""
 
 from __future__ import annotations
-
 import hashlib
 import tarfile
 import zipfile

@@ -1,7 +1,6 @@
 """What the artifacts may hold: the .vsix what the sidecar needs, the source distribution no caches."""
 
 from __future__ import annotations
-
 import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final

@@ -4,7 +4,6 @@ No line of the source imports what a package adds to another by an entry point: 
 """
 
 from __future__ import annotations
-
 import ast
 import sys
 from typing import TYPE_CHECKING

@@ -5,7 +5,6 @@ commands run in an empty home, without the variables of this machine, and each o
 """
 
 from __future__ import annotations
-
 import json
 import signal
 import subprocess

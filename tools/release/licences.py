@@ -4,7 +4,6 @@ What only an extra brings may have another one, if there is a reason to use it a
 """
 
 from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata

@@ -1,7 +1,6 @@
 """The Pythons of this machine, and those that a release supports and this machine does not have."""
 
 from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,7 +3,6 @@ conversation.
 """
 
 from __future__ import annotations
-
 import json
 import os
 import subprocess

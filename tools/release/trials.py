@@ -5,7 +5,6 @@ system lets it: FOLDER has the artifacts, and the wheelhouse; faults go to FOLDE
 """
 
 from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,6 @@
 """The version of a release: one file says it, and every other place must say the same."""
 
 from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,6 @@
 """A folder of wheels, hashes checked, from which a release is installed without a network."""
 
 from __future__ import annotations
-
 import os
 import subprocess
 import sys

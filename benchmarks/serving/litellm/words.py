@@ -1,7 +1,6 @@
 """The same words behind LiteLLM's proxy, as one of its custom handlers; runs in the proxy's own environment."""
 
 from __future__ import annotations
-
 import asyncio
 import time
 from typing import TYPE_CHECKING, Any

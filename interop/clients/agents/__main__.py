@@ -4,7 +4,6 @@ It ends with code 1 when an agent showed something else than it should, and that
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 from datetime import UTC, datetime

@@ -1,7 +1,6 @@
 """What is known of a coding agent that is run here: its package, how it is asked, and what it is known not to show."""
 
 from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -5,7 +5,6 @@ texts and are replaced by their length; identifiers are replaced by made-up ones
 """
 
 from __future__ import annotations
-
 import json
 import re
 from itertools import count

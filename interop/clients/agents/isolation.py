@@ -1,7 +1,6 @@
 """Runs the command once more where there is no network but loopback, if this system lets it."""
 
 from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,6 @@
 """The libraries: the programs that `partstream connect` prints, run as printed, with the variables that it prints."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """Runs a server and a coding agent beside it: a fresh home, the settings of `partstream connect`, one turn."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

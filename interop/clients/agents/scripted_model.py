@@ -12,7 +12,6 @@ when a request comes, and one when its answer is over.
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,6 @@
 """The coding agents that are run here, at pinned versions, each in the way in which scripts run it."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from interop.clients.agents.agent import Agent

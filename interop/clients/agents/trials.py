@@ -1,7 +1,6 @@
 """What every coding agent is asked to do, and how its run is judged: by what it showed and by what the server saw."""
 
 from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final

@@ -4,7 +4,6 @@ Reads one job a line from standard input and writes one result a line; `interop/
 """
 
 from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator

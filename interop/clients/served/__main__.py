@@ -4,7 +4,6 @@ It ends with code 1 when a package showed something else than it has to, and tha
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 from datetime import UTC, datetime

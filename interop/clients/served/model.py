@@ -6,7 +6,6 @@ variable `LEFT_FILE` names.
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

@@ -1,7 +1,6 @@
 """The packages that ask `partstream serve`, at pinned versions, with what each is known to show otherwise."""
 
 from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple

@@ -1,7 +1,6 @@
 """Runs `partstream serve` on loopback for one client, and tells what the server saw of each answer."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -14,7 +14,6 @@ the names of trials are those of :data:`TRIALS`, so that one table has them all.
 """
 
 from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 

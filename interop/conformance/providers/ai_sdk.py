@@ -1,7 +1,6 @@
 """The AI SDK as a provider: it runs in Node, and its chunks become parts by `StreamAdapter`."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import aclosing

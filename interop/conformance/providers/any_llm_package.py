@@ -1,7 +1,6 @@
 """any-llm's package as a provider."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from any_llm import acompletion

@@ -4,7 +4,6 @@ It is what a developer writes around a client of that wire.
 """
 
 from __future__ import annotations
-
 import json
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,6 @@
 """LiteLLM's package as a provider."""
 
 from __future__ import annotations
-
 import os
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,6 @@
 """LiteLLM's proxy between our client and the kit: a provider that starts it, asks it, and ends it."""
 
 from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 from pathlib import Path

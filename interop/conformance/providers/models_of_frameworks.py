@@ -1,7 +1,6 @@
 """Models of frameworks, each as a provider by `as_model`: a factory for each, which is told where to ask."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from partstream_agents import as_model

@@ -1,7 +1,6 @@
 """The package openai as a provider."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from chat_messages import messages_of, parts_of, tools_of

@@ -1,7 +1,6 @@
 """The streams of the AI SDK, beside the types of the packages `ai` and `@ai-sdk/provider`."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from interop.freshness.facts import Fact, Wire

@@ -1,7 +1,6 @@
 """Anthropic Messages, beside the types of the package `anthropic`: those of its betas, which hold all others."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from interop.freshness.facts import Fact, Wire

@@ -1,7 +1,6 @@
 """Chat Completions, beside the types of the package `openai`."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from interop.freshness.facts import Fact, Wire

@@ -1,7 +1,6 @@
 """The Interactions of Gemini, beside the types of the package `google-genai`."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from interop.freshness.facts import Fact, Wire

@@ -4,7 +4,6 @@ Knows no package: it looks into unions, enumerations, TypedDicts and pydantic mo
 """
 
 from __future__ import annotations
-
 import json
 import sys
 from enum import Enum

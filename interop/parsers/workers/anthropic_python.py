@@ -1,7 +1,6 @@
 """Reads with the package anthropic: the helper that puts a stream together."""
 
 from __future__ import annotations
-
 from typing import Any
 
 from anthropic import AsyncAnthropic

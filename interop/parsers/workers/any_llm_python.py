@@ -1,7 +1,6 @@
 """Reads with any-llm: chunks of Chat Completions, put together as its documentation does."""
 
 from __future__ import annotations
-
 from typing import Any
 
 from any_llm import acompletion

@@ -1,7 +1,6 @@
 """What all workers in Python do alike: a line of JSON comes, one goes."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import sys

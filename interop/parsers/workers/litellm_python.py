@@ -1,7 +1,6 @@
 """Reads with LiteLLM's package: its chunks, and the helper that puts them together."""
 
 from __future__ import annotations
-
 import os
 from typing import Any
 

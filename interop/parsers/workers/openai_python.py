@@ -1,7 +1,6 @@
 """Reads with the package openai: the helpers that put a stream together."""
 
 from __future__ import annotations
-
 from typing import Any
 
 from lines import arguments_of, serve

@@ -1,7 +1,6 @@
 """Reads with this project: bytes as they come become parts."""
 
 from __future__ import annotations
-
 from typing import Any
 
 import httpx2

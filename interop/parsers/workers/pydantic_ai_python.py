@@ -1,7 +1,6 @@
 """Reads with the models of Pydantic AI, as its agents do."""
 
 from __future__ import annotations
-
 from typing import Any
 
 from lines import arguments_of, serve

@@ -4,7 +4,6 @@ Runs in the proxy's own environment, as one of its custom handlers; so LiteLLM i
 """
 
 from __future__ import annotations
-
 import json
 from typing import TYPE_CHECKING, Any
 

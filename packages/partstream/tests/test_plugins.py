@@ -1,7 +1,6 @@
 """What other packages add by entry points: found, loaded late, and a fault in one says which package has it."""
 
 from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path

@@ -1,7 +1,6 @@
 """The state of thinking is found again by the answer that it belongs to, by who got it, within bounds."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 import pytest

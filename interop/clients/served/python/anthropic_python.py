@@ -1,7 +1,6 @@
 """Asks with the package `anthropic`: `anthropic_python.py BASE_URL KEY WAY`."""
 
 from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,6 @@
 """Asks with the package `google-genai`, whose automatic function calling runs the loop: `… BASE_URL KEY WAY`."""
 
 from __future__ import annotations
-
 import sys
 from typing import Any
 

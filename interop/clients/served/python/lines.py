@@ -2,7 +2,6 @@
 describes both."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import sys

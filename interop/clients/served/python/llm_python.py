@@ -1,7 +1,6 @@
 """Asks with `llm`, whose chain runs the loop: `llm_python.py BASE_URL KEY WAY`."""
 
 from __future__ import annotations
-
 import gc
 import sys
 from typing import Any

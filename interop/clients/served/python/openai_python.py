@@ -1,7 +1,6 @@
 """Asks with the package `openai`: `openai_python.py BASE_URL KEY WAY`."""
 
 from __future__ import annotations
-
 import json
 import sys
 from typing import Any

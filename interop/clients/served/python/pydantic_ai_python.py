@@ -1,7 +1,6 @@
 """Asks with pydantic-ai, whose agent runs the loop: `pydantic_ai_python.py BASE_URL KEY WAY`."""
 
 from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

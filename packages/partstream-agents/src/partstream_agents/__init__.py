@@ -12,7 +12,6 @@ the agent has imported its framework.
 """
 
 from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

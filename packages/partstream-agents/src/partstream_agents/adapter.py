@@ -7,21 +7,17 @@ decide what of it is shown.
 """
 
 from __future__ import annotations
-
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from partstream.lm.inner_activity import InnerCall, InnerResult
-from partstream.lm.messages import ToolMode
+from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.outputs import Finish, Unmapped
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-
     from partstream.conversation.turns import Result, Turn
-    from partstream.lm.messages import ChatMessage, Tool
-    from partstream.lm.parts import ToolCallPart, Usage
     from partstream.runtime.client_failures import FailureKind
 
 

@@ -13,12 +13,12 @@ Framework 1.23 (`AgentResponseUpdate`, `ContentType`, the constructors of `Conte
 """
 
 from __future__ import annotations
-
 import asyncio
 import base64
 import binascii
 import inspect
 from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
@@ -28,34 +28,18 @@ from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Call, Result, Text, TurnRole
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
 from partstream.lm.inner_activity import InnerCall, InnerResult
-from partstream.lm.messages import ToolMode
+from partstream.lm.messages import Tool, ToolMode
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.citations import markdown_link
 from partstream.protocols.read_response import read_arguments
 from partstream.runtime.client_failures import FailureKind
-from partstream_agents.adapter import (
-    AgentFile,
-    Approval,
-    ApprovalAsked,
-    ExternalCalls,
-    Handover,
-    KeptState,
-    Paragraphs,
-    Question,
-    ResultObject,
-    StepUsage,
-)
+from partstream_agents import adapter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
     from agent_framework import AgentSession, Content, FunctionTool, Message
 
     from partstream.conversation.turns import Piece, ResultContent
-    from partstream.lm.messages import Tool
-    from partstream_agents.adapter import AgentOutput, AgentRequest
-
 
 # ---- The conversation as messages of the framework ----
 
@@ -76,14 +60,14 @@ _OPTIONS: Final = {
 the agent chose its model and its tools itself."""
 
 
-def chosen_options(request: AgentRequest) -> dict[str, Any]:
+def chosen_options(request: adapter.AgentRequest) -> dict[str, Any]:
     """The fields of `ChatOptions` that the caller has chosen; none for one that leaves all to the agent."""
     given = request.model_options.items()
     chosen = {_OPTIONS[name]: value for name, value in given if name in _OPTIONS and value is not None}
     return chosen | ({"tool_choice": "required"} if request.tool_mode is ToolMode.REQUIRED and request.tools else {})
 
 
-def run_messages(request: AgentRequest) -> list[Message]:
+def run_messages(request: adapter.AgentRequest) -> list[Message]:
     """The messages of a run that knows nothing but the conversation. The host's instructions are a message of the
     system before it, so that the agent's own instructions stay as they are."""
     from agent_framework import Message  # noqa: PLC0415 - see above
@@ -93,7 +77,7 @@ def run_messages(request: AgentRequest) -> list[Message]:
     return [*system, *(Message(_ROLES[turn.role], list(_contents(turn.content))) for turn in spoken)]
 
 
-def resumed_messages(request: AgentRequest, asked: Iterable[Mapping[str, Any]]) -> list[Message]:
+def resumed_messages(request: adapter.AgentRequest, asked: Iterable[Mapping[str, Any]]) -> list[Message]:
     """What a run that has stopped goes on with: what the host returned, and what the person decided.
 
     Args:
@@ -248,7 +232,7 @@ _DATA: Final = "data:"
 _BASE64: Final = ";base64"
 
 
-def file_of(content: Any) -> AgentFile | TextPart | None:
+def file_of(content: Any) -> adapter.AgentFile | TextPart | None:
     """A file of the answer: its bytes, or a link to a file elsewhere; None for a content that is no file."""
     if getattr(content, "type", None) not in {"data", "uri"} or not content.uri:
         return None
@@ -261,7 +245,7 @@ def file_of(content: Any) -> AgentFile | TextPart | None:
         data = base64.b64decode(body) if head.endswith(_BASE64) else unquote_to_bytes(body)
     except binascii.Error:
         return None
-    return AgentFile(data, content.media_type or head.removesuffix(_BASE64) or "application/octet-stream")
+    return adapter.AgentFile(data, content.media_type or head.removesuffix(_BASE64) or "application/octet-stream")
 
 
 def plain(value: Any) -> Any:
@@ -296,7 +280,7 @@ class InnerTools:
         self._handed_out: dict[str, StreamedCall] = {}
         self.asked: dict[str, Any] = {}  # the contents by which the framework asks for approvals, by call id
 
-    def called(self, content: Any, step: int) -> list[AgentOutput]:
+    def called(self, content: Any, step: int) -> list[adapter.AgentOutput]:
         """Takes a piece of a call; one that the model's provider runs itself is whole and runs at once."""
         if not getattr(content, "informational_only", False) and not getattr(content, "hosted", None):
             self._batch.add(content)
@@ -307,11 +291,11 @@ class InnerTools:
         self._names[call.call_id] = call
         return [call]
 
-    def end_batch(self, step: int) -> list[AgentOutput]:
+    def end_batch(self, step: int) -> list[adapter.AgentOutput]:
         """The calls of a response are whole; returns those that the agent runs now."""
         batch, self._batch = self._batch, CallPieces()
         waits = any(call.name in self._asking for call in batch)
-        outputs: list[AgentOutput] = []
+        outputs: list[adapter.AgentOutput] = []
         for call in batch:
             if call.call_id in self._names or call.call_id in self._handed_out:
                 continue
@@ -331,9 +315,9 @@ class InnerTools:
             inner = InnerCall(call["call_id"], call["name"], call["arguments"])
             self._names[inner.call_id] = self._waiting[inner.call_id] = inner
 
-    def answered(self, content: Any, step: int) -> list[AgentOutput]:
+    def answered(self, content: Any, step: int) -> list[adapter.AgentOutput]:
         """A tool of the agent has returned; results of the host are in the conversation already."""
-        outputs: list[AgentOutput] = []
+        outputs: list[adapter.AgentOutput] = []
         if (waiting := self._waiting.pop(content.call_id, None)) is not None:
             outputs.append(waiting)
         call = self._names.get(content.call_id)
@@ -352,10 +336,10 @@ class InnerTools:
         calls = self._waiting.values()
         return [{"call_id": call.call_id, "name": call.name, "arguments": call.arguments} for call in calls]
 
-    def approvals(self) -> tuple[Approval, ...]:
+    def approvals(self) -> tuple[adapter.Approval, ...]:
         """The calls that need an approval."""
         calls = [content.function_call for content in self.asked.values()]
-        return tuple(Approval(call.call_id, call.name, parsed(call.arguments)) for call in calls)
+        return tuple(adapter.Approval(call.call_id, call.name, parsed(call.arguments)) for call in calls)
 
     def external_calls(self) -> tuple[ToolCallPart, ...]:
         """The calls that are left to the host, in the model's order, each id once."""
@@ -384,15 +368,15 @@ class RunText:
         self._text = ""
         self._thinking = ""
         self._sources: set[str] = set()
-        self._paragraphs = Paragraphs()
+        self._paragraphs = adapter.Paragraphs()
 
-    def text(self, content: Any) -> list[AgentOutput]:
+    def text(self, content: Any) -> list[adapter.AgentOutput]:
         """Takes a piece of text, or all of it once more: what was shown cannot be taken back."""
         new = _new(content, self._text)
         self._text += new
         if self._is_structured:
             return []
-        parts: list[AgentOutput] = [*self._paragraphs.of(new)]
+        parts: list[adapter.AgentOutput] = [*self._paragraphs.of(new)]
         for annotation in content.annotations or ():
             url = annotation.get("url") if annotation.get("type") == "citation" else None
             if not url or url in self._sources or url in self._text:
@@ -402,25 +386,25 @@ class RunText:
                 parts.append(TextPart(f" ({link})"))
         return parts
 
-    def thinking(self, content: Any) -> list[AgentOutput]:
+    def thinking(self, content: Any) -> list[adapter.AgentOutput]:
         """Takes a piece of thinking. What a server wants back of it is in the state of the run."""
         new = _new(content, self._thinking)
         self._thinking += new
         return [ThinkingPart(new, content.id)] if new else []
 
-    def end_step(self) -> list[AgentOutput]:
+    def end_step(self) -> list[adapter.AgentOutput]:
         """Another response follows: the held text was not the result."""
         held, self._text, self._thinking = self._text, "", ""
-        outputs: list[AgentOutput] = [*self._paragraphs.of(held)] if self._is_structured else []
+        outputs: list[adapter.AgentOutput] = [*self._paragraphs.of(held)] if self._is_structured else []
         self._paragraphs.begin_step()
         return outputs
 
-    def end(self) -> list[AgentOutput]:
+    def end(self) -> list[adapter.AgentOutput]:
         """The run is over: the held text is its result."""
         if not self._is_structured or not self._text:
             return []
         try:
-            return [ResultObject(loads(self._text))]
+            return [adapter.ResultObject(loads(self._text))]
         except JSONDecodeError:
             return [*self._paragraphs.of(self._text)]
 
@@ -464,12 +448,12 @@ class StepTokens:
         else:
             self._counts |= {field: count + self._counts.get(field, 0) for field, count in known.items()}
 
-    def end_step(self) -> list[StepUsage]:
+    def end_step(self) -> list[adapter.StepUsage]:
         """The tokens of the response that is over; none where nothing was said of them."""
         counts: dict[str, Any] = dict(self._counts)
         self._before.update(counts)
         self._counts = {}
-        return [StepUsage(Usage(**counts))] if counts else []
+        return [adapter.StepUsage(Usage(**counts))] if counts else []
 
 
 # ---- The updates of a run as outputs ----
@@ -495,22 +479,22 @@ class RunEvents:
         self._said = RunText(is_structured=is_structured)
         self._tokens = StepTokens()
         self._hosted: dict[str, InnerCall] = {}
-        self._questions: list[Question] = []
+        self._questions: list[adapter.Question] = []
         self._step = 1
         self._has_run_tools = False
         self._author: str | None = None
         self._reason: str | None = None
         self._response_id: str | None = None
 
-    def read(self, update: Any) -> list[AgentOutput]:
+    def read(self, update: Any) -> list[adapter.AgentOutput]:
         """Takes the next update of the framework.
 
         Raises:
             UpstreamFailureError: The model's server has reported a failure in the stream.
         """
-        outputs: list[AgentOutput] = []
+        outputs: list[adapter.AgentOutput] = []
         if update.author_name and update.author_name != self._author:
-            outputs += [] if self._author is None else [Handover(update.author_name)]
+            outputs += [] if self._author is None else [adapter.Handover(update.author_name)]
             self._author = update.author_name
         is_of_model = update.role != "tool" and any(content.type in _OF_MODEL for content in update.contents)
         if is_of_model and self._has_run_tools:
@@ -526,7 +510,7 @@ class RunEvents:
             outputs += self.tools.end_batch(self._step)
         return outputs
 
-    def end(self, state: Callable[[], Mapping[str, Any] | None] = lambda: None) -> list[AgentOutput]:
+    def end(self, state: Callable[[], Mapping[str, Any] | None] = lambda: None) -> list[adapter.AgentOutput]:
         """Takes the end of the run, and returns what is left of it, with the `Finish`.
 
         Args:
@@ -537,11 +521,11 @@ class RunEvents:
         outputs += self._said.end_step() if calls or approvals else self._said.end()
         outputs += [*self._tokens.end_step(), *self._questions]
         if calls:
-            outputs.append(ExternalCalls(calls))
+            outputs.append(adapter.ExternalCalls(calls))
         if approvals:
-            outputs.append(ApprovalAsked(approvals))
+            outputs.append(adapter.ApprovalAsked(approvals))
         if (calls or approvals) and (kept := state()) is not None:
-            outputs.append(KeptState(kept))
+            outputs.append(adapter.KeptState(kept))
         raw, reason = self._reason, None
         if calls:
             reason = FinishReason(UnifiedFinishReason.TOOL_CALLS, raw)
@@ -552,19 +536,19 @@ class RunEvents:
 
     # The contents
 
-    def _usage(self, content: Any) -> list[AgentOutput]:
+    def _usage(self, content: Any) -> list[adapter.AgentOutput]:
         self._tokens.add(content.usage_details, replaces=getattr(content, "merge_mode", None) == "replace")
         return self.tools.end_batch(self._step)
 
-    def _answered(self, content: Any) -> list[AgentOutput]:
+    def _answered(self, content: Any) -> list[adapter.AgentOutput]:
         self._has_run_tools = True
         return [*self.tools.end_batch(self._step), *self.tools.answered(content, self._step)]
 
-    def _asked(self, content: Any) -> list[AgentOutput]:
+    def _asked(self, content: Any) -> list[adapter.AgentOutput]:
         self.tools.asked[content.function_call.call_id] = content
         return []
 
-    def _hosted_called(self, content: Any) -> list[AgentOutput]:
+    def _hosted_called(self, content: Any) -> list[adapter.AgentOutput]:
         kind, fields = HOSTED_CALLS[content.type]
         name = content.tool_name or content.name or kind
         given = {field: plain(value) for field in fields if (value := getattr(content, field, None)) is not None}
@@ -575,7 +559,7 @@ class RunEvents:
         self._hosted[call.call_id] = call
         return [call]
 
-    def _hosted_answered(self, content: Any) -> list[AgentOutput]:
+    def _hosted_answered(self, content: Any) -> list[adapter.AgentOutput]:
         """The result of a tool that the provider ran, and the files in it."""
         call_id = str(content.call_id or content.image_id or "")
         kind, fields = HOSTED_RESULTS[content.type]
@@ -587,25 +571,27 @@ class RunEvents:
         contents = (one for value in values for one in (value if isinstance(value, list | tuple) else (value,)))
         return [result, *(file for one in contents if (file := file_of(one)) is not None)]
 
-    def _file(self, content: Any) -> list[AgentOutput]:
+    def _file(self, content: Any) -> list[adapter.AgentOutput]:
         file = file_of(content)
         return self._unmapped(content) if file is None else [file]
 
-    def _consent(self, content: Any) -> list[AgentOutput]:
+    def _consent(self, content: Any) -> list[adapter.AgentOutput]:
         link = markdown_link(str(content.consent_link), "Sign in")
-        self._questions.append(Question(f"The agent needs your consent: {link or 'its address is no web address'}."))
+        self._questions.append(
+            adapter.Question(f"The agent needs your consent: {link or 'its address is no web address'}.")
+        )
         return []
 
-    def _error(self, content: Any) -> list[AgentOutput]:
+    def _error(self, content: Any) -> list[adapter.AgentOutput]:
         raise UpstreamFailureError(
             str(content.message or content.error_details or "no reason was given"), provider_code=content.error_code
         )
 
-    def _unmapped(self, content: Any) -> list[AgentOutput]:
+    def _unmapped(self, content: Any) -> list[adapter.AgentOutput]:
         return [Unmapped(str(content.type), {"type": str(content.type)})]
 
 
-_CONTENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = {
+_CONTENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[adapter.AgentOutput]]]] = {
     "text": lambda reader, content: reader._said.text(content),
     "text_reasoning": lambda reader, content: reader._said.thinking(content),
     "usage": RunEvents._usage,
@@ -636,7 +622,7 @@ def kept_state(session: AgentSession, tools: InnerTools) -> dict[str, Any] | Non
 
 
 def restored(
-    request: AgentRequest, state: Mapping[str, Any], tools: InnerTools
+    request: adapter.AgentRequest, state: Mapping[str, Any], tools: InnerTools
 ) -> tuple[AgentSession, list[Message]] | None:
     """The session that a request goes on with, and its new messages; None for a state of another version.
 
@@ -680,11 +666,11 @@ class AgentFramework:
         """The names of the agent's own tools; of those of MCP servers, which are connected already."""
         return frozenset(tool.name for tool in _own_tools(agent))
 
-    def make_tools(self, request: AgentRequest) -> Sequence[Any]:
+    def make_tools(self, request: adapter.AgentRequest) -> Sequence[Any]:
         """The host's tools of a request as declarations; an agent need not be made with them."""
         return _declarations(request.tools)
 
-    async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
+    async def run(self, agent: Any, request: adapter.AgentRequest) -> AsyncGenerator[adapter.AgentOutput, None]:
         """Runs the agent until it ends, wants one of the host's tools, or asks the person.
 
         Raises:
@@ -717,7 +703,7 @@ class AgentFramework:
         for output in events.end(lambda: kept_state(session, events.tools)):
             yield output
 
-    def _arguments(self, agent: Any, request: AgentRequest, added: Sequence[Tool]) -> dict[str, Any]:
+    def _arguments(self, agent: Any, request: adapter.AgentRequest, added: Sequence[Tool]) -> dict[str, Any]:
         """The arguments of a run beside the conversation, as far as the agent takes them: a workflow takes no tools."""
         arguments: dict[str, Any] = {}
         if added:

@@ -10,7 +10,6 @@ In a file for the sidecar, `partstream serve` or `partstream chat`, the agent al
 """
 
 from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,26 +19,20 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, optional
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import short_digest
-from partstream.lm.provider import (
-    LanguageModelChatCapabilities,
-    LanguageModelChatInformation,
-    LanguageModelChatProvider,
-)
+from partstream.lm import provider
 from partstream.runtime.simple import check_keywords, checked_fields
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
 from partstream.tokens.records import note_usage
 from partstream.upstream.context import run_until_cancelled
 from partstream_agents.adapter import AgentPairing
-from partstream_agents.answer import AUTO, AgentOptions, ToolActivity, usage_row
+from partstream_agents.answer import AUTO, AgentOptions, ApprovalPolicy, HostTools, ToolActivity, usage_row
 from partstream_agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
 from partstream_agents.run import AgentRun, AgentSpec, RunStates
 
 if TYPE_CHECKING:
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.provider import ModelFields, Progress
     from partstream.tokens.ledger import Ledger
-    from partstream_agents.answer import ApprovalPolicy, HostTools
 
 _NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 _OWN_KEYWORDS: Final = ("tools", "approve", "host_tools", "states")
@@ -62,13 +55,13 @@ _HOST_TOOLS: Final = Expectation(
 )
 
 
-class AgentModel(LanguageModelChatProvider):
+class AgentModel(provider.LanguageModelChatProvider):
     """Offers one model, which is an agent; made by :func:`as_model`. Serves any number of requests at once."""
 
     def __init__(
         self,
         asking: AgentSpec,
-        information: LanguageModelChatInformation,
+        information: provider.LanguageModelChatInformation,
         count_tokens: Callable[[str | ChatMessage], int],
     ) -> None:
         self.information = information
@@ -88,17 +81,17 @@ class AgentModel(LanguageModelChatProvider):
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
-    ) -> Sequence[LanguageModelChatInformation]:
+    ) -> Sequence[provider.LanguageModelChatInformation]:
         """Lists the one model."""
         del silent, token
         return (self.information,)
 
     async def provide_language_model_chat_response(
         self,
-        model: LanguageModelChatInformation,
+        model: provider.LanguageModelChatInformation,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
-        progress: Progress,
+        progress: provider.Progress,
         token: CancellationToken,
     ) -> None:
         """Runs the agent; a cancellation stops the run and closes the stream of its model.
@@ -115,7 +108,7 @@ class AgentModel(LanguageModelChatProvider):
         self,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
-        progress: Progress,
+        progress: provider.Progress,
         token: CancellationToken,
     ) -> None:
         run = AgentRun(self._asking, messages, options, progress, token)
@@ -129,13 +122,13 @@ class AgentModel(LanguageModelChatProvider):
                 note_usage(row)
 
     async def provide_token_count(
-        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
         """Counts with the function given to :func:`as_model`."""
         del model, token
         return self._count_tokens(text)
 
-    def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
+    def token_count(self, model: provider.LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
         """Counts with the function given to :func:`as_model`; the count has its source."""
         del model
         is_estimate = self._count_tokens is estimate_tokens
@@ -161,7 +154,7 @@ def as_model(
     detail: str | None = None,
     extra: Mapping[str, Any] = _NO_FIELDS,
     states: RunStates | None = None,
-    **fields: Unpack[ModelFields],
+    **fields: Unpack[provider.ModelFields],
 ) -> AgentModel:
     """Makes a provider of an agent, of a chat model, or of a function that makes agents.
 
@@ -224,11 +217,11 @@ def as_model(
         | {"count_tokens": count_tokens, "extra": extra},
         "as_model",
     )
-    information = LanguageModelChatInformation(
+    information = provider.LanguageModelChatInformation(
         **{**keywords, "family": family or model_id},
         id=model_id,
         name=shown,
-        capabilities=LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling),
+        capabilities=provider.LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling),
         extra=checked_fields(fields, extra, "as_model", _OWN_KEYWORDS),
     )
     wanted = host_tools if isinstance(host_tools, bool | str) or callable(host_tools) else frozenset(host_tools)

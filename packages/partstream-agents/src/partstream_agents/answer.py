@@ -8,33 +8,22 @@
 """
 
 from __future__ import annotations
-
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from partstream.codec.text import code_block, inline_code
-from partstream.conversation.turns import Call, Result, ToolNames, short_digest, well_formed
-from partstream.lm.inner_activity import (
-    InnerCall,
-    InnerResult,
-    call_data,
-    call_line,
-    handover_line,
-    plain_value,
-    result_data,
-    result_line,
-    wanted_call,
-    wish,
-)
-from partstream.lm.messages import Tool
+from partstream.conversation.turns import Call, Piece, Result, ToolNames, Turn, short_digest, well_formed
+from partstream.lm import inner_activity
+from partstream.lm.messages import RequestOptions, Tool
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
+    ResponsePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -47,29 +36,10 @@ from partstream.lm.parts import (
 from partstream.runtime.answer_files import is_file
 from partstream.settings.kinds import Choice
 from partstream.tokens.records import UsageRow
-from partstream_agents.adapter import (
-    AgentFile,
-    Approval,
-    ApprovalAsked,
-    Decision,
-    ExternalCalls,
-    Handover,
-    KeptState,
-    Question,
-    ResultObject,
-    StepBegun,
-    StepUsage,
-    SubAgentText,
-)
+from partstream_agents import adapter
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from partstream.conversation.provider_state import Origin
-    from partstream.conversation.turns import Piece, Turn
-    from partstream.lm.messages import RequestOptions
-    from partstream.lm.parts import ResponsePart
-    from partstream_agents.adapter import AgentOutput
 
 
 # ---- Options ----
@@ -327,7 +297,7 @@ class AgentAnswer:
         self.lines = ActivityLines(shown, block)
         self._finish = Finish(Outcome.COMPLETED)
         self.parts: list[ResponsePart] = []
-        self.approvals: tuple[Approval, ...] = ()
+        self.approvals: tuple[adapter.Approval, ...] = ()
         self.handed_out = HandedOut(tools)
         self.has_question = False
         self.is_visible = False
@@ -339,7 +309,7 @@ class AgentAnswer:
         """Forgets what the run before has stopped with: it goes on."""
         self.approvals, self.state, self.has_question = (), None, False
 
-    def take(self, output: AgentOutput) -> Iterable[ResponsePart]:
+    def take(self, output: adapter.AgentOutput) -> Iterable[ResponsePart]:
         """The parts of the next output, in order; often one, often none.
 
         Raises:
@@ -374,28 +344,28 @@ class AgentAnswer:
         elif isinstance(part, DataPart):
             self.is_visible = self.is_visible or is_file(part)
 
-    def _external(self, external: ExternalCalls) -> _Parts:
+    def _external(self, external: adapter.ExternalCalls) -> _Parts:
         self.handed_out.add(external.calls)
         return []
 
-    def _approvals(self, asked: ApprovalAsked) -> _Parts:
+    def _approvals(self, asked: adapter.ApprovalAsked) -> _Parts:
         self.approvals = (*self.approvals, *asked.approvals)
         return []
 
-    def _question(self, question: Question) -> _Parts:
+    def _question(self, question: adapter.Question) -> _Parts:
         self.has_question = True
         return self.lines.paragraph(question.text)
 
-    def _step(self, begun: StepBegun) -> _Parts:
+    def _step(self, begun: adapter.StepBegun) -> _Parts:
         self.lines.step = begun.step
         return []
 
-    def _usage(self, usage: StepUsage) -> _Parts:
+    def _usage(self, usage: adapter.StepUsage) -> _Parts:
         self.usages.add(usage.usage)
         self.lines.step += 1
         return []
 
-    def _state(self, state: KeptState) -> _Parts:
+    def _state(self, state: adapter.KeptState) -> _Parts:
         self.state = state.json
         return []
 
@@ -414,20 +384,26 @@ _HANDLERS: Final[dict[type[Any], Callable[[AgentAnswer, Any], _Parts]]] = {
     TextPart: lambda answer, part: [part] if part.value else [],
     ThinkingPart: lambda answer, part: [answer.lines.in_step(part)],
     DataPart: lambda answer, part: [part],
-    InnerCall: lambda answer, call: [*answer.lines.line(call_line(call), call.step), call_data(call)],
-    InnerResult: lambda answer, result: [*answer.lines.line(result_line(result), result.step), result_data(result)],
-    Handover: lambda answer, handover: answer.lines.line(handover_line(handover.to)),
-    SubAgentText: lambda answer, said: answer.lines.said_below(said.text),
-    AgentFile: lambda answer, file: [DataPart(file.data, file.media_type)],
-    ExternalCalls: AgentAnswer._external,  # noqa: SLF001
-    ApprovalAsked: AgentAnswer._approvals,  # noqa: SLF001
-    Question: AgentAnswer._question,  # noqa: SLF001
-    ResultObject: lambda answer, result: answer.lines.paragraph(
-        result.value if isinstance(result.value, str) else code_block(plain_value(result.value))
+    inner_activity.InnerCall: lambda answer, call: [
+        *answer.lines.line(inner_activity.call_line(call), call.step),
+        inner_activity.call_data(call),
+    ],
+    inner_activity.InnerResult: lambda answer, result: [
+        *answer.lines.line(inner_activity.result_line(result), result.step),
+        inner_activity.result_data(result),
+    ],
+    adapter.Handover: lambda answer, handover: answer.lines.line(inner_activity.handover_line(handover.to)),
+    adapter.SubAgentText: lambda answer, said: answer.lines.said_below(said.text),
+    adapter.AgentFile: lambda answer, file: [DataPart(file.data, file.media_type)],
+    adapter.ExternalCalls: AgentAnswer._external,  # noqa: SLF001
+    adapter.ApprovalAsked: AgentAnswer._approvals,  # noqa: SLF001
+    adapter.Question: AgentAnswer._question,  # noqa: SLF001
+    adapter.ResultObject: lambda answer, result: answer.lines.paragraph(
+        result.value if isinstance(result.value, str) else code_block(inner_activity.plain_value(result.value))
     ),
-    StepBegun: AgentAnswer._step,  # noqa: SLF001
-    StepUsage: AgentAnswer._usage,  # noqa: SLF001
-    KeptState: AgentAnswer._state,  # noqa: SLF001
+    adapter.StepBegun: AgentAnswer._step,  # noqa: SLF001
+    adapter.StepUsage: AgentAnswer._usage,  # noqa: SLF001
+    adapter.KeptState: AgentAnswer._state,  # noqa: SLF001
     Unmapped: AgentAnswer._unmapped,  # noqa: SLF001
     Finish: AgentAnswer._end,  # noqa: SLF001
 }
@@ -436,7 +412,7 @@ _HANDLERS: Final[dict[type[Any], Callable[[AgentAnswer, Any], _Parts]]] = {
 
 # ---- Approvals: who decides, how a person is asked, and what they answered ----
 
-ApproveFunction: TypeAlias = Callable[[Approval], "bool | Awaitable[bool]"]
+ApproveFunction: TypeAlias = Callable[[adapter.Approval], "bool | Awaitable[bool]"]
 """Returns whether the agent may run a call."""
 
 ApprovalPolicy: TypeAlias = Literal["ask", "never"] | ApproveFunction
@@ -452,29 +428,31 @@ _PLAIN: Final = re.compile(r"[\w\s.,;!*'\"]*")
 _NUMBERS: Final = re.compile(r"(?:yes|run|allow|approve)?[\s,:]*(\d+(?:[\s,]+(?:and\s+)?\d+)*)", re.IGNORECASE)
 
 
-async def decided_by(policy: ApprovalPolicy, approvals: Sequence[Approval]) -> dict[str, Decision] | None:
+async def decided_by(
+    policy: ApprovalPolicy, approvals: Sequence[adapter.Approval]
+) -> dict[str, adapter.Decision] | None:
     """What a policy decides, by call id; None where the person has to be asked."""
     if policy == "ask":
         return None
-    decisions: dict[str, Decision] = {}
+    decisions: dict[str, adapter.Decision] = {}
     for approval in approvals:
         allowed = False
         if callable(policy):
             said = policy(approval)
             allowed = (await said if isawaitable(said) else said) is True
-        decisions[approval.call_id] = Decision(allowed, "" if allowed else _REFUSED)
+        decisions[approval.call_id] = adapter.Decision(allowed, "" if allowed else _REFUSED)
     return decisions
 
 
-def question_of(approvals: Sequence[Approval]) -> str:
+def question_of(approvals: Sequence[adapter.Approval]) -> str:
     """The text that asks a person, in Markdown: what the agent wants to run, and how to answer."""
     if len(approvals) == 1:
         [only] = approvals
         because = f"\n\n{only.reason}" if only.reason else ""
-        return f"{wish(only)}{because}\n\nReply *yes* to run it, or *no*."
+        return f"{inner_activity.wish(only)}{because}\n\nReply *yes* to run it, or *no*."
     lines = []
     for number, one in enumerate(approvals, 1):
-        call = wanted_call(one)
+        call = inner_activity.wanted_call(one)
         if "\n" in call:  # a block of code belongs to its item of the list
             call = call.replace("\n", "\n   ") + "\n\n  "
         lines.append(f"{number}. {call}" + (f" ({one.reason})" if one.reason else ""))
@@ -483,21 +461,21 @@ def question_of(approvals: Sequence[Approval]) -> str:
     return "\n".join([head, "", *lines, "", how])
 
 
-def read_reply(reply: str, approvals: Sequence[Approval]) -> dict[str, Decision]:
+def read_reply(reply: str, approvals: Sequence[adapter.Approval]) -> dict[str, adapter.Decision]:
     """What a person has decided, by call id. Only a clear *yes* allows a call; any other text is the reason for not
     running it, which the model gets to read."""
     words = re.findall(r"[^\W\d_]+|\d+", reply.lower())
     if words and all(word in _YES | _BESIDE_YES for word in words):
         if _PLAIN.fullmatch(reply) and any(word in _YES for word in words):
-            return {one.call_id: Decision(approved=True) for one in approvals}
+            return {one.call_id: adapter.Decision(approved=True) for one in approvals}
     elif numbers := _NUMBERS.fullmatch(reply.strip().rstrip(".")):
         chosen = {int(number) for number in re.findall(r"\d+", numbers[1])}
         if len(approvals) > 1 and chosen <= set(range(1, len(approvals) + 1)):
             return {
-                one.call_id: Decision(number in chosen, "" if number in chosen else _DECLINED)
+                one.call_id: adapter.Decision(number in chosen, "" if number in chosen else _DECLINED)
                 for number, one in enumerate(approvals, 1)
             }
     reason = (
         _DECLINED if not words or (words[0] in _NO and len(words) == 1) else f"{_DECLINED} They said: {reply.strip()}"
     )
-    return {one.call_id: Decision(approved=False, reason=reason) for one in approvals}
+    return {one.call_id: adapter.Decision(approved=False, reason=reason) for one in approvals}

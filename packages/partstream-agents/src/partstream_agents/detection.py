@@ -5,8 +5,8 @@ The table below is the only place outside their modules that names frameworks. A
 """
 
 from __future__ import annotations
-
 import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.runtime.provider_files import NoAgentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from partstream_agents.adapter import AgentAdapter
-
 
 HOOK: Final = "__partstream_model__"
 """The name of the method that returns the provider or the pairing of an object."""

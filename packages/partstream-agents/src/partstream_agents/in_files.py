@@ -8,14 +8,11 @@
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream_agents.detection import UnknownAgentError, hook_of, is_agent, is_factory, kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _MEANT: Final = "agent"
 """The name of the variable that wins where a file holds several agents."""

@@ -18,51 +18,34 @@ may all be dicts) and OpenAI's reference of `ResponseOutputItem`.
 """
 
 from __future__ import annotations
-
 import base64
 import binascii
 import dataclasses
 import re
 import weakref
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import MediaKind, data_url, file_name, sniff
 from partstream.conversation.preparation import RequestSettings
-from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Text
+from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Result, ResultContent, Text
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult
-from partstream.lm.messages import ToolMode
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, Unmapped
+from partstream.lm.messages import Tool, ToolMode
+from partstream.lm.outputs import Finish, Outcome, ResponseStream, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.openresponses.write_request import input_items
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import read_arguments
 from partstream.runtime.client_failures import FailureKind
-from partstream_agents.adapter import (
-    AgentFile,
-    Approval,
-    ApprovalAsked,
-    ExternalCalls,
-    Handover,
-    KeptState,
-    Paragraphs,
-    ResultObject,
-    StepUsage,
-)
+from partstream_agents import adapter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
     from agents import Agent, FunctionTool, Handoff, RunConfig, RunState
     from agents.result import RunResultStreaming
     from agents.tool_context import ToolContext
-
-    from partstream.conversation.turns import Result, ResultContent
-    from partstream.lm.messages import Tool
-    from partstream.lm.outputs import ResponseStream, StreamOutput
-    from partstream_agents.adapter import AgentOutput, AgentRequest
 
 
 # ---- The conversation as the input of a run ----
@@ -95,7 +78,7 @@ _SETTINGS: Final = {
 agent chose its model and its tools itself."""
 
 
-def run_arguments(request: AgentRequest) -> list[dict[str, Any]]:
+def run_arguments(request: adapter.AgentRequest) -> list[dict[str, Any]]:
     """The input of a run that knows nothing but the conversation.
 
     The host's instructions are a message of the system before it, so that the agent's own instructions stay as they
@@ -110,7 +93,7 @@ def run_arguments(request: AgentRequest) -> list[dict[str, Any]]:
     return [*system, *map(message_as_text, input_items(request.turns, RequestSettings()))]
 
 
-def chosen_settings(request: AgentRequest) -> dict[str, Any]:
+def chosen_settings(request: adapter.AgentRequest) -> dict[str, Any]:
     """The fields of `ModelSettings` that the caller has chosen; none for one that leaves all to the agent."""
     given = request.model_options.items()
     chosen = {_SETTINGS[name]: value for name, value in given if name in _SETTINGS and value is not None}
@@ -180,25 +163,25 @@ class StepUsages:
         if usage is not None:
             self._said.append(usage)
 
-    def begin(self) -> list[StepUsage]:
+    def begin(self) -> list[adapter.StepUsage]:
         """The tokens of the response before the one that begins."""
         waiting, self._waiting = self._waiting, None
-        return [] if waiting is None else [StepUsage(waiting)]
+        return [] if waiting is None else [adapter.StepUsage(waiting)]
 
-    def end(self, reported: Sequence[Usage]) -> list[StepUsage]:
+    def end(self, reported: Sequence[Usage]) -> list[adapter.StepUsage]:
         """The tokens that are left.
 
         Args:
             reported: Those of all requests of the run, as the SDK has counted them.
         """
         said = [(one.input_tokens, one.output_tokens) for one in self._said]
-        missing: list[StepUsage] = []
+        missing: list[adapter.StepUsage] = []
         for usage in reported:
             key = (usage.input_tokens, usage.output_tokens)
             if key in said:
                 said.remove(key)
             else:
-                missing.append(StepUsage(usage))
+                missing.append(adapter.StepUsage(usage))
         return [*missing, *self.begin()]
 
 
@@ -224,7 +207,7 @@ class InnerResponses:
         self.is_structured = False
         self._stream: ResponseStream | None = None
         self._held: list[str] = []
-        self._paragraphs = Paragraphs()
+        self._paragraphs = adapter.Paragraphs()
         self._speaks = False
         self._calls = False
 
@@ -233,10 +216,10 @@ class InnerResponses:
         """Whether the current response has said text and called no tool: the run ends with it."""
         return self._speaks and not self._calls
 
-    def feed(self, event: Mapping[str, Any]) -> list[AgentOutput]:
+    def feed(self, event: Mapping[str, Any]) -> list[adapter.AgentOutput]:
         """Takes the next raw event, and returns its parts. Calls of tools are left out: the SDK's own items say which
         of them it runs, and its interruptions which it leaves to others."""
-        outputs: list[AgentOutput] = []
+        outputs: list[adapter.AgentOutput] = []
         stream = self._stream
         if stream is None or stream.finished or event.get("type") == _BEGIN:
             outputs = [*self.release(), *self.usages.begin()]
@@ -249,12 +232,12 @@ class InnerResponses:
             outputs += self._read(output)
         return outputs
 
-    def release(self) -> list[AgentOutput]:
+    def release(self) -> list[adapter.AgentOutput]:
         """The held text, which is not the result of the run after all."""
         held, self._held = "".join(self._held), []
         return [*self._paragraphs.of(held)]
 
-    def _read(self, output: StreamOutput) -> list[AgentOutput]:
+    def _read(self, output: StreamOutput) -> list[adapter.AgentOutput]:
         match output:
             case TextPart():
                 return self._text(output)
@@ -273,14 +256,14 @@ class InnerResponses:
             case _:
                 return [output]
 
-    def _text(self, part: TextPart) -> list[AgentOutput]:
+    def _text(self, part: TextPart) -> list[adapter.AgentOutput]:
         self._speaks = self._speaks or bool(part.value)
         if self.is_structured:
             self._held.append(part.value)
             return []
         return [*self._paragraphs.of(part.value)]
 
-    def result(self, text: str) -> list[AgentOutput]:
+    def result(self, text: str) -> list[adapter.AgentOutput]:
         """The parts of a result that no response said: a paragraph of its own."""
         self._paragraphs.begin_step()
         return [*self._paragraphs.of(text)]
@@ -345,7 +328,7 @@ class InnerTools:
         self._external_ids: set[str] = set()
         self._order: dict[str, int] = {}
 
-    def called(self, item: Any, step: int) -> list[AgentOutput]:
+    def called(self, item: Any, step: int) -> list[adapter.AgentOutput]:
         """A tool was called. A call of the host's is left out: it comes as an interruption of the run."""
         raw = field_of(item, "raw_item")
         call = InnerCall(call_id_of(raw), name_of(raw), arguments_of(raw), step)
@@ -361,14 +344,14 @@ class InnerTools:
             return []
         return [call, *_hosted_result(raw, call)]
 
-    def answered(self, item: Any, step: int) -> list[AgentOutput]:
+    def answered(self, item: Any, step: int) -> list[adapter.AgentOutput]:
         """A tool has returned; results of the host are in the conversation already."""
         raw = field_of(item, "raw_item")
         call_id = call_id_of(raw)
         if call_id in self._external_ids:
             return []
         call = self._calls.get(call_id)
-        outputs: list[AgentOutput] = []
+        outputs: list[adapter.AgentOutput] = []
         if call is not None and call_id in self._waiting:
             self._waiting.remove(call_id)
             outputs.append(call)
@@ -389,7 +372,7 @@ class InnerTools:
         return self._order.get(call_id, len(self._order))
 
 
-def _hosted_result(raw: Any, call: InnerCall) -> list[AgentOutput]:
+def _hosted_result(raw: Any, call: InnerCall) -> list[adapter.AgentOutput]:
     """The result of a tool that the model's provider has run: its item holds both."""
     if field_of(raw, "type") == "function_call":
         return []
@@ -402,7 +385,7 @@ def _hosted_result(raw: Any, call: InnerCall) -> list[AgentOutput]:
             data = base64.b64decode(result, validate=True)
         except binascii.Error:
             return [Unmapped(_PICTURE, {"type": _PICTURE})]
-        return [AgentFile(data, sniff(data) or "application/octet-stream")]
+        return [adapter.AgentFile(data, sniff(data) or "application/octet-stream")]
     for name in _OUTPUT_FIELDS:
         value = field_of(raw, name)
         if value is not None:
@@ -440,27 +423,27 @@ class RunEvents:
         self.tools = InnerTools(external, asking)
         self._agent: str | None = None
 
-    def read(self, event: Any) -> list[AgentOutput]:
+    def read(self, event: Any) -> list[adapter.AgentOutput]:
         """Takes the next event of the SDK; an unknown one comes out as it is."""
         kind = field_of(event, "type")
         handler = _EVENTS.get(kind)
         return [Unmapped(str(kind), {"type": kind})] if handler is None else handler(self, event)
 
-    def end(self, end: RunEnd) -> list[AgentOutput]:
+    def end(self, end: RunEnd) -> list[adapter.AgentOutput]:
         """Takes the end of the run, and returns what is left of it, with the `Finish`."""
         calls, approvals = self._interruptions(end.interruptions)
         if not calls and not approvals:
             return [*self._result(end.final_output), *self._responses.usages.end(end.usages), self._finish()]
         outputs = [*self._responses.release(), *self._responses.usages.end(end.usages)]
         if calls:
-            outputs.append(ExternalCalls(calls))
+            outputs.append(adapter.ExternalCalls(calls))
         if approvals:
-            outputs.append(ApprovalAsked(approvals))
+            outputs.append(adapter.ApprovalAsked(approvals))
         if end.state is not None:
-            outputs.append(KeptState(end.state))
+            outputs.append(adapter.KeptState(end.state))
         return [*outputs, self._finish(FinishReason(UnifiedFinishReason.TOOL_CALLS) if calls else None)]
 
-    def break_off(self, error: Exception) -> list[AgentOutput]:
+    def break_off(self, error: Exception) -> list[adapter.AgentOutput]:
         """Takes the exception that ended the run, and returns what is left of it.
 
         The SDK raises also for a response that a limit or a filter has cut: what the model said until then is valid.
@@ -478,44 +461,44 @@ class RunEvents:
 
     # The events
 
-    def _item(self, event: Any) -> list[AgentOutput]:
+    def _item(self, event: Any) -> list[adapter.AgentOutput]:
         name = str(field_of(event, "name"))
         handler = _ITEMS.get(name)
         if handler is not None:
             return handler(self, field_of(event, "item"))
         return [] if name in _SAID_OTHERWISE else [Unmapped(name, {"type": "run_item_stream_event", "name": name})]
 
-    def _agent_updated(self, event: Any) -> list[AgentOutput]:
+    def _agent_updated(self, event: Any) -> list[adapter.AgentOutput]:
         agent = field_of(event, "new_agent")
         outputs = self._responses.release()
         output_type = field_of(agent, "output_type")
         self._responses.is_structured = output_type is not None and output_type is not str
         before, self._agent = self._agent, str(field_of(agent, "name"))
-        return outputs if before is None else [*outputs, Handover(self._agent)]
+        return outputs if before is None else [*outputs, adapter.Handover(self._agent)]
 
     # The end
 
-    def _interruptions(self, items: Iterable[Any]) -> tuple[tuple[ToolCallPart, ...], tuple[Approval, ...]]:
+    def _interruptions(self, items: Iterable[Any]) -> tuple[tuple[ToolCallPart, ...], tuple[adapter.Approval, ...]]:
         calls: dict[str, ToolCallPart] = {}
-        approvals: dict[str, Approval] = {}
+        approvals: dict[str, adapter.Approval] = {}
         raws = [field_of(item, "raw_item") for item in items]
         for raw in sorted(raws, key=lambda one: self.tools.place(call_id_of(one))):
             call_id, name, arguments = call_id_of(raw), name_of(raw), arguments_of(raw)
             if name not in self._external:
-                approvals.setdefault(call_id, Approval(call_id, name, arguments))
+                approvals.setdefault(call_id, adapter.Approval(call_id, name, arguments))
             elif isinstance(arguments, dict):
                 calls.setdefault(call_id, ToolCallPart(call_id, name, arguments))
             else:
                 raise ToolArgumentsError(call_id=call_id, name=name, arguments=str(arguments))
         return tuple(calls.values()), tuple(approvals.values())
 
-    def _result(self, value: Any) -> list[AgentOutput]:
+    def _result(self, value: Any) -> list[adapter.AgentOutput]:
         """What the run came to, unless it was said already. A result that no response said comes from a tool at which
         the run stops, or from a handler of errors."""
         if not isinstance(value, str | None):
             # Forgets the held text, because the result of the run says the same
             self._responses._held = []
-            return [ResultObject(value)]
+            return [adapter.ResultObject(value)]
         outputs = self._responses.release()
         return [*outputs, *self._responses.result(value)] if value and not self._responses.is_answered else outputs
 
@@ -535,12 +518,12 @@ def _as_mapping(data: Any) -> Mapping[str, Any]:
     return dumped
 
 
-_EVENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = {
+_EVENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[adapter.AgentOutput]]]] = {
     "raw_response_event": lambda reader, event: reader._responses.feed(_as_mapping(field_of(event, "data"))),
     "run_item_stream_event": RunEvents._item,
     "agent_updated_stream_event": RunEvents._agent_updated,
 }
-_ITEMS: Final[Mapping[str, Callable[[RunEvents, Any], list[AgentOutput]]]] = {
+_ITEMS: Final[Mapping[str, Callable[[RunEvents, Any], list[adapter.AgentOutput]]]] = {
     **dict.fromkeys(
         ("tool_called", "tool_search_called"), lambda reader, item: reader.tools.called(item, reader._responses.step)
     ),
@@ -691,7 +674,7 @@ def kept_state(result: RunResultStreaming) -> dict[str, Any] | None:
 
 
 async def restored_state(
-    agent: Agent[Any], request: AgentRequest, context: Any, max_turns: int | None
+    agent: Agent[Any], request: adapter.AgentRequest, context: Any, max_turns: int | None
 ) -> RunState[Any, Agent[Any]] | None:
     """The state that a request goes on with, with what the host returned and the person decided; None where it belongs
     to another version of the SDK or of the agent: then the run is rebuilt.
@@ -772,11 +755,11 @@ class OpenAIAgents:
         """The names of the agent's own tools, and of those that it may hand over to."""
         return own_tools(agent)
 
-    def make_tools(self, request: AgentRequest) -> Sequence[Any]:
+    def make_tools(self, request: adapter.AgentRequest) -> Sequence[Any]:
         """The host's tools of a request as function tools; an agent need not be made with them."""
         return function_tools(request.tools, request.results)
 
-    async def run(self, agent: Agent[Any], request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
+    async def run(self, agent: Agent[Any], request: adapter.AgentRequest) -> AsyncGenerator[adapter.AgentOutput, None]:
         """Runs the agent until it ends, wants one of the host's tools, or asks the person.
 
         Raises:
@@ -801,7 +784,7 @@ class OpenAIAgents:
             async for output in outputs:
                 yield output
 
-    def _settings(self, request: AgentRequest) -> RunConfig | None:
+    def _settings(self, request: adapter.AgentRequest) -> RunConfig | None:
         """The settings of a run: those of the person, and above them what the caller has chosen for this request."""
         chosen = chosen_settings(request)
         if not chosen:
@@ -814,7 +797,7 @@ class OpenAIAgents:
         return replace(settings, model_settings=above if own is None else own.resolve(above))
 
 
-async def _outputs(result: RunResultStreaming, events: RunEvents) -> AsyncGenerator[AgentOutput, None]:
+async def _outputs(result: RunResultStreaming, events: RunEvents) -> AsyncGenerator[adapter.AgentOutput, None]:
     """The outputs of a run, to its end. Leaving it stops the run."""
     before = len(_entries(result))
     stream: Any = result.stream_events()  # an asynchronous generator, annotated as an iterator

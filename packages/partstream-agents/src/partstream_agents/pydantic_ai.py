@@ -16,24 +16,24 @@ need it, after the agent's own file has imported it.
 """
 
 from __future__ import annotations
-
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import MediaKind
-from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
+from partstream.conversation.turns import Attachment, Call, Result, ResultContent, Text, Turn, TurnRole
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
 from partstream.lm.inner_activity import InnerCall, InnerResult, plain_value, shown_call
-from partstream.lm.messages import ToolMode
+from partstream.lm.messages import ChatMessage, ToolMode
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import (
     FinishReason,
     ThinkingPart,
+    ToolCallPart,
     UnifiedFinishReason,
     Usage,
     text_part,
@@ -41,28 +41,11 @@ from partstream.lm.parts import (
     tool_call_part,
 )
 from partstream.runtime.client_failures import FailureKind
-from partstream_agents.adapter import (
-    AgentFile,
-    Approval,
-    ApprovalAsked,
-    ExternalCalls,
-    KeptState,
-    Question,
-    ResultObject,
-    StepBegun,
-    StepUsage,
-)
+from partstream_agents import adapter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Sequence
-
     from pydantic_ai import UsageLimits
     from pydantic_ai.messages import ModelMessage, ModelResponsePart, UserContent
-
-    from partstream.conversation.turns import ResultContent, Turn
-    from partstream.lm.messages import ChatMessage
-    from partstream.lm.parts import ToolCallPart
-    from partstream_agents.adapter import AgentOutput, AgentRequest, Decision
 
 
 # ---- The conversation as the arguments of a run ----
@@ -112,7 +95,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
 model and its tools itself."""
 
 
-def run_arguments(request: AgentRequest) -> dict[str, Any]:
+def run_arguments(request: adapter.AgentRequest) -> dict[str, Any]:
     """The arguments of a run that is rebuilt from the conversation, without the type of its result."""
     history = [*request.turns]
     prompt = None
@@ -127,7 +110,7 @@ def run_arguments(request: AgentRequest) -> dict[str, Any]:
     }
 
 
-def common_arguments(request: AgentRequest) -> dict[str, Any]:
+def common_arguments(request: adapter.AgentRequest) -> dict[str, Any]:
     """The arguments that a rebuilt run and one that goes on have in common."""
     from pydantic_ai import ExternalToolset, ToolDefinition  # noqa: PLC0415 - the agent's file has imported it
     from pydantic_ai.capabilities import ReinjectSystemPrompt  # noqa: PLC0415 - as above
@@ -146,7 +129,7 @@ def common_arguments(request: AgentRequest) -> dict[str, Any]:
     }
 
 
-def model_settings_of(request: AgentRequest, own: Mapping[str, Any]) -> Any:
+def model_settings_of(request: adapter.AgentRequest, own: Mapping[str, Any]) -> Any:
     """The settings of the model: those of the person, and above them what the caller has chosen for this request.
 
     A caller that demands a call of one of its tools gets it of the first request to the model; the framework refuses
@@ -341,7 +324,7 @@ def is_deferred_type(of_output: object) -> bool:
     return isinstance(of_output, type) and any(one.__name__ == _DEFERRED for one in of_output.__mro__)
 
 
-def outputs_of_value(output: Any, texts: StepTexts, *, has_file: bool) -> list[AgentOutput]:
+def outputs_of_value(output: Any, texts: StepTexts, *, has_file: bool) -> list[adapter.AgentOutput]:
     """What the result of a run adds to what was streamed.
 
     Text is streamed before it is the result, and an output function or a validator may make another of it. A file has
@@ -353,14 +336,16 @@ def outputs_of_value(output: Any, texts: StepTexts, *, has_file: bool) -> list[A
     if isinstance(output, str):
         return [] if output.strip() == said else [text_part(piece) for piece in texts.another(output)]
     if isinstance(data := getattr(output, "data", None), bytes):
-        return [] if has_file else [AgentFile(data, output.media_type)]
-    return [] if _is_json(said) else [ResultObject(output)]
+        return [] if has_file else [adapter.AgentFile(data, output.media_type)]
+    return [] if _is_json(said) else [adapter.ResultObject(output)]
 
 
-def outputs_of_responses(messages: Iterable[Any]) -> list[AgentOutput]:
+def outputs_of_responses(messages: Iterable[Any]) -> list[adapter.AgentOutput]:
     """The tokens of each request to the model, and how the last one ended."""
     responses = [message for message in messages if message.kind == _RESPONSE]
-    usages: list[AgentOutput] = [StepUsage(usage) for one in responses if (usage := _usage(one.usage)) is not None]
+    usages: list[adapter.AgentOutput] = [
+        adapter.StepUsage(usage) for one in responses if (usage := _usage(one.usage)) is not None
+    ]
     return [*usages, *(_finish(one) for one in responses[-1:])]
 
 
@@ -490,12 +475,12 @@ class EventReader:
         self._tools = InnerTools(external, asking, answered)
         self._has_file = False
 
-    def read(self, event: Any) -> list[AgentOutput]:
+    def read(self, event: Any) -> list[adapter.AgentOutput]:
         """Takes the next event and returns its outputs, in order."""
         handler = _EVENTS.get(getattr(event, "event_kind", ""))
         return [_unmapped(event)] if handler is None else handler(self, event)
 
-    def end(self) -> list[AgentOutput]:
+    def end(self) -> list[adapter.AgentOutput]:
         """The outputs of the end of the run: a result that was not streamed, the tokens of each request to the model,
         and the finish of the last one."""
         if self.ended is None:
@@ -503,47 +488,47 @@ class EventReader:
         said = outputs_of_value(self.ended.output, self._texts, has_file=self._has_file)
         return [*said, *outputs_of_responses(self.ended.new_messages)]
 
-    def _started(self, event: Any) -> list[AgentOutput]:
-        begun: list[AgentOutput] = []
+    def _started(self, event: Any) -> list[adapter.AgentOutput]:
+        begun: list[adapter.AgentOutput] = []
         if event.previous_part_kind is None:  # the first part of an answer of the model
             self._step += 1
             self._texts.begin_step()
-            begun.append(StepBegun(self._step))
+            begun.append(adapter.StepBegun(self._step))
         return [*begun, *_of_part(_STARTS, self, event, event.part.part_kind, event.part)]
 
-    def _whole_text(self, index: int, part: Any) -> list[AgentOutput]:
+    def _whole_text(self, index: int, part: Any) -> list[adapter.AgentOutput]:
         return [text_part(piece) for piece in self._texts.whole(index, part.content)]
 
-    def _whole_thinking(self, _: int, part: Any) -> list[AgentOutput]:
+    def _whole_thinking(self, _: int, part: Any) -> list[adapter.AgentOutput]:
         if not part.signature:
             return []
         kept = {name: getattr(part, name) for name in ("content", "id", "signature", "provider_name")}
         return [thinking_part("", None, {THINKING_KEY: kept})]
 
-    def _thought(self, text: str | None) -> list[AgentOutput]:
+    def _thought(self, text: str | None) -> list[adapter.AgentOutput]:
         # Without the provider's id, it forms one block with the lines on the calls of the same step.
         return [thinking_part(text)] if text else []
 
-    def _whole_file(self, _: int, part: Any) -> list[AgentOutput]:
+    def _whole_file(self, _: int, part: Any) -> list[adapter.AgentOutput]:
         self._has_file = True
-        return [AgentFile(part.content.data, part.content.media_type)]
+        return [adapter.AgentFile(part.content.data, part.content.media_type)]
 
-    def _whole_native_call(self, _: int, part: Any) -> list[AgentOutput]:
+    def _whole_native_call(self, _: int, part: Any) -> list[adapter.AgentOutput]:
         return [InnerCall(part.tool_call_id, part.tool_name, arguments_of(part), self._step)]
 
-    def _whole_native_return(self, _: int, part: Any) -> list[AgentOutput]:
+    def _whole_native_return(self, _: int, part: Any) -> list[adapter.AgentOutput]:
         return [InnerResult(part.tool_call_id, part.tool_name, part.content, is_error(part), self._step)]
 
-    def _nothing(self, *_: Any) -> list[AgentOutput]:
+    def _nothing(self, *_: Any) -> list[adapter.AgentOutput]:
         return []
 
-    def _run_ended(self, event: Any) -> list[AgentOutput]:
+    def _run_ended(self, event: Any) -> list[adapter.AgentOutput]:
         result = event.result
         self.ended = RunEnd(result.output, result.all_messages(), result.new_messages())
         return []
 
 
-_EVENTS: Final[Mapping[str, Callable[[EventReader, Any], list[AgentOutput]]]] = {
+_EVENTS: Final[Mapping[str, Callable[[EventReader, Any], list[adapter.AgentOutput]]]] = {
     "part_start": EventReader._started,
     "part_delta": lambda reader, event: _of_part(_DELTAS, reader, event, event.delta.part_delta_kind, event.delta),
     "part_end": lambda reader, event: _of_part(_ENDS, reader, event, event.part.part_kind, event.part),
@@ -563,7 +548,7 @@ _EVENTS: Final[Mapping[str, Callable[[EventReader, Any], list[AgentOutput]]]] = 
     "capability_load_delta": EventReader._nothing,
     "model_settings_delta": EventReader._nothing,
 }
-_STARTS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]]] = {
+_STARTS: Final[Mapping[str, Callable[[EventReader, int, Any], list[adapter.AgentOutput]]]] = {
     "text": EventReader._whole_text,
     "thinking": lambda reader, _, part: reader._thought(part.content),
     "tool-call": EventReader._nothing,
@@ -571,12 +556,12 @@ _STARTS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]
     "builtin-tool-return": EventReader._nothing,
     "file": EventReader._nothing,
 }
-_DELTAS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]]] = {
+_DELTAS: Final[Mapping[str, Callable[[EventReader, int, Any], list[adapter.AgentOutput]]]] = {
     "text": lambda reader, index, delta: [text_part(piece) for piece in reader._texts.more(index, delta.content_delta)],
     "thinking": lambda reader, _, delta: reader._thought(delta.content_delta),
     "tool_call": EventReader._nothing,
 }
-_ENDS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]]] = {
+_ENDS: Final[Mapping[str, Callable[[EventReader, int, Any], list[adapter.AgentOutput]]]] = {
     "text": EventReader._whole_text,
     "thinking": EventReader._whole_thinking,
     "tool-call": EventReader._nothing,
@@ -587,12 +572,12 @@ _ENDS: Final[Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]]]
 
 
 def _of_part(
-    table: Mapping[str, Callable[[EventReader, int, Any], list[AgentOutput]]],
+    table: Mapping[str, Callable[[EventReader, int, Any], list[adapter.AgentOutput]]],
     reader: EventReader,
     event: Any,
     kind: str,
     part: Any,
-) -> list[AgentOutput]:
+) -> list[adapter.AgentOutput]:
     handler = table.get(kind)
     return [_unmapped(event, kind)] if handler is None else handler(reader, event.index, part)
 
@@ -742,40 +727,44 @@ class PausedRun:
         """The calls of one kind."""
         return tuple(call for call in self.calls if call.kind is kind)
 
-    def outputs(self) -> list[AgentOutput]:
+    def outputs(self) -> list[adapter.AgentOutput]:
         """The calls and questions of the run, and its state.
 
         Raises:
             ToolArgumentsError: The arguments of a call of the host's tools are no JSON object.
         """
-        outputs: list[AgentOutput] = []
+        outputs: list[adapter.AgentOutput] = []
         if calls := [call for call in self.of_kind(WaitingFor.HOST) if call.call_id not in self.results]:
-            outputs.append(ExternalCalls(tuple(map(_handed_out, calls))))
+            outputs.append(adapter.ExternalCalls(tuple(map(_handed_out, calls))))
         if approvals := self.of_kind(WaitingFor.APPROVAL):
-            outputs.append(ApprovalAsked(tuple(Approval(one.call_id, one.name, one.arguments) for one in approvals)))
+            outputs.append(
+                adapter.ApprovalAsked(
+                    tuple(adapter.Approval(one.call_id, one.name, one.arguments) for one in approvals)
+                )
+            )
         # A person answers with a message, which would come before the results: those first.
         if not calls and not approvals and (asking := self.of_kind(WaitingFor.ANSWER)):
-            outputs.append(Question(_question(asking), asking[0].call_id))
+            outputs.append(adapter.Question(_question(asking), asking[0].call_id))
         state = {
             "version": _VERSION,
             "messages": self.messages,
             "calls": [[one.call_id, one.name, plain_value(one.arguments), one.kind.value] for one in self.calls],
             "results": dict(self.results),
         }
-        return [*outputs, KeptState(state)]
+        return [*outputs, adapter.KeptState(state)]
 
-    def answered(self, request: AgentRequest) -> PausedRun:
+    def answered(self, request: adapter.AgentRequest) -> PausedRun:
         """The run with the results in a request."""
         results = {call_id: _kept(result) for call_id, result in request.results.items()}
         return replace(self, results={**self.results, **results})
 
-    def answered_calls(self, request: AgentRequest) -> frozenset[str]:
+    def answered_calls(self, request: adapter.AgentRequest) -> frozenset[str]:
         """The ids of the calls that the run does not run itself, because their result is there."""
         refused = (one for one in self.of_kind(WaitingFor.APPROVAL) if not _is_approved(request, one))
         given = (one for one in self.calls if one.kind is not WaitingFor.APPROVAL)
         return frozenset(one.call_id for one in (*given, *refused))
 
-    def arguments(self, request: AgentRequest) -> dict[str, Any]:
+    def arguments(self, request: adapter.AgentRequest) -> dict[str, Any]:
         """The arguments of the run that goes on, without the type of its result."""
         from pydantic_ai import DeferredToolResults  # noqa: PLC0415 - the agent's file has imported it
         from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - as above
@@ -835,7 +824,7 @@ def _question(calls: Sequence[WaitingCall]) -> str:
     for call in calls:
         given = call.arguments.values() if isinstance(call.arguments, dict) else ()
         texts = [value for value in given if isinstance(value, str)]
-        shown = shown_call(Approval(call.call_id, call.name, call.arguments))
+        shown = shown_call(adapter.Approval(call.call_id, call.name, call.arguments))
         lines.append(texts[0] if len(texts) == 1 else f"`{shown}` waits for an answer.")
     return "\n\n".join(lines)
 
@@ -869,12 +858,12 @@ def _piece(kept: Mapping[str, Any]) -> Text | Attachment:
     return Attachment(kind, kept["type"], base64.b64decode(kept["data"]), "", kept["url"])
 
 
-def _is_approved(request: AgentRequest, call: WaitingCall) -> bool:
+def _is_approved(request: adapter.AgentRequest, call: WaitingCall) -> bool:
     decision = request.decisions.get(call.call_id)
     return decision is not None and decision.approved
 
 
-def _decided(decision: Decision | None) -> Any:
+def _decided(decision: adapter.Decision | None) -> Any:
     from pydantic_ai import ToolApproved, ToolDenied  # noqa: PLC0415 - as above
 
     if decision is None:
@@ -935,7 +924,7 @@ class PydanticAI:
         """See :class:`~partstream_agents.adapter.InnerToolsAdapter`."""
         return own_tools(agent).keys()
 
-    async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
+    async def run(self, agent: Any, request: adapter.AgentRequest) -> AsyncGenerator[adapter.AgentOutput, None]:
         """See :class:`~partstream_agents.adapter.AgentAdapter`."""
         paused = None if request.resumed is None else PausedRun.of_state(request.resumed)
         if paused is not None:
@@ -962,7 +951,7 @@ class PydanticAI:
         for output in outputs:
             yield output
 
-    def _settings(self, request: AgentRequest) -> dict[str, Any]:
+    def _settings(self, request: adapter.AgentRequest) -> dict[str, Any]:
         """The arguments of a run that the person and the caller have chosen."""
         return {
             "deps": self._deps,

@@ -16,13 +16,13 @@ without white space and without the descriptions that hosts put instead of files
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import os
 import re
 import secrets
 import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -34,29 +34,19 @@ from uuid import uuid4
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
+from partstream.conversation import turns as conversation
 from partstream.conversation.provider_state import Origin, StateMarker, marker_part, read_marker
-from partstream.conversation.turns import (
-    Call,
-    CallIds,
-    HistoryDigest,
-    Result,
-    Text,
-    TurnRole,
-    add_fields,
-    answer_digest,
-    pair,
-    read_turns,
-)
 from partstream.errors import LanguageModelError
 from partstream.lm.inner_activity import plain_value
-from partstream.lm.messages import ChatMessage, Role
+from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, usage_part
-from partstream.lm.provider import DrainingProgress, FinishingProgress
+from partstream.lm.provider import DrainingProgress, FinishingProgress, Progress
 from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.runtime.simple import text_of, user_request
 from partstream_agents.adapter import (
+    AgentAdapter,
     AgentPairing,
     AgentRequest,
     Approval,
@@ -68,13 +58,8 @@ from partstream_agents.adapter import (
 from partstream_agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
     from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import RequestOptions
     from partstream.lm.parts import MessagePart, ResponsePart, Usage
-    from partstream.lm.provider import Progress
-    from partstream_agents.adapter import AgentAdapter
     from partstream_agents.answer import AgentOptions, HostTools
 
 
@@ -85,18 +70,18 @@ def read_agent_request(
     messages: Sequence[ChatMessage], options: RequestOptions, host_tools: HostTools, inner_tools: Collection[str]
 ) -> tuple[AgentRequest, ExternalTools]:
     """The request, rebuilt from the conversation alone, and the host's tools of it."""
-    given, _ = read_turns(messages)
-    called = (piece.name for turn in given for piece in turn.content if isinstance(piece, Call))
+    given, _ = conversation.read_turns(messages)
+    called = (piece.name for turn in given for piece in turn.content if isinstance(piece, conversation.Call))
     external = ExternalTools(selected(options.tools, host_tools), inner_tools, called)
-    turns, _ = pair(external.renamed_turns(given), CallIds(""), external.names)
+    turns, _ = conversation.pair(external.renamed_turns(given), conversation.CallIds(""), external.names)
     named = options.model_options.get("_conversationId")
     instructions = (
-        "".join(piece.value for piece in turn.content if isinstance(piece, Text))
+        "".join(piece.value for piece in turn.content if isinstance(piece, conversation.Text))
         for turn in turns
-        if turn.role is TurnRole.SYSTEM
+        if turn.role is conversation.TurnRole.SYSTEM
     )
     return AgentRequest(
-        turns=tuple(turn for turn in turns if turn.role is not TurnRole.SYSTEM),
+        turns=tuple(turn for turn in turns if turn.role is not conversation.TurnRole.SYSTEM),
         messages=tuple(messages),
         instructions="\n\n".join(filter(None, instructions)),
         tools=external.tools,
@@ -107,13 +92,13 @@ def read_agent_request(
     ), external
 
 
-def read_results(results: Iterable[ToolResultPart], names: dict[str, str]) -> dict[str, Result]:
+def read_results(results: Iterable[ToolResultPart], names: dict[str, str]) -> dict[str, conversation.Result]:
     """Results of the host as pieces of turns, by the ids of their calls."""
-    pieces: dict[str, Result] = {}
+    pieces: dict[str, conversation.Result] = {}
     for result in results:
-        for turn in read_turns([ChatMessage.user([result])])[0]:
+        for turn in conversation.read_turns([ChatMessage.user([result])])[0]:
             for piece in turn.content:
-                if isinstance(piece, Result):
+                if isinstance(piece, conversation.Result):
                     pieces[piece.call_id] = replace(piece, name=names.get(piece.call_id, piece.name))
     return pieces
 
@@ -216,13 +201,13 @@ def spoken_digest(messages: Sequence[ChatMessage]) -> str:
     digest = blake2b(digest_size=_SIZE)
     for message in messages:
         if message.role is Role.ASSISTANT:
-            add_fields(digest, (b"answer", said_digest(message.content).encode()))
+            conversation.add_fields(digest, (b"answer", said_digest(message.content).encode()))
         elif message.role is Role.USER:
             kept = _said_by_user(message, is_tagged=is_tagged)
             if kept is not None:
-                one = HistoryDigest()
+                one = conversation.HistoryDigest()
                 one.add(kept)
-                add_fields(digest, (b"user", one.value.encode()))
+                conversation.add_fields(digest, (b"user", one.value.encode()))
     return digest.hexdigest()
 
 
@@ -231,7 +216,7 @@ def said_digest(parts: Iterable[MessagePart]) -> str:
     parts = list(parts)
     text = "".join(part.value for part in parts if isinstance(part, TextPart))
     calls = [part for part in parts if isinstance(part, ToolCallPart)]
-    return answer_digest([TextPart(_NOT_SAID.sub("", text)), *calls])
+    return conversation.answer_digest([TextPart(_NOT_SAID.sub("", text)), *calls])
 
 
 def _said_by_user(message: ChatMessage, *, is_tagged: bool) -> ChatMessage | None:

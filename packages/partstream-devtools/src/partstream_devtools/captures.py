@@ -6,9 +6,9 @@ alone. A setting can say that no answer is kept.
 """
 
 from __future__ import annotations
-
 import os
 import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,8 +21,6 @@ from partstream_devtools.capturing.capture_socket import CaptureSocket
 from partstream_devtools.capturing.last_answers import LastAnswers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
     from partstream.cli.captures import Say
     from partstream.server.application import ServingApp
     from partstream_devtools.bundles.exchange import Bundle

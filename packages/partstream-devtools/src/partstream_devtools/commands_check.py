@@ -6,9 +6,9 @@ missing. One answer is reported rule by rule, several with a line each, in the o
 """
 
 from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Any, Final
@@ -22,22 +22,11 @@ from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.text import visible
 from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
+from partstream_devtools import recordings
 from partstream_devtools.recorded_stream import RecordingError
-from partstream_devtools.recordings import (
-    UnreadableRecordingError,
-    exit_code_of,
-    notice,
-    open_recordings,
-    protocol_option,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rich.console import Console
-
-    from partstream_devtools.recordings import Recording
-
 
 # ---- Judging ----
 
@@ -103,7 +92,7 @@ class Judgement:
         return not self.parts and self.finish.error is not None
 
 
-def judge(recording: Recording, protocol: str | None, tools: Iterable[str] | None) -> Judgement:
+def judge(recording: recordings.Recording, protocol: str | None, tools: Iterable[str] | None) -> Judgement:
     """Judges a recording.
 
     Args:
@@ -176,7 +165,7 @@ class _Detail(Enum):
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@protocol_option
+@recordings.protocol_option
 @click.option("--tool", "tools", metavar="NAME", multiple=True, help="Name of a tool in the request; repeat for more.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the files that are not fine, a line for each.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every rule, also for several files.")
@@ -225,17 +214,17 @@ class _Entry:
     """A recording, or why it cannot be read, under the name of its file; of several answers, with its number."""
 
     label: str
-    found: Recording | RecordingError
+    found: recordings.Recording | RecordingError
 
 
 def _entries(files: Iterable[str]) -> Iterator[_Entry]:
     for file in files:
         try:
-            opened = open_recordings(file)
+            opened = recordings.open_recordings(file)
         except RecordingError as error:
             yield _Entry(file, error)
             continue
-        notice(opened, opened.recordings)
+        recordings.notice(opened, opened.recordings)
         for recording in opened.recordings:
             yield _Entry(recording.label, recording)
 
@@ -255,13 +244,13 @@ def _report(
         judgement = judge(entry.found, protocol, tools or None)
     except RecordingError as error:
         if is_alone:
-            raise UnreadableRecordingError(visible(str(error))) from error
+            raise recordings.UnreadableRecordingError(visible(str(error))) from error
         if detail is None:
             click.echo(json.dumps({"file": file, "error": {"type": type(error).__name__, "message": str(error)}}))
         else:
             _print_line(ExitCode.UNUSABLE, "not read", file, error.reason)
         return ExitCode.UNUSABLE
-    code = exit_code_of(judgement.finish) if judgement.kept else ExitCode.FOUND
+    code = recordings.exit_code_of(judgement.finish) if judgement.kept else ExitCode.FOUND
     if detail is None:
         click.echo(json.dumps(_as_json(file, judgement), ensure_ascii=True))
     elif detail is _Detail.RULES:

@@ -11,7 +11,6 @@ The package `conformance` tests; this command chooses the target, and prints and
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import math
@@ -21,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -40,8 +40,9 @@ from partstream.codec.system import CACHE
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.runtime.progress import fault_of
+from partstream_devtools.conformance import report_formats
 from partstream_devtools.conformance.checks import HINTS, LATEST, REQUIREMENTS
-from partstream_devtools.conformance.driver import Capabilities, Provocation, TimeLimits
+from partstream_devtools.conformance.driver import Capabilities, Provocation, Target, TimeLimits
 from partstream_devtools.conformance.exercises import GENERATED
 from partstream_devtools.conformance.fuzzing import (
     FOLDER,
@@ -65,32 +66,19 @@ from partstream_devtools.conformance.report import (
     read_report,
     secrets_of,
 )
-from partstream_devtools.conformance.report_formats import (
-    badge_json,
-    badge_svg,
-    junit_xml,
-    markdown_summary,
-    matrix_html,
-)
 from partstream_devtools.conformance.running import replay_exchanges, run
 from partstream_devtools.conformance.scenarios import SCENARIOS, all_rows, selected
 from partstream_devtools.conformance.stdio_target import StdioTarget
-from partstream_devtools.conformance.targets import MOST_REQUESTS, BaseURLTarget, ParserTarget, parser_from
-from partstream_devtools.conformance.transcript import TranscriptEventKind, shown_part
+from partstream_devtools.conformance.targets import MOST_REQUESTS, BaseURLTarget, ParserTarget, Tested, parser_from
+from partstream_devtools.conformance.transcript import Transcript, TranscriptEventKind, shown_part
 from partstream_devtools.recorded_stream import RecordingError
 from partstream_devtools.recordings import PACE, open_recordings
 from partstream_devtools.testing.admission import BASE_PATHS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-
-    from partstream_devtools.conformance.driver import Target
     from partstream_devtools.conformance.report import CheckResult, Report
-    from partstream_devtools.conformance.targets import Tested
-    from partstream_devtools.conformance.transcript import Transcript
 
     _Command = Callable[..., Any]
-
 
 # ---- Options ----
 
@@ -261,11 +249,14 @@ def write_files(report: Report, options: Mapping[str, Any]) -> None:
     """
     said, day = report.to_json(), (report.date or datetime.now(UTC).isoformat())[:10]
     files: list[tuple[Path | None, Callable[[], str]]] = [
-        (options["junit"], lambda: junit_xml(said)),
-        (options["markdown"], lambda: markdown_summary(said)),
+        (options["junit"], lambda: report_formats.junit_xml(said)),
+        (options["markdown"], lambda: report_formats.markdown_summary(said)),
         (options["write_baseline"], lambda: baseline_text(report.checks)),
     ]
-    badges = {True: lambda: json.dumps(badge_json(said, day)) + "\n", False: lambda: badge_svg(said, day)}
+    badges = {
+        True: lambda: json.dumps(report_formats.badge_json(said, day)) + "\n",
+        False: lambda: report_formats.badge_svg(said, day),
+    }
     files += [(path, badges[path.suffix == ".json"]) for path in options["badges"]]
     for path, content in files:
         if path is None:
@@ -579,7 +570,7 @@ def _run(options: dict[str, Any]) -> int:
         files = [one for one in (options["target"], *options["checks"]) if one]
         if not files:
             raise CallerError("--matrix: got no file, expected the files of `partstream conformance --json`")
-        click.echo(matrix_html([read_report(Path(file)) for file in files]), nl=False)
+        click.echo(report_formats.matrix_html([read_report(Path(file)) for file in files]), nl=False)
         return ReportCode.KEPT
     if not options["target"]:
         raise click.UsageError("Missing argument 'TARGET'.")

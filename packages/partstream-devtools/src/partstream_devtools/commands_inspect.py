@@ -12,15 +12,15 @@ newest recording that is kept. Then one of these ways shows them:
 """
 
 from __future__ import annotations
-
 import asyncio
 import sys
 import webbrowser
 from base64 import b64decode
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 from rich.text import Text
@@ -31,32 +31,19 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.lm.outputs import Outcome
 from partstream.server.pages.document import Hashes, Nonces
+from partstream_devtools import recordings
 from partstream_devtools.bundles.documents import BundleError
-from partstream_devtools.bundles.exchange import RedactionLevel
+from partstream_devtools.bundles.exchange import Bundle, RedactionLevel
 from partstream_devtools.bundles.forms import form_of, read_any
 from partstream_devtools.capturing.bundling import RecordingFolder
 from partstream_devtools.capturing.capture_socket import HAS_SOCKETS, NO_SOCKETS, follow, newest_answer
 from partstream_devtools.inspector.answer_view import UNKNOWN
 from partstream_devtools.inspector.page.assembly import page_html
-from partstream_devtools.inspector.server import Ending, LiveSource, serve_view
+from partstream_devtools.inspector.server import Ending, LiveSource, ViewSource, serve_view
+from partstream_devtools.inspector.shapes import AnswerView, ComparisonView, View, ViolationView
 from partstream_devtools.inspector.view import Regression, ViewedFile, compare, regressions, view_of
 from partstream_devtools.recorded_stream import RecordingError
-from partstream_devtools.recordings import (
-    UnreadableRecordingError,
-    chosen_exchange,
-    protocol_option,
-    read_file,
-    spare_recordings,
-)
 from partstream_devtools.redaction.redacting import redact, what_is_in_it
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-
-    from partstream_devtools.bundles.exchange import Bundle
-    from partstream_devtools.inspector.server import ViewSource
-    from partstream_devtools.inspector.shapes import AnswerView, ComparisonView, View, ViolationView
-
 
 # ---- Files ----
 
@@ -74,7 +61,7 @@ def last_answer() -> ViewedFile:
         return ViewedFile("the last answer" + (f" ({said})" if said else ""), "memory", found.bundle)
     kept = RecordingFolder().newest()
     if kept is None:
-        raise UnreadableRecordingError(
+        raise recordings.UnreadableRecordingError(
             "no answer was found: no chat, server or VS Code of yours is running, and no recording is kept; "
             "`partstream chat --record` keeps one"
         )
@@ -91,20 +78,20 @@ def bundle_named(name: str) -> Bundle:
 
 
 def _file(name: str, protocol: str | None) -> ViewedFile:
-    path, number = chosen_exchange(name)
+    path, number = recordings.chosen_exchange(name)
     try:
-        data = read_file(path)
+        data = recordings.read_file(path)
         bundle = read_any(data, path)
     except RecordingError as error:
-        raise UnreadableRecordingError(visible(str(error))) from error
+        raise recordings.UnreadableRecordingError(visible(str(error))) from error
     except BundleError as error:
         said = str(error) if error.where == path else f"{path}: {error}"
-        raise UnreadableRecordingError(visible(f"cannot read {said}")) from error
+        raise recordings.UnreadableRecordingError(visible(f"cannot read {said}")) from error
     if number is not None:
         exchanges = tuple(one for one in bundle.exchanges if one.number == number)
         if not exchanges:
             known = ", ".join(str(one.number) for one in bundle.exchanges) or "none"
-            raise UnreadableRecordingError(visible(f"{path} has no exchange {number}; it has {known}"))
+            raise recordings.UnreadableRecordingError(visible(f"{path} has no exchange {number}; it has {known}"))
         answers = tuple(one for one in bundle.answers if one.number == exchanges[0].answer)
         bundle = replace(bundle, exchanges=exchanges, answers=answers)
     if protocol is not None:
@@ -125,7 +112,7 @@ _SLOWER: Final = 1.5
 @click.argument("names", metavar="FILE...", nargs=-1)
 @click.option("--last", is_flag=True, help="Show the newest answer of the programs that run on this machine.")
 @click.option("--live", is_flag=True, help="Show the answers of the programs that run on this machine as they come.")
-@protocol_option
+@recordings.protocol_option
 @click.option("--text", "as_text", is_flag=True, help="Print a summary: verdict, first broken event, numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole view as JSON; with --compare, the comparison.")
 @click.option("--html", metavar="OUT", help="Write the page into a file that needs no other; - for standard output.")
@@ -176,7 +163,7 @@ def command(
         if live:
             context.exit(show_live(opens_browser=not no_browser))
         if html is not None:
-            spare_recordings(names, html)
+            recordings.spare_recordings(names, html)
         if not (last or names):
             raise click.UsageError("name a recording, - for standard input, --last or --live")
         with busy_with("Reading the recording"):

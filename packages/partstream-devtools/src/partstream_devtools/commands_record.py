@@ -6,11 +6,11 @@ its own, so that it holds nothing up.
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,11 +27,8 @@ from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.forms import FORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream_devtools.recorder.session import AnswerFacts
-
 
 # ---- Screens ----
 

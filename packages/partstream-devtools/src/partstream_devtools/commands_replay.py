@@ -1,46 +1,26 @@
 """`partstream replay`: a recorded stream as the parts that a consumer would receive."""
 
 from __future__ import annotations
-
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from partstream import errors
 from partstream.cli.console import StreamRenderer
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
-from partstream.errors import (
-    EventTooLargeError,
-    LanguageModelError,
-    ToolArgumentsError,
-    TruncatedStreamError,
-    UpstreamAbortedError,
-    UpstreamFailureError,
-    UpstreamHTTPError,
-    UpstreamProtocolError,
-    UpstreamTimeoutError,
-)
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, part_json
+from partstream_devtools import recordings
 from partstream_devtools.recorded_stream import RecordingError
-from partstream_devtools.recordings import (
-    PACE,
-    UnreadableRecordingError,
-    exit_code_of,
-    notice,
-    open_recordings,
-    protocol_option,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from partstream.lm.outputs import StreamOutput
-
 
 _COUNTS: Final = ("input_tokens", "output_tokens", "total_tokens", "cached_tokens", "reasoning_tokens")
 _MERGED: Final = 65536
@@ -49,7 +29,7 @@ _MERGED: Final = 65536
 
 @click.command(short_help="Turn a recorded stream into parts.")
 @click.argument("file")
-@protocol_option
+@recordings.protocol_option
 @click.option(
     "--chunk-size",
     type=click.IntRange(min=1),
@@ -58,7 +38,7 @@ _MERGED: Final = 65536
 )
 @click.option(
     "--pace",
-    type=PACE,
+    type=recordings.PACE,
     default="0",
     metavar="real|0|N",
     help="How fast to print: as fast as the answer came, at once, or N times as fast.",
@@ -105,9 +85,9 @@ def command(
     """
     options = StreamOptions(ThinkingMode(thinking), CitationMode(citations), call_id_prefix)
     try:
-        opened = open_recordings(file)
+        opened = recordings.open_recordings(file)
         recording = opened.last
-        notice(opened, [recording])
+        recordings.notice(opened, [recording])
         if pace:
             outputs = _paced(recording.timed(protocol, options, chunk_size), pace)
         else:
@@ -115,8 +95,8 @@ def command(
         show = _print_summary if summary else _print_json if as_json else partial(_print_text, is_paced=bool(pace))
         finish = show(outputs)
     except RecordingError as error:
-        raise UnreadableRecordingError(visible(str(error))) from error
-    sys.exit(exit_code_of(finish))
+        raise recordings.UnreadableRecordingError(visible(str(error))) from error
+    sys.exit(recordings.exit_code_of(finish))
 
 
 def _paced(timed: Iterable[tuple[int | None, list[StreamOutput]]], factor: float) -> Iterator[StreamOutput]:
@@ -215,10 +195,10 @@ def _end(finish: Finish, unmapped: Counter[str]) -> dict[str, Any]:
     }
 
 
-def _error(error: LanguageModelError | None) -> dict[str, str | None] | None:
+def _error(error: errors.LanguageModelError | None) -> dict[str, str | None] | None:
     if error is None:
         return None
-    if isinstance(error, UpstreamFailureError | UpstreamHTTPError):
+    if isinstance(error, errors.UpstreamFailureError | errors.UpstreamHTTPError):
         return {"code": error.provider_code, "message": error.provider_message or error.message}
     return {
         "code": next(code for kind, code in _OWN_CODES.items() if isinstance(error, kind)),
@@ -227,12 +207,12 @@ def _error(error: LanguageModelError | None) -> dict[str, str | None] | None:
 
 
 _OWN_CODES: Final = {
-    TruncatedStreamError: "truncated_stream",
-    ToolArgumentsError: "invalid_tool_arguments",
-    EventTooLargeError: "event_too_large",
-    UpstreamProtocolError: "protocol_violation",
-    UpstreamAbortedError: "aborted",
-    UpstreamTimeoutError: "timeout",
-    LanguageModelError: None,
+    errors.TruncatedStreamError: "truncated_stream",
+    errors.ToolArgumentsError: "invalid_tool_arguments",
+    errors.EventTooLargeError: "event_too_large",
+    errors.UpstreamProtocolError: "protocol_violation",
+    errors.UpstreamAbortedError: "aborted",
+    errors.UpstreamTimeoutError: "timeout",
+    errors.LanguageModelError: None,
 }
 """The `code` of the end row for errors that Partstream found itself; a subclass comes before its base."""

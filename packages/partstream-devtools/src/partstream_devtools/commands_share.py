@@ -6,8 +6,8 @@ says. `--preview` says what would be replaced and what would stay, and writes no
 """
 
 from __future__ import annotations
-
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,21 +22,15 @@ from partstream.config.table import configuration_file, read_document, secrets_o
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SHORTEST_KEY
 from partstream_devtools.bundles.documents import BundleError
-from partstream_devtools.bundles.exchange import RedactionLevel
+from partstream_devtools.bundles.exchange import Bundle, RedactionLevel
 from partstream_devtools.bundles.forms import FORMS
 from partstream_devtools.commands_inspect import bundle_named, last_answer
 from partstream_devtools.inspector.sharing import SHARED_FORMS, shared_bytes
 from partstream_devtools.recordings import spare_recordings
-from partstream_devtools.redaction.redacting import redact
+from partstream_devtools.redaction.redacting import RedactionReport, redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.console import Console
-
-    from partstream_devtools.bundles.exchange import Bundle
-    from partstream_devtools.redaction.redacting import RedactionReport
-
 
 ENDINGS: Final = tuple(endings[0] for endings in SHARED_FORMS.values())
 """The endings of names, one for each form that is written."""

@@ -5,11 +5,11 @@ that no client asks for it in another.
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -23,19 +23,12 @@ from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.server.listening import stopped_by_signals
 from partstream_devtools.recorded_stream import RecordingError
-from partstream_devtools.recordings import PACE, UnreadableRecordingError, notice, open_recordings
+from partstream_devtools.recordings import PACE, Recording, UnreadableRecordingError, notice, open_recordings
 from partstream_devtools.testing.admission import BASE_PATHS
 from partstream_devtools.testing.faults import FAULTS
-from partstream_devtools.testing.replaying import Outcome
+from partstream_devtools.testing.replaying import Outcome, ServedExchange
 from partstream_devtools.testing.scripted_model import SCENARIOS
 from partstream_devtools.testing.upstream import ReplayUpstream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from partstream_devtools.recordings import Recording
-    from partstream_devtools.testing.replaying import ServedExchange
-
 
 _STYLES = {
     Outcome.WHOLE: "green",

@@ -11,42 +11,30 @@
 """
 
 from __future__ import annotations
-
 import re
 import zlib
+from collections.abc import Iterator
 from itertools import islice
 from json import JSONDecodeError as JsonJSONDecodeError
 from json import JSONDecoder
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, begun_object, dumps, loads
 from partstream.errors import PartstreamError
-from partstream.lm.outputs import Finish, StreamOptions, Unmapped
+from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
+from partstream.protocols import recognition
 from partstream.protocols.protocol import (
     JSON_LINES,
     LENIENT_SSE,
     PROTOCOLS,
     SSE,
+    Framing,
+    Protocol,
     ProtocolLoadError,
     known_framings,
     loadable_protocols,
 )
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.recognition import (
-    NamedEvent,
-    claims_of,
-    name_of_stream,
-    protocol_of,
-    stream_of_another,
-    understood_nothing,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from partstream.lm.outputs import StreamOutput
-    from partstream.protocols.protocol import Framing, Protocol
-
 
 # ---- The first events ----
 
@@ -80,7 +68,7 @@ class RecordingStart:
         self._apparent = RecordingStart(data, apparent) if apparent is not None and other else None
 
     @property
-    def shown(self) -> tuple[NamedEvent, ...]:
+    def shown(self) -> tuple[recognition.NamedEvent, ...]:
         """The events; without any, what is there of the first one."""
         if self._apparent is not None and self._apparent.shown:
             return self._apparent.shown
@@ -95,7 +83,7 @@ class RecordingStart:
         """The title of the wire that the events are surely of, where it is another."""
         if self._apparent is not None:
             return self._apparent.stream_of_another(row)
-        return stream_of_another(self.rows, row, self.shown)
+        return recognition.stream_of_another(self.rows, row, self.shown)
 
 
 def _type_of(event: dict[str, Any]) -> str:
@@ -111,7 +99,7 @@ def _decoded(data: bytes, framing: Framing) -> Iterator[tuple[bytes, bytes]]:
     yield from decoder.end()
 
 
-def _first_events(data: bytes, framing: Framing) -> Iterator[NamedEvent]:
+def _first_events(data: bytes, framing: Framing) -> Iterator[recognition.NamedEvent]:
     """The JSON objects among the first events, each with the name in the line before it."""
     for name, payload in islice(_decoded(data, framing), _LOOKED_AT):
         try:
@@ -119,17 +107,17 @@ def _first_events(data: bytes, framing: Framing) -> Iterator[NamedEvent]:
         except JSONDecodeError:
             continue
         if isinstance(event, dict):
-            yield NamedEvent(name.decode(errors="replace"), event)
+            yield recognition.NamedEvent(name.decode(errors="replace"), event)
 
 
-def _begun_event(data: bytes, framing: Framing) -> Iterator[NamedEvent]:
+def _begun_event(data: bytes, framing: Framing) -> Iterator[recognition.NamedEvent]:
     """What is there of a first event that is cut."""
     for name, payload in islice(_decoded(data, framing), 1):
         event, said = begun_object(payload), name.decode(errors="replace")
         if event is not None:
             if said.startswith(_type_of(event)):  # the line before it is whole
                 event.pop("type", None)
-            yield NamedEvent(said, event)
+            yield recognition.NamedEvent(said, event)
 
 
 def has_events(data: bytes, framing: Framing) -> bool:
@@ -360,7 +348,7 @@ def _is_of(row: Protocol, start: RecordingStart, first: StreamOutput) -> bool:
     """
     if start.is_framed_otherwise:
         return False
-    claims = claims_of(row, start.shown)
+    claims = recognition.claims_of(row, start.shown)
     if claims.sure and claims.most:
         return True
     if not isinstance(first, Finish):
@@ -369,7 +357,7 @@ def _is_of(row: Protocol, start: RecordingStart, first: StreamOutput) -> bool:
         return False
     if not start.events:
         return start.is_cut
-    return claims.any and not understood_nothing(first.error)
+    return claims.any and not recognition.understood_nothing(first.error)
 
 
 def _framing(data: bytes, path: str, protocol: str | None) -> Framing:
@@ -403,7 +391,7 @@ def _protocol(data: bytes, path: str, framing: Framing, name: str | None) -> Pro
     if name is not None:
         return PROTOCOLS[name]
     start = RecordingStart(data, framing)
-    told = protocol_of(start.rows, start.shown)
+    told = recognition.protocol_of(start.rows, start.shown)
     if told is not None:
         return told
     if start.is_cut and not start.events and start.stream_of_another(start.rows[0]) is None:
@@ -413,7 +401,7 @@ def _protocol(data: bytes, path: str, framing: Framing, name: str | None) -> Pro
 
 def _seen(row: Protocol | None, start: RecordingStart) -> str:
     """Describes the first events for a person who expected those of a protocol."""
-    unread = name_of_stream(event for _, event in start.shown)
+    unread = recognition.name_of_stream(event for _, event in start.shown)
     if unread is not None:
         return f"a stream of {unread}, which this version does not read"
     other = None if row is None else start.stream_of_another(row)

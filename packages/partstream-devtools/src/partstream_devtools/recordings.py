@@ -6,33 +6,26 @@ file holds beside the answers is left out with a notice.
 """
 
 from __future__ import annotations
-
 import re
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import click
 
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
-from partstream.lm.outputs import Outcome
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.bundles.content import answers_in, content_of, tools_asked
 from partstream_devtools.bundles.documents import BundleError
+from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
 from partstream_devtools.bundles.forms import form_of, read_any
 from partstream_devtools.bundles.recorded import recorded_outputs, reported_outputs, timed_outputs
 from partstream_devtools.recorded_stream import RecordingError, read_recording
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from partstream.lm.outputs import Finish, StreamOptions, StreamOutput
-    from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
-
 
 _PIECE: Final = 65536  # bytes
 

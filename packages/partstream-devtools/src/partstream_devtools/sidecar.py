@@ -7,10 +7,10 @@ in a thread, and its modules are imported at the first wish: the sidecar starts 
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 from base64 import b64encode
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -22,15 +22,12 @@ from partstream.vscode.methods import InvalidParamsError
 from partstream_devtools.capturing.last_answers import LastAnswers, NextAnswers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
-
     from partstream.server.pages.document import ContentPolicy
     from partstream.vscode import rpc_types as wire
     from partstream_devtools.bundles.exchange import Bundle
     from partstream_devtools.capturing.capture import AnswerCapture
     from partstream_devtools.capturing.capture_socket import CaptureSocket
     from partstream_devtools.redaction.redacting import RedactionReport
-
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 

@@ -1,7 +1,6 @@
 """Secrets that tests put into recordings, the forms in which they stand there, and a search for what is left."""
 
 from __future__ import annotations
-
 import io
 import json
 import re

@@ -6,7 +6,6 @@ base64.
 """
 
 from __future__ import annotations
-
 import base64
 import binascii
 import math

@@ -1,7 +1,6 @@
 """A second reader, which knows nothing of the redaction, finds nothing in what it leaves; and much in what it gets."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 import pytest

@@ -1,7 +1,6 @@
 """A redacted stream is read like the one before: `parts(redact(stream))` are `redact(parts(stream))`."""
 
 from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,6 @@
 """Places outside of texts, and forms of bodies, in which a secret was found by attacking: none of it is left there."""
 
 from __future__ import annotations
-
 import gzip
 import json
 from base64 import b64encode

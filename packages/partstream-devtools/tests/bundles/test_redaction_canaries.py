@@ -1,7 +1,6 @@
 """Secrets of every kind, in every place and form, cut anywhere: none of them is left in what is given away."""
 
 from __future__ import annotations
-
 import json
 from typing import Any
 

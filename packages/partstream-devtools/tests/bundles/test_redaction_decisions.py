@@ -1,7 +1,6 @@
 """What stays and what goes, decision by decision: each row is one of them."""
 
 from __future__ import annotations
-
 import json
 import re
 from base64 import b64decode, b64encode

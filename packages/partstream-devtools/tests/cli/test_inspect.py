@@ -1,7 +1,6 @@
 """`partstream inspect`: what it prints, and what its exit codes say."""
 
 from __future__ import annotations
-
 import json
 from typing import TYPE_CHECKING, Any
 

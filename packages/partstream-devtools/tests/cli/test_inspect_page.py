@@ -1,7 +1,6 @@
 """The page of `partstream inspect`, from a process of its own: served, opened, shown, ended."""
 
 from __future__ import annotations
-
 import asyncio
 import signal
 from typing import TYPE_CHECKING

@@ -1,7 +1,6 @@
 """`partstream share`: what it writes, what it keeps for itself, and what it says before."""
 
 from __future__ import annotations
-
 import json
 from typing import TYPE_CHECKING
 

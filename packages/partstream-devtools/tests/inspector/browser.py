@@ -4,7 +4,6 @@ After every test the page must have sent no request elsewhere, broken no Content
 """
 
 from __future__ import annotations
-
 import os
 import shutil
 from asyncio import events

@@ -1,7 +1,6 @@
 """Views made by hand, in every field that the page looks at, and a stream of any length."""
 
 from __future__ import annotations
-
 from base64 import b64encode
 from typing import Any
 

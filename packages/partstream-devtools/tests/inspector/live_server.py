@@ -1,7 +1,6 @@
 """The inspector's server in a thread of its own, for tests that look at its page in a browser."""
 
 from __future__ import annotations
-
 import asyncio
 import tempfile
 import threading

@@ -1,7 +1,6 @@
 """Whose fault it is, by everything that an answer can end with."""
 
 from __future__ import annotations
-
 import inspect
 import json
 from dataclasses import replace

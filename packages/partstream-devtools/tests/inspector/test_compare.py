@@ -1,7 +1,6 @@
 """Two answers beside each other in the page."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import pytest

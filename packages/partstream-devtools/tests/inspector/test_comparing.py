@@ -1,7 +1,6 @@
 """Two answers that differ in one known place: the comparison names that place, however the two are cut and timed."""
 
 from __future__ import annotations
-
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,6 @@
 """What VS Code shows when: as it was measured in a real one, with and without the extension's pacing."""
 
 from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from statistics import median

@@ -1,7 +1,6 @@
 """Which bytes each event stands in: in order, without a byte left over, and enough to read the event alone."""
 
 from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

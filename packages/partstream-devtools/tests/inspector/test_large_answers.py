@@ -1,7 +1,6 @@
 """An answer that is too large for a view, in a browser: its bytes come by ranges."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from inspector import sample_streams as streams

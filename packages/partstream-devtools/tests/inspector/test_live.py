@@ -1,7 +1,6 @@
 """The page of a server, which follows answers while they go on, in a browser."""
 
 from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,6 @@
 """Answers that go on, as views."""
 
 from __future__ import annotations
-
 import asyncio
 
 from inspector import sample_streams as streams

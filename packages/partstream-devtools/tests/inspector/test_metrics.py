@@ -1,7 +1,6 @@
 """The numbers of an answer, by streams with known times; and each row's reason where it is missing."""
 
 from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,6 @@
 """The page of the inspector in a browser: what a person sees and does."""
 
 from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode

@@ -1,7 +1,6 @@
 """The page for everybody: by keyboard alone, by name and role, without a script, at any width, in any colours."""
 
 from __future__ import annotations
-
 import itertools
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,6 @@
 """Whatever a stream says stays text: in the page, and in the file that somebody is sent."""
 
 from __future__ import annotations
-
 import json
 import zlib
 from html.parser import HTMLParser

@@ -1,7 +1,6 @@
 """Playing an answer in the page, and an answer as a test."""
 
 from __future__ import annotations
-
 import json
 import runpy
 from typing import TYPE_CHECKING

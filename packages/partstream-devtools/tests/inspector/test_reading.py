@@ -1,7 +1,6 @@
 """An exchange is read as its answer was: the same parts, each with the event and the time that completed it."""
 
 from __future__ import annotations
-
 import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,6 @@
 """The server of the page as a person starts it: in a terminal."""
 
 from __future__ import annotations
-
 import os
 import re
 import select

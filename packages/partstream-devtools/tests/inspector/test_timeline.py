@@ -1,7 +1,6 @@
 """The timeline of the page, in a browser."""
 
 from __future__ import annotations
-
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,6 @@
 """The view of a recording: what it holds of each kind of answer, and that it says nothing else."""
 
 from __future__ import annotations
-
 import json
 from base64 import b64decode
 from dataclasses import replace

@@ -5,31 +5,20 @@ Entries change by a plan, which is made first and carried out in one transaction
 """
 
 from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
+from partstream_hub import configuration
 from partstream_hub.amounts import amount_text
 from partstream_hub.authentication import is_valid, new_code, new_key
-from partstream_hub.configuration import (
-    HubDocument,
-    Section,
-    budget_changes,
-    budget_rules,
-    changes_of,
-    document_of,
-    plan_of,
-)
 from partstream_hub.directory import UNLIMITED, BudgetUnit, Directory, Key, Owner, OwnerKind, Put, RateLimits, RevokeKey
 from partstream_hub.store.values import JoinCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from partstream.upstream.endpoint import Secret
-    from partstream_hub.configuration import ConfigurationPlan, Entry, EntryId
     from partstream_hub.directory import DirectoryChange
     from partstream_hub.store.store import HubStore
 
@@ -41,13 +30,13 @@ if TYPE_CHECKING:
 class PreparedPlan:
     """A plan, and what it was made for."""
 
-    plan: ConfigurationPlan
+    plan: configuration.ConfigurationPlan
     directory: Directory
 
     @property
     def lost_keys(self) -> dict[str, int]:
         """How many keys that work go with the people that the plan removes, by their names."""
-        people = {one.name: 0 for one in self.plan.removed if one.section is Section.PEOPLE}
+        people = {one.name: 0 for one in self.plan.removed if one.section is configuration.Section.PEOPLE}
         for key in self.directory.keys.values():
             if key.person in people and key.revoked_at is None:
                 people[key.person] += 1
@@ -69,16 +58,16 @@ class Administration:
         """All that there is."""
         return self.store.directory() or Directory()
 
-    def prepared(self, wanted: HubDocument) -> PreparedPlan:
+    def prepared(self, wanted: configuration.HubDocument) -> PreparedPlan:
         """What has to change for the hub to be what a document says; changes nothing."""
         directory = self.directory()
-        return PreparedPlan(plan_of(document_of(directory), wanted), directory)
+        return PreparedPlan(configuration.plan_of(configuration.document_of(directory), wanted), directory)
 
-    def prepared_entry(self, entry: Entry) -> PreparedPlan:
+    def prepared_entry(self, entry: configuration.Entry) -> PreparedPlan:
         """What has to change for one entry to be there as it is given."""
         return self._with_entry(entry.id, entry)
 
-    def prepared_removal(self, identity: EntryId) -> PreparedPlan:
+    def prepared_removal(self, identity: configuration.EntryId) -> PreparedPlan:
         """What has to change for one entry to be gone."""
         return self._with_entry(identity, None)
 
@@ -92,7 +81,7 @@ class Administration:
             DirectoryChangedError: Another has changed the hub since the plan was made.
             DirectoryConflictError: The plan does not fit what is there.
         """
-        changes = [*changes_of(prepared.plan, prepared.directory)]
+        changes = [*configuration.changes_of(prepared.plan, prepared.directory)]
         return self._change(changes, prepared.directory) if changes else prepared.directory.version
 
     def add_key(
@@ -119,7 +108,7 @@ class Administration:
         """
         made = new_key()
         key = Key(made.id, made.digest, person, label, models, rates, expires_at=expires_at)
-        rules = budget_rules(Owner(OwnerKind.KEY, made.id), budgets, time_zone)
+        rules = configuration.budget_rules(Owner(OwnerKind.KEY, made.id), budgets, time_zone)
         self.store.change([Put(key), *map(Put, rules)], self.by)
         return key, made.secret
 
@@ -128,7 +117,7 @@ class Administration:
         directory = self.directory()
         changes: list[DirectoryChange] = [] if directory.keys.get(key.id) == key else [Put(key)]
         owner = Owner(OwnerKind.KEY, key.id)
-        changes += budget_changes(owner, budget_rules(owner, budgets, time_zone), directory)
+        changes += configuration.budget_changes(owner, configuration.budget_rules(owner, budgets, time_zone), directory)
         if changes:
             self._change(changes, directory)
 
@@ -156,12 +145,12 @@ class Administration:
         self.store.add_join_code(JoinCode(made.digest, person, expires_at, label, key_expires_at, key_models))
         return made.secret
 
-    def _with_entry(self, identity: EntryId, entry: Entry | None) -> PreparedPlan:
+    def _with_entry(self, identity: configuration.EntryId, entry: configuration.Entry | None) -> PreparedPlan:
         directory = self.directory()
-        now = document_of(directory)
+        now = configuration.document_of(directory)
         entries = {one: value for one, value in now.entries.items() if one != identity}
         wanted = replace(now, entries=entries if entry is None else {**entries, identity: entry})
-        return PreparedPlan(plan_of(now, wanted), directory)
+        return PreparedPlan(configuration.plan_of(now, wanted), directory)
 
     def _change(self, changes: Sequence[DirectoryChange], directory: Directory) -> int:
         return self.store.change(changes, self.by, directory.version).version

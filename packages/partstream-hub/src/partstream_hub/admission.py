@@ -13,9 +13,9 @@ A refusal says whose budget it is, how much is left, when it resets, and whom to
 """
 
 from __future__ import annotations
-
 import asyncio
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,42 +25,23 @@ from partstream.codec.json_codec import dumps
 from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
-from partstream.server.settings import Admitted
+from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, Reported
 from partstream.tokens import Counters, MessageCounter
-from partstream_hub.amounts import BudgetError, BudgetsUnreachableError, JournalError, amount_text
+from partstream_hub import pricing
+from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, JournalError, amount_text
 from partstream_hub.directory import AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
-from partstream_hub.pricing import (
-    AnswerMeter,
-    RequestBound,
-    asked_output,
-    charged_price,
-    close_bound,
-    is_plain_limit,
-    output_within,
-    shrunk,
-    taken_by,
-    wide_bound,
-    with_output_limit,
-)
 from partstream_hub.routing import ROUTES, is_behind_a_route
-from partstream_hub.store.values import AnswerContent, LedgerRow
+from partstream_hub.store.values import AnswerContent, LedgerRow, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest
     from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
-    from partstream.server.settings import AnswerRequest, EndedAnswer, Reported
-    from partstream_hub.amounts import BudgetSpentError
     from partstream_hub.directory import BudgetRule, Directory, RateLimits
     from partstream_hub.hub import DirectoryCaller, Hub
     from partstream_hub.policy import HubPolicy
-    from partstream_hub.pricing import AnswerCharge, ChargedPrice
     from partstream_hub.reservations import Reservation
-    from partstream_hub.store.values import Window
-
 
 # ---- Admission ----
 
@@ -139,7 +120,7 @@ class HubAdmission:
     async def _reserved(self, asking: DirectoryCaller, request: AnswerRequest, rate: RatePass) -> Admitted:
         directory, model = asking.directory, request.model
         rules = directory.budgets_of(asking.key)
-        price = charged_price(directory, model)
+        price = pricing.charged_price(directory, model)
         of_money = next((rule for rule in rules if rule.unit is BudgetUnit.MONEY), None)
         if of_money is not None and price is None:
             raise unpriced(directory, model.id, of_money)
@@ -159,24 +140,28 @@ class HubAdmission:
         return Admitted(asked, model, permit)
 
     async def _reserve(
-        self, begun: LedgerRow, rules: tuple[BudgetRule, ...], request: AnswerRequest, bound: RequestBound
-    ) -> tuple[Reservation, RequestBound]:
+        self, begun: LedgerRow, rules: tuple[BudgetRule, ...], request: AnswerRequest, bound: pricing.RequestBound
+    ) -> tuple[Reservation, pricing.RequestBound]:
         """Reserves by the bytes of the request, at once; where that is too much, by a closer count, or with waiting."""
         worker = self._hub.worker
         reservation = worker.try_reserve(begun, bound.needs(rules))
         if reservation is not None:
             return reservation, bound
-        closer = close_bound(request.model.information.family, request.asked, self._counters)
+        closer = pricing.close_bound(request.model.information.family, request.asked, self._counters)
         if closer is not None:
             bound = bound._replace(input_tokens=closer)
         return await worker.reserve(begun, bound.needs(rules)), bound
 
     @staticmethod
-    def _bound(asked: InboundRequest, model: CataloguedModel, price: ChargedPrice | None) -> RequestBound:
+    def _bound(
+        asked: InboundRequest, model: CataloguedModel, price: pricing.ChargedPrice | None
+    ) -> pricing.RequestBound:
         information = model.information
-        wanted, most = asked_output(asked), information.max_output_tokens
+        wanted, most = pricing.asked_output(asked), information.max_output_tokens
         output = most if wanted is None else min(wanted, most)
-        return RequestBound(wide_bound(information.family, asked), output, None if price is None else price.highest)
+        return pricing.RequestBound(
+            pricing.wide_bound(information.family, asked), output, None if price is None else price.highest
+        )
 
     def _refusal(self, error: BudgetError | JournalError, directory: Directory) -> RequestFailedError:
         if isinstance(error, BudgetError):
@@ -207,7 +192,7 @@ def _limits(asking: DirectoryCaller) -> list[tuple[Owner, RateLimits]]:
 
 
 def _within(
-    request: AnswerRequest, reservation: Reservation, rules: tuple[BudgetRule, ...], bound: RequestBound
+    request: AnswerRequest, reservation: Reservation, rules: tuple[BudgetRule, ...], bound: pricing.RequestBound
 ) -> tuple[InboundRequest, Reported | None]:
     """The request with a limit that its reservation covers, and what looks at the parts of its answer.
 
@@ -216,20 +201,22 @@ def _within(
     """
     if not rules:
         return request.asked, None
-    output = output_within(bound, reservation, rules)
-    asked, wanted = request.asked, asked_output(request.asked)
+    output = pricing.output_within(bound, reservation, rules)
+    asked, wanted = request.asked, pricing.asked_output(request.asked)
     if output < bound.output_tokens:
-        shrunk(bound, reservation, rules, output)
-        asked = with_output_limit(asked, output)
-    elif wanted is not None and not is_plain_limit(asked):
-        asked = with_output_limit(asked, wanted)
+        pricing.shrunk(bound, reservation, rules, output)
+        asked = pricing.with_output_limit(asked, output)
+    elif wanted is not None and not pricing.is_plain_limit(asked):
+        asked = pricing.with_output_limit(asked, wanted)
 
     def top_up(tokens: int) -> bool:
         return all(reservation.top_up(rule, bound.step(rule, tokens)) for rule in rules)
 
     counter = MessageCounter(request.model.information.family)
     trusted = None if output < bound.output_tokens else _TRUSTED_FACTOR * output + _TRUSTED_TOKENS
-    return asked, AnswerMeter(output, _STEP, top_up, lambda text: counter.count_text(text).tokens, trusted).reported
+    return asked, pricing.AnswerMeter(
+        output, _STEP, top_up, lambda text: counter.count_text(text).tokens, trusted
+    ).reported
 
 
 # ---- Rates ----
@@ -462,7 +449,7 @@ class HubPermit:
     rules: tuple[BudgetRule, ...]
     rate: RatePass
     family: str
-    price: ChargedPrice | None
+    price: pricing.ChargedPrice | None
     reported: Reported | None
     is_content_kept: bool
     on_end: Callable[[LedgerRow], object]
@@ -473,7 +460,7 @@ class HubPermit:
             self.rate.end(0)
             self.reservation.drop()
             return
-        taken = taken_by(ended, self.family, self.price)
+        taken = pricing.taken_by(ended, self.family, self.price)
         self.rate.end(taken.tokens)
         row = ended_row(self.reservation.answer, ended, taken)
         content = content_of(row, ended) if self.is_content_kept else None
@@ -493,7 +480,7 @@ class CountPermit:
         self.rate.end(0)
 
 
-def _charge(rule: BudgetRule, taken: AnswerCharge) -> int:
+def _charge(rule: BudgetRule, taken: pricing.AnswerCharge) -> int:
     return taken.tokens if rule.unit is BudgetUnit.TOKENS else taken.nanodollars or 0
 
 
@@ -537,7 +524,7 @@ def begun_row(asking: DirectoryCaller, request: AnswerRequest, time: float) -> L
     )
 
 
-def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: AnswerCharge) -> LedgerRow:
+def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: pricing.AnswerCharge) -> LedgerRow:
     """The row of an answer that is over."""
     observation, usage = ended.observation, taken.usage
     outcome = "" if observation.outcome is None else observation.outcome.value

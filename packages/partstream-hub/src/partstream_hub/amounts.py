@@ -6,20 +6,15 @@ the calendar of the rule's time zone, which is computed here without a clock.
 """
 
 from __future__ import annotations
-
 import math
 import re
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, Overflow
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from partstream.errors import CallerError, PartstreamError, UnexpectedValueError
-from partstream_hub.directory import DOLLAR, MOST_AMOUNT, BudgetUnit, Period
-
-if TYPE_CHECKING:
-    from partstream_hub.directory import BudgetRule
-
+from partstream_hub.directory import DOLLAR, MOST_AMOUNT, BudgetRule, BudgetUnit, Period
 
 # ---- Amounts ----
 

@@ -5,9 +5,9 @@ requests and answers are deleted that are older than the policy of their team wa
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.checks import refuse
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols
-from partstream.server.application import ServingApp, named_providers
-from partstream.server.clients import key_places
+from partstream.server.application import Providers, ServingApp, named_providers
+from partstream.server.clients import Caller, KeyPlace, key_places
 from partstream.server.requests import RequestFailedError, endpoints_of
-from partstream.server.state import OwnerReply
+from partstream.server.state import OwnerReply, OwnerRequest
 from partstream_hub.admission import HubAdmission, RateGate, TooFast, budget_document, too_fast
 from partstream_hub.authentication import HubAuthenticator, code_digest, new_key
 from partstream_hub.directory import Owner, OwnerKind, Policy, RateLimits
@@ -31,12 +31,7 @@ from partstream_hub.store.values import StoreError, StoreUnreachableError
 from partstream_hub.worker import HubWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-
-    from partstream.server.application import Providers
-    from partstream.server.clients import Caller, KeyPlace
     from partstream.server.models import CataloguedModel
-    from partstream.server.state import OwnerRequest
     from partstream_hub.store.store import HubStore
 
 

@@ -6,25 +6,21 @@ snapshot of the directory.
 """
 
 from __future__ import annotations
-
 import hmac
 import re
 import secrets
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.server.clients import Caller
+from partstream.server.clients import Caller, KeyPlace
 from partstream.server.requests import RequestFailedError
 from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from partstream.server.clients import KeyPlace
     from partstream_hub.directory import Directory, Key
-
 
 # ---- Keys and codes ----
 

@@ -1,7 +1,6 @@
 """`partstream hub`: people, keys, budgets and models of a hub; a command is imported only when it is called."""
 
 from __future__ import annotations
-
 from importlib import import_module
 from typing import Final
 

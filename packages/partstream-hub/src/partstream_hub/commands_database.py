@@ -4,13 +4,13 @@ What is wrong with the database ends the command: with exit code 3 where it cann
 """
 
 from __future__ import annotations
-
 import getpass
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 from rich.table import Table
@@ -21,14 +21,8 @@ from partstream.cli.terminal import ExitCode
 from partstream.settings.kinds import ConfigurationError
 from partstream_hub.administration import Administration
 from partstream_hub.store.opening import database_address, opened_store, shown_address, tables_version
-from partstream_hub.store.store import VERSIONS
+from partstream_hub.store.store import VERSIONS, HubStore
 from partstream_hub.store.values import StoreError, StoreUnreachableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from partstream_hub.store.store import HubStore
-
 
 _KEY: Final = re.compile(r"ps[kj]_\S+")
 _LONGEST: Final = 80

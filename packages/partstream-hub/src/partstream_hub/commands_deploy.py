@@ -8,38 +8,30 @@ printed for each use, so there are no templates; keys are references to a Secret
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from partstream._version import __version__
 from partstream.cli.provider_source import load
 from partstream.cli.serve_options import option_of
-from partstream.cli.serve_plan import Opened, ServePlan, Start, is_given
+from partstream.cli.serve_plan import Opened, Screen, ServePlan, Start, is_given
 from partstream.cli.terminal import ExitCode
 from partstream.errors import to_install
+from partstream.lm.provider import LanguageModelChatProvider
 from partstream.runtime.provider_files import default_name
-from partstream.server.application import app
+from partstream.server.application import ServingApp, app
 from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import DEFAULT_PORT, stopped_by_signals
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from partstream.cli.serve_plan import Screen
-    from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.server.application import ServingApp
-    from partstream.server.requests import Receive, Scope, Send
-
+from partstream.server.requests import Receive, Scope, Send
 
 # ---- YAML ----
 

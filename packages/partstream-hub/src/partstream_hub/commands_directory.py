@@ -7,11 +7,11 @@ it.
 """
 
 from __future__ import annotations
-
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import click
 from rich.text import Text
@@ -20,32 +20,11 @@ from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.settings.kinds import closest_name
-from partstream_hub.administration import findings_of
+from partstream_hub import configuration
+from partstream_hub.administration import Administration, PreparedPlan, findings_of
 from partstream_hub.commands_database import UnusableHubError, hub_database, opened_database, shown_argument
-from partstream_hub.configuration import (
-    FIELDS,
-    Entry,
-    EntryId,
-    Form,
-    Section,
-    UnusableHubFileError,
-    budgets_text,
-    document_of,
-    fault_of_name,
-    read_entry,
-    read_hub_file,
-    written_hub_file,
-)
-from partstream_hub.directory import RATE_NAMES, Owner, OwnerKind, RateLimits
+from partstream_hub.directory import RATE_NAMES, Directory, Owner, OwnerKind, RateLimits
 from partstream_hub.store.store import VERSIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from partstream_hub.administration import Administration, PreparedPlan
-    from partstream_hub.configuration import Field
-    from partstream_hub.directory import Directory
-
 
 # ---- hub init and check ----
 
@@ -107,7 +86,7 @@ _PREFIX: Final = "field_"
 
 
 def field_options(
-    section: Section, names: Sequence[str] | None = None
+    section: configuration.Section, names: Sequence[str] | None = None
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
     """Adds to a command an option for each field of a table; :func:`given_fields` takes their values.
 
@@ -118,7 +97,7 @@ def field_options(
 
     def add(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         with_options: Any = function
-        for field in reversed([*FIELDS[section].values()]):
+        for field in reversed([*configuration.FIELDS[section].values()]):
             if names is None or field.name in names:
                 with_options = _option(field)(with_options)
         return cast("Callable[_Parameters, _Result]", with_options)
@@ -132,19 +111,21 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value not in (None, ())}
 
 
-def read_fields(identity: EntryId, given: Mapping[str, Any], before: Entry | None = None) -> Entry:
+def read_fields(
+    identity: configuration.EntryId, given: Mapping[str, Any], before: configuration.Entry | None = None
+) -> configuration.Entry:
     """An entry with the fields of :func:`given_fields`; the others stay as they are in `before`, None for a new one.
 
     Raises:
         UsageError: A value cannot be used; the message names the option.
     """
     fields = {} if before is None else dict(before.fields)
-    entry, faults = read_entry(identity, {**fields, **given}, "")
+    entry, faults = configuration.read_entry(identity, {**fields, **given}, "")
     said = []
     for fault in faults:
         name, bracket, rest = fault.where.removeprefix(".").partition("[")
         name, _, inner = name.partition(".")
-        option = FIELDS[identity.section][name].option
+        option = configuration.FIELDS[identity.section][name].option
         deeper = (rest.partition("]")[2] if bracket else f".{inner}" if inner else "").removeprefix(".")
         said.append(f"{option}{f' ({deeper})' if deeper else ''}: got {fault.got}, expected {fault.expected}")
     if said:
@@ -152,11 +133,11 @@ def read_fields(identity: EntryId, given: Mapping[str, Any], before: Entry | Non
     return entry
 
 
-def _option(field: Field) -> Callable[[Any], Any]:
+def _option(field: configuration.Field) -> Callable[[Any], Any]:
     name = _PREFIX + field.name
-    if field.form is Form.FLAG:
+    if field.form is configuration.Form.FLAG:
         return click.option(f"{field.option}/--no-{field.option[2:]}", name, default=None, help=f"{field.says}.")
-    is_many = field.form is Form.MANY
+    is_many = field.form is configuration.Form.MANY
     says = f"{field.says}{'; repeat for more' if is_many else ''}."
     return click.option(field.option, name, metavar=field.metavar, multiple=is_many, help=says)
 
@@ -206,7 +187,11 @@ def carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool =
 
 # ---- hub add, set and remove ----
 
-_SECTIONS: Final = {"team": Section.TEAMS, "person": Section.PEOPLE, "model": Section.MODELS}
+_SECTIONS: Final = {
+    "team": configuration.Section.TEAMS,
+    "person": configuration.Section.PEOPLE,
+    "model": configuration.Section.MODELS,
+}
 _ADD_HELP: Final = {
     "team": "Add a team: people who share budgets, a list of models, and what is kept of their answers.",
     "person": "Add a person. `partstream hub key add NAME` makes a key, `partstream hub invite NAME` a join link.",
@@ -243,7 +228,7 @@ def remove() -> None:
     """
 
 
-def _add_commands(kind: str, section: Section) -> None:
+def _add_commands(kind: str, section: configuration.Section) -> None:
     """Adds to each group its command for a table of entries."""
 
     @add.command(kind, help=_ADD_HELP[kind])
@@ -252,28 +237,28 @@ def _add_commands(kind: str, section: Section) -> None:
     def add_one(name: str, **options: Any) -> None:
         entry = read_fields(_identity(section, name), given_fields(options))
         with hub_database() as hub:
-            if entry.id in document_of(hub.directory()).entries:
+            if entry.id in configuration.document_of(hub.directory()).entries:
                 raise click.UsageError(f"there is a {entry.id} already; `partstream hub set {kind} {name}` changes it")
             _check_team(options, hub.directory())
             carry_out(hub, hub.prepared_entry(entry))
-        if section is Section.PEOPLE:
+        if section is configuration.Section.PEOPLE:
             click.echo(f"Next: `partstream hub key add {name}`, or `partstream hub invite {name}`.", err=True)
 
     @change.command(kind, help=_SET_HELP[kind])
     @click.argument("name")
     @field_options(section)
-    @_unset_option(tuple(FIELDS[section]))
+    @_unset_option(tuple(configuration.FIELDS[section]))
     def set_one(name: str, unset: tuple[str, ...], **options: Any) -> None:
         identity, given = _identity(section, name), _given(options, unset)
         with hub_database() as hub:
-            entries = document_of(hub.directory()).entries
+            entries = configuration.document_of(hub.directory()).entries
             # What the workers' providers list is there without an entry.
-            if section is not Section.MODELS:
+            if section is not configuration.Section.MODELS:
                 _check_entry(identity, entries)
             _check_team(options, hub.directory())
-            before = entries.get(identity, Entry(identity, {})).fields
+            before = entries.get(identity, configuration.Entry(identity, {})).fields
             kept = {one: value for one, value in before.items() if one not in unset}
-            carry_out(hub, hub.prepared_entry(read_fields(identity, given, Entry(identity, kept))))
+            carry_out(hub, hub.prepared_entry(read_fields(identity, given, configuration.Entry(identity, kept))))
 
     @remove.command(kind, help=f"Remove a {kind}.")
     @click.argument("name")
@@ -281,7 +266,7 @@ def _add_commands(kind: str, section: Section) -> None:
     def remove_one(name: str, *, yes: bool) -> None:
         identity = _identity(section, name)
         with hub_database() as hub:
-            _check_entry(identity, document_of(hub.directory()).entries)
+            _check_entry(identity, configuration.document_of(hub.directory()).entries)
             carry_out(hub, hub.prepared_removal(identity), may_remove=yes)
 
 
@@ -297,13 +282,13 @@ def _unset_option(names: tuple[str, ...]) -> Callable[[Any], Any]:
 
 @change.command("key")
 @click.argument("key_id", metavar="ID")
-@field_options(Section.PEOPLE, KEY_FIELDS)
+@field_options(configuration.Section.PEOPLE, KEY_FIELDS)
 @_unset_option(KEY_FIELDS)
 def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
     """Narrow what a key may do: budgets, models and rates of its own, beside those of its person and team."""
     given = _given(options, unset)
     # A key is no entry of the file; its fields are those of a person.
-    fields = read_fields(EntryId(Section.PEOPLE, key_id), given).fields
+    fields = read_fields(configuration.EntryId(configuration.Section.PEOPLE, key_id), given).fields
     with hub_database() as hub:
         directory = hub.directory()
         if key_id not in directory.keys:
@@ -313,13 +298,16 @@ def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
         key = directory.keys[key_id]
         rules = directory.budgets.get(Owner(OwnerKind.KEY, key_id), ())
         before = {
-            "budgets": budgets_text(rules),
+            "budgets": configuration.budgets_text(rules),
             "time_zone": rules[0].time_zone if rules else "UTC",
             "models": key.models,
             **{name: getattr(key.rates, name) for name in RATE_NAMES},
         }
         # A value that is the default is in no entry.
-        chosen = {name: fields.get(name, FIELDS[Section.PEOPLE][name].default) for name in (*given, *unset)}
+        chosen = {
+            name: fields.get(name, configuration.FIELDS[configuration.Section.PEOPLE][name].default)
+            for name in (*given, *unset)
+        }
         after = before | chosen
         rates = RateLimits(**{name: after[name] for name in RATE_NAMES})
         hub.change_key(replace(key, models=after["models"], rates=rates), after["budgets"], after["time_zone"])
@@ -335,27 +323,29 @@ def _given(options: Mapping[str, Any], unset: tuple[str, ...]) -> dict[str, Any]
     return given
 
 
-def _identity(section: Section, name: str) -> EntryId:
+def _identity(section: configuration.Section, name: str) -> configuration.EntryId:
     """Which entry is meant; a UsageError if nothing can have this name."""
-    if (fault := fault_of_name(section, name)) is not None:
+    if (fault := configuration.fault_of_name(section, name)) is not None:
         raise click.UsageError(f"NAME: got {fault.got}, expected {fault.expected}")
-    return EntryId(section, name)
+    return configuration.EntryId(section, name)
 
 
 def _check_team(options: Mapping[str, Any], directory: Directory) -> None:
     """Looks for the team of a person before a plan is shown that cannot be carried out; a UsageError for none."""
     name = given_fields(options).get("team")
     if name and name not in directory.teams:
-        raise click.UsageError("--team: " + _missing(EntryId(Section.TEAMS, name), directory.teams))
+        raise click.UsageError(
+            "--team: " + _missing(configuration.EntryId(configuration.Section.TEAMS, name), directory.teams)
+        )
 
 
-def _check_entry(identity: EntryId, entries: Mapping[EntryId, Entry]) -> None:
+def _check_entry(identity: configuration.EntryId, entries: Mapping[configuration.EntryId, configuration.Entry]) -> None:
     if identity not in entries:
         known = (one.name for one in entries if one.section is identity.section)
         raise click.UsageError(_missing(identity, known))
 
 
-def _missing(identity: EntryId, known: Iterable[str]) -> str:
+def _missing(identity: configuration.EntryId, known: Iterable[str]) -> str:
     close = closest_name(identity.name, known)
     hint = f"did you mean {close}?" if close else f"`partstream hub list {identity.section}` shows all"
     return f"there is no {identity.section.one} {shown_argument(identity.name)}; {hint}"
@@ -384,12 +374,12 @@ def apply(file: str, *, dry_run: bool, may_remove: bool, as_json: bool) -> None:
     """
     try:
         text = sys.stdin.read() if file == _INPUT else Path(file).read_text(encoding="utf-8")
-        wanted = read_hub_file(text, "standard input" if file == _INPUT else file)
+        wanted = configuration.read_hub_file(text, "standard input" if file == _INPUT else file)
     except OSError as error:
         raise UnusableHubError(f"{file}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise UnusableHubError(f"{file}: got byte {error.start} that is no UTF-8, expected TOML in UTF-8") from error
-    except UnusableHubFileError as error:
+    except configuration.UnusableHubFileError as error:
         raise UnusableHubError(str(error)) from error
     with hub_database() as hub:
         prepared = hub.prepared(wanted)
@@ -421,7 +411,7 @@ def export(file: str) -> None:
     No key stands in it, and neither does what was spent. An existing file is replaced.
     """
     with hub_database() as hub:
-        text = written_hub_file(document_of(hub.directory()))
+        text = configuration.written_hub_file(configuration.document_of(hub.directory()))
     if file == _INPUT:
         click.echo(text, nl=False)
         return

@@ -5,10 +5,10 @@ command is over.
 """
 
 from __future__ import annotations
-
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
@@ -17,25 +17,11 @@ from partstream.codec.json_codec import dumps
 from partstream.settings.kinds import closest_name
 from partstream.upstream.endpoint import is_loopback
 from partstream.upstream.hub import editor_link, page_link
-from partstream_hub.commands_database import (
-    END,
-    hub_database,
-    hub_url,
-    show_table,
-    shown_argument,
-    time_text,
-    url_option,
-)
+from partstream_hub import commands_database
 from partstream_hub.commands_directory import KEY_FIELDS, field_options, given_fields, read_fields
 from partstream_hub.configuration import EntryId, Section
-from partstream_hub.directory import RATE_NAMES, RateLimits
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from partstream_hub.directory import Directory, Key
-    from partstream_hub.store.store import HubStore
-
+from partstream_hub.directory import RATE_NAMES, Directory, Key, RateLimits
+from partstream_hub.store.store import HubStore
 
 _SECONDS: Final = 3.0
 """How long a worker may be silent and still be waited for, and for how long. Each is heard of every second."""
@@ -65,7 +51,9 @@ def key() -> None:
 @key.command("add")
 @click.argument("person")
 @click.option("--label", default="", metavar="TEXT", help="What the key is called, such as laptop.")
-@click.option("--expires", type=END, metavar="WHEN", help="From when on it is not accepted: 90d, 12h or a date.")
+@click.option(
+    "--expires", type=commands_database.END, metavar="WHEN", help="From when on it is not accepted: 90d, 12h or a date."
+)
 @field_options(Section.PEOPLE, KEY_FIELDS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the key in it.")
 def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **options: Any) -> None:
@@ -75,7 +63,7 @@ def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **
     """
     fields = read_fields(EntryId(Section.PEOPLE, "key"), given_fields(options)).fields
     rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
-    with hub_database() as hub:
+    with commands_database.hub_database() as hub:
         _check_person(hub.directory(), person)
         made, secret = hub.add_key(
             person,
@@ -100,7 +88,7 @@ def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def list_keys(person: str | None, *, as_json: bool) -> None:
     """List the keys of PERSON, or of everybody, without the keys themselves."""
-    with hub_database() as hub:
+    with commands_database.hub_database() as hub:
         directory, now = hub.directory(), hub.store.time()
     if person is not None:
         _check_person(directory, person)
@@ -115,10 +103,17 @@ def list_keys(person: str | None, *, as_json: bool) -> None:
     elif keys:
         columns = ("id", "person", "label", "made", "expires", "state")
         rows = (
-            (one.id, one.person, one.label, time_text(one.created_at), time_text(one.expires_at), _state(one, now))
+            (
+                one.id,
+                one.person,
+                one.label,
+                commands_database.time_text(one.created_at),
+                commands_database.time_text(one.expires_at),
+                _state(one, now),
+            )
             for one in keys
         )
-        show_table(columns, rows)
+        commands_database.show_table(columns, rows)
     else:
         click.echo("There are no keys; `partstream hub key add NAME` makes one.")
 
@@ -127,10 +122,10 @@ def list_keys(person: str | None, *, as_json: bool) -> None:
 @click.argument("key_ids", metavar="ID...", nargs=-1, required=True)
 def revoke(key_ids: tuple[str, ...]) -> None:
     """Revoke keys by their ids, for ever: within two seconds no worker accepts them."""
-    with hub_database() as hub:
+    with commands_database.hub_database() as hub:
         known = hub.directory().keys
         if missing := [one for one in key_ids if one not in known]:
-            shown = ", ".join(map(shown_argument, missing))
+            shown = ", ".join(map(commands_database.shown_argument, missing))
             raise click.UsageError(
                 f"ID: got {shown}, expected the id of a key, as `partstream hub key list` shows them"
             )
@@ -141,18 +136,25 @@ def revoke(key_ids: tuple[str, ...]) -> None:
 
 @click.command("invite", short_help="Print a link with which a person gets a key, once.")
 @click.argument("person", metavar="NAME")
-@url_option("The address at which people reach the hub.")
-@click.option("--expires", type=END, default="7d", show_default=True, metavar="WHEN", help="How long the link is good.")
+@commands_database.url_option("The address at which people reach the hub.")
+@click.option(
+    "--expires",
+    type=commands_database.END,
+    default="7d",
+    show_default=True,
+    metavar="WHEN",
+    help="How long the link is good.",
+)
 @click.option("--label", default="", metavar="TEXT", help="What the key will be called.")
-@click.option("--key-expires", type=END, metavar="WHEN", help="From when on the key is not accepted.")
+@click.option("--key-expires", type=commands_database.END, metavar="WHEN", help="From when on the key is not accepted.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the link in it.")
 def invite(person: str, url: str, expires: float, label: str, key_expires: float | None, *, as_json: bool) -> None:
     """Print a link with which NAME gets a key, once; for VS Code, and for `partstream add hub URL` elsewhere.
 
     Whoever has the link can use it, so send it as you would send a password. It is printed to standard output alone.
     """
-    address = hub_url(url)
-    with hub_database() as hub:
+    address = commands_database.hub_url(url)
+    with commands_database.hub_database() as hub:
         _check_person(hub.directory(), person)
         code = hub.invite(person, expires_at=expires, label=label, key_expires_at=key_expires)
     link = page_link(address, code.reveal())
@@ -162,7 +164,10 @@ def invite(person: str, url: str, expires: float, label: str, key_expires: float
         return
     if is_loopback(urlsplit(address).hostname or ""):
         click.echo("Good on this machine alone; for people on others, --url says where they reach the hub.", err=True)
-    click.echo(f"The link for {person}, good once until {time_text(expires)}; it is not shown again:", err=True)
+    click.echo(
+        f"The link for {person}, good once until {commands_database.time_text(expires)}; it is not shown again:",
+        err=True,
+    )
     click.echo(link)
 
 
@@ -176,7 +181,7 @@ def _check_person(directory: Directory, name: str) -> None:
         return
     close = closest_name(name, directory.people)
     ways = f"did you mean {close}?" if close else "`partstream hub add person NAME` adds one"
-    raise click.UsageError(f"there is no person {shown_argument(name)}; {ways}")
+    raise click.UsageError(f"there is no person {commands_database.shown_argument(name)}; {ways}")
 
 
 def _state(one: Key, now: float) -> str:

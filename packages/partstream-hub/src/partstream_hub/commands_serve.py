@@ -4,8 +4,8 @@
 """
 
 from __future__ import annotations
-
 import os
+from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -17,15 +17,12 @@ from partstream.cli.terminal import ExitCode
 from partstream_hub.leases import LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS, WorkerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, MutableMapping
-
     from partstream.cli.serve_plan import Screen, ServePlan
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
     from partstream.server.settings import ServingSettings
     from partstream.tokens.ledger import Ledger
     from partstream_hub.store.store import HubStore
-
 
 _HUB: Final = "hub"
 _POLICY: Final = "policy"

@@ -6,9 +6,9 @@ page of a running hub, once.
 """
 
 from __future__ import annotations
-
 import sys
 import webbrowser
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from html import escape
@@ -23,20 +23,15 @@ from partstream.codec.system import CACHE
 from partstream.server.pages.document import Hashes
 from partstream_hub.amounts import BudgetAmount, amount_text, budget_text
 from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
-from partstream_hub.configuration import Section, document_of, written_value
-from partstream_hub.directory import BudgetUnit, Owner, OwnerKind
+from partstream_hub.configuration import Entry, Section, document_of, written_value
+from partstream_hub.directory import BudgetRule, BudgetUnit, Directory, Owner, OwnerKind
 from partstream_hub.page.document import file_html, percent
 from partstream_hub.page.routes import LINK_SECONDS, one_time_link
 from partstream_hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from partstream_hub.administration import Administration
-    from partstream_hub.configuration import Entry
-    from partstream_hub.directory import BudgetRule, Directory
     from partstream_hub.usage import Groups, UsageReport
-
 
 # ---- hub list ----
 

@@ -14,13 +14,13 @@ their values go through the same readers, so a number may be a text of digits an
 """
 
 from __future__ import annotations
-
 import re
 import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from partstream.codec.json_codec import dumps
@@ -32,6 +32,8 @@ from partstream_hub.directory import (
     RATE_NAMES,
     AuditLevel,
     BudgetRule,
+    Directory,
+    DirectoryChange,
     EntryKind,
     ModelPrice,
     ModelRoute,
@@ -47,12 +49,6 @@ from partstream_hub.directory import (
     check_model_name,
     check_name,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from partstream_hub.directory import Directory, DirectoryChange
-
 
 # ---- Documents ----
 

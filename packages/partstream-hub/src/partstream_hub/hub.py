@@ -1,10 +1,10 @@
 """What the parts of one worker of a hub share, and its life: it starts with the server, or with the first request."""
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,18 +15,13 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import ServingSettings
 from partstream.tokens.ledger import Ledger
-from partstream_hub.authentication import is_valid
-from partstream_hub.directory import may_use
+from partstream_hub.authentication import HubCaller, is_valid
+from partstream_hub.directory import Directory, Key, Person, may_use
 from partstream_hub.leases import WorkerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from partstream.server.clients import Caller
-    from partstream_hub.authentication import HubCaller
-    from partstream_hub.directory import Directory, Key, Person
     from partstream_hub.worker import HubWorker
-
 
 # ---- The hub ----
 

@@ -18,13 +18,13 @@ brings the result, a worker in its thread, a simulation in its virtual time.
 """
 
 from __future__ import annotations
-
 import logging
 import os
 import sqlite3
 import sys
 import weakref
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -36,12 +36,9 @@ from partstream_hub.amounts import JournalError, UnreadableRowError
 from partstream_hub.store.values import AnswerContent, Charge, LedgerRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
     from partstream_hub.directory import BudgetRule, Directory
     from partstream_hub.store.store import HubStore
     from partstream_hub.store.values import GivenBack, HeartbeatResult, LeaseAsk, LeaseGrant, Window
-
 
 # ---- The journal ----
 

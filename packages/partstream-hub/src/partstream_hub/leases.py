@@ -15,22 +15,15 @@ is"). Every method takes the time, in seconds of any clock that only grows.
 """
 
 from __future__ import annotations
-
 import math
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from partstream.codec.checks import NUMBER, Expectation, check_fields
-from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError
-from partstream_hub.store.values import SCARCE_SECONDS, AnswerPart, LeaseAsk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-
-    from partstream_hub.amounts import Need
-    from partstream_hub.directory import BudgetRule
-    from partstream_hub.store.values import Lease, LeaseGrant, Window
-
+from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, Need
+from partstream_hub.directory import BudgetRule
+from partstream_hub.store.values import SCARCE_SECONDS, AnswerPart, Lease, LeaseAsk, LeaseGrant, Window
 
 # ---- How much is leased at a time ----
 

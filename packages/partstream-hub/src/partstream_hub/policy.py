@@ -17,13 +17,12 @@ one event loop of their own. A hub does not start without a policy that its sett
 """
 
 from __future__ import annotations
-
 import asyncio
 import copy
 import importlib.util
 import inspect
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -42,8 +41,6 @@ from partstream.server.requests import RequestFailedError
 from partstream_hub.pricing import asked_output, with_output_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping, Sequence
-
     from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.settings import AnswerRequest

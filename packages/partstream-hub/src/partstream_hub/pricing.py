@@ -11,8 +11,8 @@ that is sent, and an :class:`AnswerMeter` counts answers of upstreams that may k
 """
 
 from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -20,27 +20,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
-from partstream.lm.outputs import Outcome
+from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage, row_of_class
 from partstream.runtime.progress import thinking_text
-from partstream.server.settings import StopAnswer
+from partstream.server.settings import EndedAnswer, StopAnswer
 from partstream.tokens import MessageCounter
 from partstream.tokens.families import CountSource
 from partstream_hub.amounts import Need, nanodollars
-from partstream_hub.directory import MOST_AMOUNT, BudgetUnit, ModelPrice
+from partstream_hub.directory import MOST_AMOUNT, BudgetRule, BudgetUnit, Directory, ModelPrice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.server.models import CataloguedModel
-    from partstream.server.settings import EndedAnswer
     from partstream.tokens.counting import Counters
     from partstream.tokens.records import UsageRow
-    from partstream_hub.directory import BudgetRule, Directory
     from partstream_hub.reservations import Reservation
-
 
 # ---- Prices ----
 

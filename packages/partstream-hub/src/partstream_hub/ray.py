@@ -10,10 +10,10 @@ docs/wires/serving.md#ray-serve-as-a-host-for-providers-that-compute.
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
@@ -27,13 +27,10 @@ from partstream.runtime.provider_files import default_name
 from partstream_hub import remote_providers as remote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from ray.serve import Application
     from ray.serve.handle import DeploymentHandle
 
     from partstream.lm.provider import LanguageModelChatProvider
-
 
 LONGEST_ANSWER_SECONDS: Final = 590.0
 """Ray ends a replica 600 s after it was told to stop; an answer may take no longer than this, so that none is cut."""

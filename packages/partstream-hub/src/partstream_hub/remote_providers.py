@@ -5,30 +5,25 @@ whatever carries calls is between them.
 """
 
 from __future__ import annotations
-
 import asyncio
 import pickle
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.codec.checks import refuse
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamConnectionError
-from partstream.lm.cancellation import CancellationTokenSource
+from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
 from partstream.lm.outputs import Finish
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider
 from partstream.runtime.provider_files import SourceLoader
 from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
-
-    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatInformation, Progress
-
 
 Reported: TypeAlias = "ResponsePart | Finish | PartstreamError"
 

@@ -6,24 +6,18 @@ when less is missing too is it refused. Waiting has no I/O and no clock.
 """
 
 from __future__ import annotations
-
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Protocol
 
-from partstream_hub.amounts import BudgetsUnreachableError, ReservationEndedError
-from partstream_hub.directory import BudgetUnit
-from partstream_hub.store.values import SCARCE_SECONDS, Charge
+from partstream_hub.amounts import BudgetsUnreachableError, Need, ReservationEndedError
+from partstream_hub.directory import BudgetRule, BudgetUnit
+from partstream_hub.store.values import SCARCE_SECONDS, AnswerContent, Charge, LedgerRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from partstream_hub.amounts import Need
-    from partstream_hub.directory import BudgetRule
     from partstream_hub.leases import BudgetRequest, DatabaseClock, Outcome, WindowLeases, WindowView, WorkerSettings
-    from partstream_hub.store.values import AnswerContent, LedgerRow
-
 
 # ---- Reservations ----
 

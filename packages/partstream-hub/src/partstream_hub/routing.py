@@ -15,12 +15,12 @@ while another one is left, and nothing is asked again once a part was reported.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import math
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -30,43 +30,24 @@ from math import inf, log
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream import errors
 from partstream.codec.checks import narrow
-from partstream.errors import (
-    ContextLengthExceededError,
-    LanguageModelError,
-    LanguageModelErrorCode,
-    PartstreamError,
-    TimeoutPhase,
-    UnknownModelError,
-    UpstreamError,
-    UpstreamHTTPError,
-    UpstreamProtocolError,
-    UpstreamTimeoutError,
-    with_facts,
-)
-from partstream.lm.cancellation import EventEmitter
-from partstream.lm.outputs import InboundRequest
+from partstream.lm.cancellation import CancellationToken, EventEmitter
+from partstream.lm.outputs import Finish, InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.answer import current_answer
-from partstream.server.models import ModelCatalogue, counted_request
+from partstream.server.models import CataloguedModel, ModelCatalogue, counted_request
 from partstream.upstream.context import no_retries
 from partstream.upstream.endpoint import CredentialError
 from partstream.upstream.provider import has_more_room, helps_another_model
-from partstream_hub.directory import Route
+from partstream_hub.directory import ModelRoute, Route
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.outputs import Finish
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
     from partstream.server.clients import Caller
-    from partstream.server.models import CataloguedModel
-    from partstream_hub.directory import ModelRoute
-
 
 # ---- Affinity ----
 
@@ -324,21 +305,23 @@ def blame_of(error: Exception) -> Blame:
     An error that is none of ours comes from the code of a provider, which could not reach what it asks, or has a fault:
     another provider may do better.
     """
-    if isinstance(error, CredentialError | UnknownModelError):
+    if isinstance(error, CredentialError | errors.UnknownModelError):
         return _LASTS
-    if not isinstance(error, UpstreamError):
+    if not isinstance(error, errors.UpstreamError):
         # The failure of a provider's own code, which blames neither the request nor the upstream.
-        is_unspecified = type(error) is LanguageModelError and error.code is LanguageModelErrorCode.UNSPECIFIED
-        return _OF_THE_REQUEST if isinstance(error, PartstreamError) and not is_unspecified else _ONE_OF_ITS_KIND
+        is_unspecified = (
+            type(error) is errors.LanguageModelError and error.code is errors.LanguageModelErrorCode.UNSPECIFIED
+        )
+        return _OF_THE_REQUEST if isinstance(error, errors.PartstreamError) and not is_unspecified else _ONE_OF_ITS_KIND
     return _blame_of_upstream(error)
 
 
-def _blame_of_upstream(error: UpstreamError) -> Blame:
-    if isinstance(error, ContextLengthExceededError):
+def _blame_of_upstream(error: errors.UpstreamError) -> Blame:
+    if isinstance(error, errors.ContextLengthExceededError):
         return _OF_THE_REQUEST
     # Something came with a status of success that is no answer, such as the page of a login.
-    is_no_answer = isinstance(error, UpstreamHTTPError) and (error.http_status or 0) < 400
-    if isinstance(error, UpstreamProtocolError) or is_no_answer:
+    is_no_answer = isinstance(error, errors.UpstreamHTTPError) and (error.http_status or 0) < 400
+    if isinstance(error, errors.UpstreamProtocolError) or is_no_answer:
         return _ONE_OF_ITS_KIND
     is_of_account = COMMON_ERRORS.kind_of(error) in _OF_THE_ACCOUNT
     if not is_of_account and not helps_another_model(error, COMMON_ERRORS):
@@ -555,12 +538,12 @@ class UpstreamModels:
         """
         own = self._lists.get(route.provider)
         if own is None:
-            raise UnknownModelError(f"{route.provider}/{route.model}", ())
+            raise errors.UnknownModelError(f"{route.provider}/{route.model}", ())
         try:
             async with asyncio.timeout(_LIST_SECONDS):
                 return await own.find(route.model)
         except TimeoutError:
-            raise UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, _LIST_SECONDS) from None
+            raise errors.UpstreamTimeoutError(errors.TimeoutPhase.FIRST_EVENT, _LIST_SECONDS) from None
 
     async def known(self, routes: Iterable[Route]) -> dict[tuple[str, str], LanguageModelChatInformation]:
         """What is known of upstreams, by provider and model; those are missing whose list cannot be had now."""
@@ -591,13 +574,13 @@ ROUTES: Final = "routes"
 _logger = logging.getLogger("partstream.hub")
 
 
-class UpstreamsBusyError(UpstreamError):
+class UpstreamsBusyError(errors.UpstreamError):
     """All upstreams of a model have asked to be left alone for a while."""
 
     def __init__(self, model: str, seconds: float) -> None:
         super().__init__(
             f"all upstreams of {model} ask to wait, the first of them for {seconds:.0f} s",
-            code=LanguageModelErrorCode.BLOCKED,
+            code=errors.LanguageModelErrorCode.BLOCKED,
             http_status=429,
             retry_after=seconds,
         )
@@ -761,7 +744,7 @@ class RoutedProvider(LanguageModelChatProvider):
             raise failure.error
         blame = blame_of(failure.error)
         selected.failed(blame, self._now())
-        may_help = blame.is_of_upstream or isinstance(failure.error, ContextLengthExceededError)
+        may_help = blame.is_of_upstream or isinstance(failure.error, errors.ContextLengthExceededError)
         if failure.progress.has_begun or not may_help:
             failure.progress.end()
             raise failure.error
@@ -775,7 +758,7 @@ class RoutedProvider(LanguageModelChatProvider):
         """
         route = self._routes.get(name)
         if route is None:
-            raise UnknownModelError(name, tuple(self._routes))
+            raise errors.UnknownModelError(name, tuple(self._routes))
         key = _conversation() if route.affinity else token_hex(8)
         names = [name, *filter(self._is_allowed, route.fallbacks)]
         return [upstream for one in names for upstream in ranked(key, await self._upstreams_of(one))]
@@ -793,7 +776,7 @@ class RoutedProvider(LanguageModelChatProvider):
         """The upstream of a model with the largest share."""
         upstreams = await self._upstreams_of(name)
         if not upstreams:
-            raise UnknownModelError(name, tuple(self._routes))
+            raise errors.UnknownModelError(name, tuple(self._routes))
         return await self._models.find(max(upstreams, key=lambda one: one.weight))
 
 
@@ -823,7 +806,9 @@ class _Failure:
     def is_helped_by(self, other: LanguageModelChatInformation) -> bool:
         """Whether another model may do better."""
         error, own = self.error, self.information
-        return not isinstance(error, ContextLengthExceededError) or own is None or has_more_room(other, own, error)
+        return (
+            not isinstance(error, errors.ContextLengthExceededError) or own is None or has_more_room(other, own, error)
+        )
 
 
 def _conversation() -> str:
@@ -838,5 +823,5 @@ def _tell_of(route: Route, answer: _Answer, before: _Failure | None) -> None:
     if current is not None:
         current.upstream = route.provider
     if before is not None:
-        said = with_facts(str(before.error), before.error)
+        said = errors.with_facts(str(before.error), before.error)
         _logger.warning("asking %s of %s for %s in place of: %s", route.model, route.provider, answer.model_id, said)

@@ -6,42 +6,25 @@ which costs accuracy of estimates and nothing else.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import LAST_TIME, MOST_TOKENS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.tokens import records
 from partstream.tokens.families import CountSource
-from partstream.tokens.records import (
-    HIGHEST_FACTOR,
-    CountFact,
-    CountRow,
-    LimitFact,
-    LimitRow,
-    RefusalFact,
-    Sample,
-    SampleFact,
-    TotalFact,
-    TotalRow,
-)
 from partstream_hub.store.rows import SERIES
-from partstream_hub.store.values import LearnedRow, StoreError, StoreUnreachableError
+from partstream_hub.store.values import LearnedBatch, LearnedRow, StoreError, StoreUnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from partstream.tokens.ledger import Ledger
-    from partstream.tokens.records import Fact
     from partstream_hub.store.store import HubStore
-    from partstream_hub.store.values import LearnedBatch
-
 
 # ---- Facts as rows ----
 
@@ -62,7 +45,7 @@ class _Form(NamedTuple):
     identity: Callable[[Any], tuple[str | bytes, ...]]
     owner: Callable[[Any], str]
     values: Callable[[Any], Sequence[object]]
-    read: Callable[..., Fact | None]
+    read: Callable[..., records.Fact | None]
 
 
 def _read_count(
@@ -74,40 +57,42 @@ def _read_count(
     reported: float,
     is_alone: bool,
     size: int | None,
-) -> CountFact | None:
+) -> records.CountFact | None:
     numbers = (as_amount(counted, MOST_TOKENS), as_amount(reported, MOST_TOKENS))
     if numbers[0] is None or numbers[1] is None:
         return None
-    row = CountRow(version, numbers[0], CountSource(source), numbers[1], bool(is_alone), as_count(size, 2**53))
-    return CountFact(owner, bytes.fromhex(digest), row)
+    row = records.CountRow(version, numbers[0], CountSource(source), numbers[1], bool(is_alone), as_count(size, 2**53))
+    return records.CountFact(owner, bytes.fromhex(digest), row)
 
 
-def _read_total(owner: str, digest: str, tools: str, tools_tokens: float, reported: int) -> TotalFact | None:
+def _read_total(owner: str, digest: str, tools: str, tools_tokens: float, reported: int) -> records.TotalFact | None:
     of_tools, total = as_amount(tools_tokens, MOST_TOKENS), as_count(reported)
     if of_tools is None or total is None:
         return None
-    return TotalFact(owner, bytes.fromhex(digest), TotalRow(bytes.fromhex(tools), of_tools, total))
+    return records.TotalFact(owner, bytes.fromhex(digest), records.TotalRow(bytes.fromhex(tools), of_tools, total))
 
 
-def _read_sample(owner: str, ratio: float, weight: float) -> SampleFact | None:
-    known = (as_amount(ratio, HIGHEST_FACTOR), as_amount(weight, MOST_TOKENS))
-    return None if known[0] is None or known[1] is None else SampleFact(owner, Sample(known[0], known[1]))
+def _read_sample(owner: str, ratio: float, weight: float) -> records.SampleFact | None:
+    known = (as_amount(ratio, records.HIGHEST_FACTOR), as_amount(weight, MOST_TOKENS))
+    return (
+        None if known[0] is None or known[1] is None else records.SampleFact(owner, records.Sample(known[0], known[1]))
+    )
 
 
-def _read_limit(owner: str, model: str, tokens: int | None, learned: float | None) -> LimitFact | None:
+def _read_limit(owner: str, model: str, tokens: int | None, learned: float | None) -> records.LimitFact | None:
     if tokens is None:
-        return LimitFact(owner, model, None)
+        return records.LimitFact(owner, model, None)
     limit, time = as_count(tokens), as_amount(learned, LAST_TIME)
-    return None if limit is None or time is None else LimitFact(owner, model, LimitRow(limit, time))
+    return None if limit is None or time is None else records.LimitFact(owner, model, records.LimitRow(limit, time))
 
 
-def _read_refusal(owner: str, model: str, field: str, learned: float) -> RefusalFact | None:
+def _read_refusal(owner: str, model: str, field: str, learned: float) -> records.RefusalFact | None:
     time = as_amount(learned, LAST_TIME)
-    return None if time is None else RefusalFact(owner, model, field, time)
+    return None if time is None else records.RefusalFact(owner, model, field, time)
 
 
 _FORMS: Final[Mapping[type, _Form]] = {
-    CountFact: _Form(
+    records.CountFact: _Form(
         "count",
         lambda fact: (fact.digest,),
         lambda fact: fact.scope,
@@ -117,28 +102,28 @@ _FORMS: Final[Mapping[type, _Form]] = {
         ],
         _read_count,
     ),
-    TotalFact: _Form(
+    records.TotalFact: _Form(
         "total",
         lambda fact: (fact.digest, fact.row.tools),
         lambda fact: fact.scope,
         lambda fact: [fact.digest.hex(), fact.row.tools.hex(), fact.row.tools_tokens, fact.row.reported],
         _read_total,
     ),
-    SampleFact: _Form(
+    records.SampleFact: _Form(
         SERIES,
         lambda _: (),
         lambda fact: fact.family,
         lambda fact: [fact.sample.ratio, fact.sample.weight],
         _read_sample,
     ),
-    LimitFact: _Form(
+    records.LimitFact: _Form(
         "limit",
         lambda fact: (fact.model,),
         lambda fact: fact.upstream,
         lambda fact: [fact.model, *((None, None) if fact.row is None else (fact.row.tokens, fact.row.learned))],
         _read_limit,
     ),
-    RefusalFact: _Form(
+    records.RefusalFact: _Form(
         "refusal",
         lambda fact: (fact.model, fact.field),
         lambda fact: fact.upstream,
@@ -149,7 +134,7 @@ _FORMS: Final[Mapping[type, _Form]] = {
 _BY_KIND: Final = {form.kind: form for form in _FORMS.values()}
 
 
-def key_of(fact: Fact, place: int) -> FactKey:
+def key_of(fact: records.Fact, place: int) -> FactKey:
     """What a fact is about; of a sample, its place among all samples of this worker.
 
     Args:
@@ -159,7 +144,7 @@ def key_of(fact: Fact, place: int) -> FactKey:
     return (form.kind, form.owner(fact), *(form.identity(fact) or (place,)))
 
 
-def row_of(fact: Fact, key: FactKey, worker: str) -> LearnedRow:
+def row_of(fact: records.Fact, key: FactKey, worker: str) -> LearnedRow:
     """A fact as a row."""
     form = _FORMS[type(fact)]
     if form.kind == SERIES:
@@ -169,7 +154,7 @@ def row_of(fact: Fact, key: FactKey, worker: str) -> LearnedRow:
     return LearnedRow(text, form.kind, form.owner(fact), dumps(list(form.values(fact))).decode())
 
 
-def fact_of(row: LearnedRow) -> Fact | None:
+def fact_of(row: LearnedRow) -> records.Fact | None:
     """The fact of a row; None for one that this version does not know, or that holds what cannot be."""
     try:
         return _BY_KIND[row.kind].read(row.owner, *loads(row.value))
@@ -191,7 +176,7 @@ _TAKEN_AT_ONCE: Final = 200
 UseStore: TypeAlias = Callable[[Callable[["HubStore"], "_Exchanged"]], Awaitable["_Exchanged"]]
 """Runs something on the database in a thread."""
 
-_Exchanged: TypeAlias = "tuple[LearnedBatch, list[Fact], dict[str, list[Fact]]]"
+_Exchanged: TypeAlias = "tuple[LearnedBatch, list[records.Fact], dict[str, list[records.Fact]]]"
 
 
 class SharedCounts:
@@ -208,7 +193,7 @@ class SharedCounts:
         self._name = secrets.token_hex(8)
         self._place = 0
         self._since = 0
-        self._waiting: OrderedDict[FactKey, Fact] = OrderedDict()
+        self._waiting: OrderedDict[FactKey, records.Fact] = OrderedDict()
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -225,7 +210,7 @@ class SharedCounts:
             with suppress(asyncio.CancelledError):
                 await task
 
-    def note(self, fact: Fact) -> None:
+    def note(self, fact: records.Fact) -> None:
         """Keeps a fact for the next exchange, instead of an older one about the same thing."""
         self._place += 1
         key = key_of(fact, self._place)
@@ -262,15 +247,19 @@ class SharedCounts:
         self._since = batch.batch
         return batch.has_more or bool(self._waiting)
 
-    async def _take(self, facts: list[Fact], series: dict[str, list[Fact]]) -> None:
+    async def _take(self, facts: list[records.Fact], series: dict[str, list[records.Fact]]) -> None:
         for start in range(0, len(facts), _TAKEN_AT_ONCE):
             for fact in facts[start : start + _TAKEN_AT_ONCE]:
                 if key_of(fact, 0) not in self._waiting:  # what was learned here since will be told next
                     self._ledger.take(fact)
             await asyncio.sleep(0)
         for owner, samples in series.items():
-            known = [one.sample for one in samples if isinstance(one, SampleFact)]
-            own = [one.sample for one in self._waiting.values() if isinstance(one, SampleFact) and one.family == owner]
+            known = [one.sample for one in samples if isinstance(one, records.SampleFact)]
+            own = [
+                one.sample
+                for one in self._waiting.values()
+                if isinstance(one, records.SampleFact) and one.family == owner
+            ]
             self._ledger.take_samples(owner, (*known, *own))
         if facts:
             self._ledger.flush()

@@ -17,7 +17,6 @@ The protocol with all its cases, and why it holds: docs/hub-budgets.md.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import random
@@ -26,14 +25,15 @@ import secrets
 import socket
 import time
 from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from partstream.lm.cancellation import EventEmitter
-from partstream_hub.amounts import BudgetsUnreachableError, JournalError
+from partstream.lm.cancellation import Disposable, EventEmitter
+from partstream_hub.amounts import BudgetsUnreachableError, JournalError, Need
 from partstream_hub.journal import (
     Adopt,
     ExpireLease,
@@ -51,28 +51,15 @@ from partstream_hub.journal import (
 )
 from partstream_hub.leases import BudgetGrant, BudgetRequest, DatabaseClock, WindowLeases, WorkerSettings, lease_asks
 from partstream_hub.reservations import Reservation, WaitingAnswers
-from partstream_hub.store.values import HubStoreUnusableError, StoreError, StoreUnreachableError
+from partstream_hub.store import values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from partstream.lm.cancellation import Disposable
-    from partstream_hub.amounts import Need
     from partstream_hub.directory import BudgetRule, Directory
     from partstream_hub.journal import Journal, Operation, OwnedJournal, Uploaded
     from partstream_hub.leases import LeaseTable, Outcome
     from partstream_hub.store.store import HubStore
-    from partstream_hub.store.values import (
-        AnswerContent,
-        GivenBack,
-        HeartbeatResult,
-        LeaseGrant,
-        LedgerRow,
-        Window,
-        WorkerState,
-    )
-
 
 # ---- The worker ----
 
@@ -163,7 +150,7 @@ class HubWorker:
         """
         self._owned = self._folder.begin(self.name)
         try:
-            with suppress(StoreUnreachableError):
+            with suppress(values.StoreUnreachableError):
                 await self.use_store(lambda _: None)
         except BaseException:
             self._end()
@@ -232,7 +219,7 @@ class HubWorker:
 
     # ---- answers ----
 
-    def try_reserve(self, answer: LedgerRow, needs: Sequence[Need]) -> Reservation | None:
+    def try_reserve(self, answer: values.LedgerRow, needs: Sequence[Need]) -> Reservation | None:
         """Reserves all needs of an answer from what this worker holds, at once; None if that is not enough.
 
         Args:
@@ -251,7 +238,7 @@ class HubWorker:
         self._wake_if_urgent()
         return None if granted is None else self._admitted(answer, needs, granted)
 
-    async def reserve(self, answer: LedgerRow, needs: Sequence[Need]) -> Reservation:
+    async def reserve(self, answer: values.LedgerRow, needs: Sequence[Need]) -> Reservation:
         """Reserves the needs of an answer; leases more and asks other workers for what they do not use, where needed.
 
         Waits at most `wait_seconds`. Where the whole does not fit, less is reserved, down to `least`.
@@ -286,7 +273,7 @@ class HubWorker:
         if isinstance(decided, BudgetGrant):
             self.reduce(decided.amounts)
 
-    def _admitted(self, answer: LedgerRow, needs: Sequence[Need], granted: BudgetGrant) -> Reservation:
+    def _admitted(self, answer: values.LedgerRow, needs: Sequence[Need], granted: BudgetGrant) -> Reservation:
         """Enters a reservation into the journal: only now may the provider be asked."""
         reservation = Reservation(self, answer, needs, granted.windows, granted.amounts)
         try:
@@ -320,7 +307,11 @@ class HubWorker:
         self._wake_if_urgent()
 
     def settle(
-        self, reservation: Reservation, charges: Mapping[int, int], row: LedgerRow, content: AnswerContent | None
+        self,
+        reservation: Reservation,
+        charges: Mapping[int, int],
+        row: values.LedgerRow,
+        content: values.AnswerContent | None,
     ) -> None:
         """Ends a reservation with what the answer took."""
 
@@ -380,9 +371,9 @@ class HubWorker:
         except JournalError as error:
             _logger.warning("%s", error)
             self._manager.postponed(operation, _JOURNAL_RETRY, self._clock())
-        except StoreUnreachableError as error:
+        except values.StoreUnreachableError as error:
             self._failed(operation, error)
-        except HubStoreUnusableError as error:
+        except values.HubStoreUnusableError as error:
             self._failed(operation, error)
         except Exception as error:
             _logger.exception("an operation on the hub's database failed: %s", type(operation).__name__)
@@ -416,7 +407,7 @@ class HubWorker:
 
     def _failed(self, operation: Operation, error: Exception) -> None:
         retry = min(_LONGEST_RETRY, _FIRST_RETRY * 2**self._failures) * random.uniform(0.5, 1.0)  # noqa: S311
-        if not self._failures and isinstance(error, StoreError):
+        if not self._failures and isinstance(error, values.StoreError):
             _logger.warning("%s: %s", type(operation).__name__, error)
         self._failures += 1
         self._manager.failed(retry, self._clock())
@@ -662,7 +653,7 @@ class BudgetManager:
 
     # ---- results ----
 
-    def _heartbeat_answered(self, _: Heartbeat, heartbeat: HeartbeatResult, now: float) -> None:
+    def _heartbeat_answered(self, _: Heartbeat, heartbeat: values.HeartbeatResult, now: float) -> None:
         self._clock.answered(heartbeat.time, now)
         self._beat_at = now + self._settings.heartbeat_seconds
         self._counter = heartbeat.workers[self.worker].counter
@@ -680,12 +671,12 @@ class BudgetManager:
             self.directory = directory
         self._version = None if self.directory is None else self.directory.version
 
-    def _opened(self, operation: OpenWindows, windows: Mapping[str, Window], now: float) -> None:
+    def _opened(self, operation: OpenWindows, windows: Mapping[str, values.Window], now: float) -> None:
         for rule in operation.rules:
             if not self._leases.opened(rule, windows[rule.id], now):
                 self._open_at = now + _MOMENT
 
-    def _leased(self, operation: TakeLease, grants: Mapping[int, LeaseGrant], now: float) -> None:
+    def _leased(self, operation: TakeLease, grants: Mapping[int, values.LeaseGrant], now: float) -> None:
         silent = {name for name, _ in self._liveness.silent(self._alive_seconds)}
         for ask in operation.asks:
             grant, view = grants[ask.window], self._leases.views[ask.window]
@@ -717,7 +708,7 @@ class BudgetManager:
             view.lease_at = now + _POLL
             self._leases.surplus.add(number)
 
-    def _given_back(self, operation: ReturnLease, given: GivenBack, now: float) -> None:
+    def _given_back(self, operation: ReturnLease, given: values.GivenBack, now: float) -> None:
         if not given.is_done:
             self._beat_at = now
             return
@@ -760,7 +751,7 @@ class Liveness:
         self._counters: dict[str, int] = {}
         self._silences: dict[str, float] = {}
 
-    def seen(self, workers: Mapping[str, WorkerState], now: float) -> None:
+    def seen(self, workers: Mapping[str, values.WorkerState], now: float) -> None:
         """Notes what a heartbeat has brought."""
         step = 0.0 if self._seen_at is None else min(max(0.0, now - self._seen_at), self._most_step)
         self._seen_at = now

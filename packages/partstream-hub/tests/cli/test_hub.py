@@ -1,7 +1,6 @@
 """`partstream hub`: people, keys, budgets and models by commands and by a file; on SQLite and on Postgres."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,6 @@
 """What docs/hub.md says: a newcomer's commands do it as they are written, and its files are read."""
 
 from __future__ import annotations
-
 import re
 from pathlib import Path
 

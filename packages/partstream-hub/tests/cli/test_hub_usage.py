@@ -1,7 +1,6 @@
 """`partstream hub usage` and `partstream hub page`: what answers took, and the way to the page that shows it."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,6 @@
 """`partstream serve --hub`: processes that share one database, and what becomes of keys and budgets in them."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,6 @@
 """A hub in the process of the tests: its people, a provider with a price, and the application that a worker runs."""
 
 from __future__ import annotations
-
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

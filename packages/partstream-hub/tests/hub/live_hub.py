@@ -1,7 +1,6 @@
 """A worker of a hub in a thread of its own, for tests that look at its pages in a browser."""
 
 from __future__ import annotations
-
 import asyncio
 import threading
 from contextlib import contextmanager

@@ -1,7 +1,6 @@
 """What the page of the hub may be given: a hub of some people, made up but for its form."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 

@@ -1,7 +1,6 @@
 """What an answer is charged: what was reported, or what was seen of it."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,6 @@
 """Headers on a real connection to a hub: whoever writes a key in an odd way is nobody, and never somebody else."""
 
 from __future__ import annotations
-
 import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit

@@ -1,7 +1,6 @@
 """The reference of HTTP against a real hub: each path of it is there, and asks for a key unless it stands as open."""
 
 from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

@@ -1,7 +1,6 @@
 """A hub as its clients see it: own keys, own models, own budgets, own answers; on every kind of database."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import replace

@@ -1,7 +1,6 @@
 """The official clients on a hub: a spent budget is asked of once, and what a hub refuses is said as they read it."""
 
 from __future__ import annotations
-
 import asyncio
 from typing import TYPE_CHECKING, Any
 

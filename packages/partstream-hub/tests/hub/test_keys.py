@@ -1,7 +1,6 @@
 """Keys of a hub: what they look like, what is known of them, and who is let in with which headers."""
 
 from __future__ import annotations
-
 import hmac
 from dataclasses import replace
 

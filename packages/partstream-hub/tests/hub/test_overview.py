@@ -1,7 +1,6 @@
 """What the page of the hub reads from its database: all for an admin, for a person what is the person's."""
 
 from __future__ import annotations
-
 import re
 from datetime import UTC
 from typing import TYPE_CHECKING

@@ -1,7 +1,6 @@
 """The page of the hub as a document: what its bars, plots and tables say, and that whatever a name says is text."""
 
 from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import UTC

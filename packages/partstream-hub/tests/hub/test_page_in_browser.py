@@ -1,7 +1,6 @@
 """The page of the hub in Chromium, as a file: for everybody, at any width, in any colours."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING

@@ -1,7 +1,6 @@
 """The pages of a running hub in Chromium: who gets to see what, and where keys and codes go and do not go."""
 
 from __future__ import annotations
-
 import logging
 import time
 from typing import TYPE_CHECKING

@@ -1,7 +1,6 @@
 """What the page of the hub is given over HTTP: of whom, and what happens when the database cannot be read."""
 
 from __future__ import annotations
-
 import asyncio
 import threading
 from typing import TYPE_CHECKING

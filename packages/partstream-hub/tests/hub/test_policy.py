@@ -1,7 +1,6 @@
 """A policy of the owner's own: what it may do, and that nothing it gives back does more."""
 
 from __future__ import annotations
-
 import asyncio
 import gc
 import threading

@@ -1,7 +1,6 @@
 """What a model costs, what a request can take at most, and how long an answer may be with what is reserved."""
 
 from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

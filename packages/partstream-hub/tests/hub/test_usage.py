@@ -1,7 +1,6 @@
 """What answers took, added up from the ledger: every way to divide it gives the whole, to the nanodollar."""
 
 from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, date, datetime

@@ -5,7 +5,6 @@ sockets or runs event loops, are imported when first used: importing the package
 """
 
 from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

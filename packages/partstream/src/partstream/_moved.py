@@ -4,15 +4,14 @@
 """
 
 from __future__ import annotations
-
 import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from importlib.abc import Loader
     from types import ModuleType
 

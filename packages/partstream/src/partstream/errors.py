@@ -43,14 +43,10 @@ Partstream is on no package index, and its name there is free for others. So no 
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
+from typing import Any, Final
 
 # ---- The roots of the tree ----
 

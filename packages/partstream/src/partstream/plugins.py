@@ -16,7 +16,7 @@ takes a few milliseconds, so each caller looks when it first needs the addition,
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,9 +24,7 @@ from partstream._version import __version__
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from importlib.metadata import EntryPoint
-
 
 PACKAGES: Final = ("partstream-agents", "partstream-devtools", "partstream-hub")
 """The packages of this project beside the core."""

@@ -1,7 +1,6 @@
 """A command that takes long says so in a terminal, and nowhere else."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from commands import run, terminal

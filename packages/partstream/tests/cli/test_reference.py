@@ -1,7 +1,6 @@
 """The reference of the command line has every command and option, and no page names an option that there is not."""
 
 from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING

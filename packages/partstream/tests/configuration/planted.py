@@ -1,7 +1,6 @@
 """Every spot of the table of settings that may hold a secret, and settings with a secret planted there."""
 
 from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

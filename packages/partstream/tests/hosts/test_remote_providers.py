@@ -1,7 +1,6 @@
 """A provider behind calls that carry nothing but values: it is asked as any other, and its ends reach whoever asks."""
 
 from __future__ import annotations
-
 import asyncio
 import pickle
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,6 @@
 """Bodies of answers with calls on every wire: a text, then calls with arguments in pieces, then the finish reason."""
 
 from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

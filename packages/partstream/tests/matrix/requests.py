@@ -1,7 +1,6 @@
 """A row of the matrix of requests: what a host asks, a wire and a server, and the JSON that goes out."""
 
 from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field, replace
 from importlib import import_module

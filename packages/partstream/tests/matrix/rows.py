@@ -1,7 +1,6 @@
 """A row of the matrix, and how the events of each wire are framed."""
 
 from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """What was found, as a page and as a text: signs and words say the same, and nothing in it is markup."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import pytest

@@ -1,7 +1,6 @@
 """The page of token usage in Chromium: as a file, and as VS Code shows it."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import pytest

@@ -1,7 +1,6 @@
 """The pages in the colours of VS Code's own themes: every text can be read."""
 
 from __future__ import annotations
-
 from typing import TYPE_CHECKING, Final
 
 import pytest

@@ -1,7 +1,6 @@
 """The first requests of coding agents, as they were sent: none fails, and what has no place is counted."""
 
 from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,6 @@
 """Options of a client that speaks another wire: servers get those that they know, and the form of the answer."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

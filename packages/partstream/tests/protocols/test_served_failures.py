@@ -1,7 +1,6 @@
 """Each wire says a failure in its own words, with the status and the headers that its clients act on."""
 
 from __future__ import annotations
-
 from typing import Any
 
 import pytest

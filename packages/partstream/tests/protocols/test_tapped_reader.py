@@ -1,7 +1,6 @@
 """A reader with a tap shows each step, and gives the same outputs as one without."""
 
 from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,6 @@
 """A client of an ASGI application in the process of the tests: a request, its reply as it comes, a way to leave."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import dataclass, field

@@ -1,7 +1,6 @@
 """The servers that run one application, each on loopback in the event loop of a test; and one plain HTTP/1.1 client."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,6 @@
 """A client of a WebSocket of an ASGI application, in the process of the tests."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,6 @@
 """A server in a thread of the tests, and plain exchanges with it, so that many rows share one."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import socket

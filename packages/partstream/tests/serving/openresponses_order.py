@@ -1,7 +1,6 @@
 """The order of the events of one response, as the specification has it ("Streaming", version 2026-04-24)."""
 
 from __future__ import annotations
-
 from typing import Any
 
 ENDS = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}

@@ -1,7 +1,6 @@
 """Providers that behave well or badly, each driven by its test."""
 
 from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,7 +1,6 @@
 """An application on loopback, under the server that `partstream serve` runs."""
 
 from __future__ import annotations
-
 import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING

@@ -1,7 +1,6 @@
 """What the owner of a server puts before its providers: every door asks it, and it learns the end of every answer."""
 
 from __future__ import annotations
-
 import asyncio
 import re
 from dataclasses import dataclass, field, replace

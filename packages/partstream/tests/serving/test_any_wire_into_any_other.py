@@ -1,7 +1,6 @@
 """A session of an agent, with thinking, signed state and parallel calls, over each wire, from servers of each wire."""
 
 from __future__ import annotations
-
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,6 @@
 """What every wire of a server does: answers as a stream and as a document, lists of models, counts, keys, refusals."""
 
 from __future__ import annotations
-
 import asyncio
 import logging
 from contextlib import contextmanager

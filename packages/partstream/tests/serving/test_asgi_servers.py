@@ -1,7 +1,6 @@
 """One application, unchanged under each server that teams run: the same bytes and the same manners."""
 
 from __future__ import annotations
-
 import asyncio
 import re
 

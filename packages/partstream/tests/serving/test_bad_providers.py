@@ -1,7 +1,6 @@
 """What clients get of a provider that does not keep the contract, over every wire; what the log says of it."""
 
 from __future__ import annotations
-
 import asyncio
 import threading
 

@@ -1,7 +1,6 @@
 """What a provider may know of who asks, and how a client learns which upstream a provider asked."""
 
 from __future__ import annotations
-
 import asyncio
 
 import pytest

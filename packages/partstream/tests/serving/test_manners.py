@@ -1,7 +1,6 @@
 """How a server behaves: towards a client that leaves or reads slowly, a provider that is silent, and its own end."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 

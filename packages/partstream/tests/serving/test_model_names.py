@@ -1,7 +1,6 @@
 """The names by which a server knows a model: its own, an alias, and one with a slash in it."""
 
 from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,6 @@
 """The models of a server: asked for once, again when they change, and without a list that fails hiding another."""
 
 from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,6 @@
 """The official clients act on a failure as it is meant: they repeat what may succeed, and never a spent budget."""
 
 from __future__ import annotations
-
 import asyncio
 from typing import Any
 

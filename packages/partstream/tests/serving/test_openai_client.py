@@ -1,7 +1,6 @@
 """OpenAI's official Python client against the server, on loopback: streams, sockets, and everything that is stored."""
 
 from __future__ import annotations
-
 import asyncio
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,6 @@
 """Functions that the owner of a server puts at paths of its own, and what runs as long as the server."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 

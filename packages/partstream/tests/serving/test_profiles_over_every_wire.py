@@ -1,7 +1,6 @@
 """`partstream serve --profile` as a process: servers of four wires behind one address, each over another wire."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -2,7 +2,6 @@
 that the wire names (docs/translation.md)."""
 
 from __future__ import annotations
-
 import asyncio
 import logging
 from dataclasses import replace

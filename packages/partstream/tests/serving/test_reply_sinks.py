@@ -1,7 +1,6 @@
 """Bytes on their way: the pump hands them to `send`, or they are written where a part is reported; none overtakes."""
 
 from __future__ import annotations
-
 import asyncio
 from typing import TYPE_CHECKING
 

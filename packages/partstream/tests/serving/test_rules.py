@@ -1,7 +1,6 @@
 """A server that stands for another one: how strict it is, how it names its replies, which models it answers for."""
 
 from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,6 @@
 """WebSockets of the real server on loopback: a refused handshake, and an open turn when the server is stopped."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import asynccontextmanager

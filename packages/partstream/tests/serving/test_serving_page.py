@@ -1,7 +1,6 @@
 """What docs/serving.md shows first is so: its model answers its request."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,6 @@
 """The settings of a server: every number has a row with its bounds, and what is out of them is refused by name."""
 
 from __future__ import annotations
-
 import math
 from dataclasses import fields
 

@@ -1,7 +1,6 @@
 """Every wire that a server speaks, as a client of it asks and reads: by our own corners."""
 
 from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

@@ -9,7 +9,8 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[4] / "tests")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "tests"))
 
 from partstream import CancellationTokenSource, RequestOptions, ToolCallPart
 from partstream.codec.json_codec import loads

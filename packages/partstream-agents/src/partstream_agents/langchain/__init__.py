@@ -4,13 +4,11 @@ Nothing here imports LangChain before it is used: the person's own file has impo
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from partstream_agents.langchain.middleware import HostToolsMiddleware
 
 

@@ -1,10 +1,10 @@
 """Asks chat models of LangChain: no loop, so the host's tools are the only ones, and every call is the host's."""
 
 from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from langchain_core.messages.ai import AIMessageChunk, add_ai_message_chunks
 
@@ -12,23 +12,10 @@ from partstream.errors import ToolArgumentsError
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Unmapped
 from partstream.lm.parts import tool_call_part
-from partstream_agents.adapter import ExternalCalls, KeptState
-from partstream_agents.langchain.conversation import (
-    CHAT_MODEL_ERRORS,
-    messages_as_json,
-    messages_from_json,
-    messages_of,
-    stop_if_cancelled,
-    system_message,
-    with_results,
-)
+from partstream_agents.adapter import AgentOutput, AgentRequest, ExternalCalls, KeptState
+from partstream_agents.langchain import conversation
 from partstream_agents.langchain.events import function_schema
 from partstream_agents.langchain.messages import StreamedMessages
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from partstream_agents.adapter import AgentOutput, AgentRequest
 
 
 class ChatModelAdapter:
@@ -36,7 +23,7 @@ class ChatModelAdapter:
 
     framework = "LangChain"
     tested = "langchain-core 1.0-1.7"
-    errors = CHAT_MODEL_ERRORS
+    errors = conversation.CHAT_MODEL_ERRORS
 
     async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
         """Asks a model once."""
@@ -51,7 +38,7 @@ class ChatModelAdapter:
         chunks: list[Any] = []
         async with aclosing(model.astream(messages, **request.model_options)) as stream:
             async for chunk in stream:
-                stop_if_cancelled(asyncio.current_task())
+                conversation.stop_if_cancelled(asyncio.current_task())
                 chunks.append(chunk)
                 for output in spoken.read((), chunk, metadata):
                     yield output
@@ -71,18 +58,21 @@ class ChatModelAdapter:
             spoken.arguments.check(calls)
             if calls:
                 yield ExternalCalls(calls)
-                if (kept := messages_as_json([*messages, answer])) is not None:
+                if (kept := conversation.messages_as_json([*messages, answer])) is not None:
                     yield KeptState({"messages": kept})
         yield spoken.finish
 
 
 def _messages(request: AgentRequest) -> list[Any]:
     """The conversation: as the model said it if it is known, else as the host knows it."""
-    kept = None if request.resumed is None else messages_from_json(request.resumed.get("messages"))
+    kept = None if request.resumed is None else conversation.messages_from_json(request.resumed.get("messages"))
     if kept is None:
-        return [*system_message(request), *messages_of(request.turns)]
+        return [*conversation.system_message(request), *conversation.messages_of(request.turns)]
     own = [message for message in kept if message.type != "system"]
-    return [*system_message(request), *with_results(own, request.results, lambda _message: False)]
+    return [
+        *conversation.system_message(request),
+        *conversation.with_results(own, request.results, lambda _message: False),
+    ]
 
 
 def _with_tools(model: Any, request: AgentRequest) -> Any:

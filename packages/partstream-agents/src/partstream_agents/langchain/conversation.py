@@ -6,11 +6,11 @@ blocks of `langchain_core.messages.content`.
 """
 
 from __future__ import annotations
-
 import asyncio
 from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import (
@@ -24,16 +24,10 @@ from langchain_core.messages import (
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import MediaKind
-from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
+from partstream.conversation.turns import Attachment, Call, Result, Text, Turn, TurnRole
 from partstream.runtime.client_failures import FailureKind
+from partstream_agents.adapter import AgentRequest
 from partstream_agents.langchain.events import HostCallsPending, has_placeholder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from partstream.conversation.turns import Turn
-    from partstream_agents.adapter import AgentRequest
-
 
 INSTRUCTIONS_ID: Final = "partstream-instructions"
 """The id of the message with the host's instructions: newer ones take its place in a graph that keeps messages."""

@@ -13,8 +13,8 @@ LangGraph 1.1 a tuple `(ns, mode, data)`. `HITLRequest` and `ToolApprovalRequest
 """
 
 from __future__ import annotations
-
 import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -26,11 +26,8 @@ from partstream_agents.adapter import Approval, ApprovalAsked, ExternalCalls, Ha
 from partstream_agents.langchain.messages import StreamedMessages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
     from partstream.lm.messages import Tool
     from partstream_agents.adapter import AgentOutput, Decision
-
 
 # ---- Placeholders and calls ----
 

@@ -8,12 +8,12 @@ the attributes are read before its run.
 """
 
 from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 from langchain_core.messages import ToolMessage
@@ -21,21 +21,10 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command
 
-from partstream.lm.messages import ToolMode
+from partstream.lm.messages import Tool, ToolMode
 from partstream.lm.outputs import Unmapped
-from partstream_agents.adapter import ApprovalAsked, KeptState, Question
-from partstream_agents.langchain import AnsweringGraph
-from partstream_agents.langchain.conversation import (
-    ERRORS,
-    INSTRUCTIONS_ID,
-    RunGuard,
-    messages_as_json,
-    messages_from_json,
-    messages_of,
-    result_message,
-    system_message,
-    with_results,
-)
+from partstream_agents.adapter import AgentOutput, AgentRequest, ApprovalAsked, KeptState, Question
+from partstream_agents.langchain import AnsweringGraph, conversation
 from partstream_agents.langchain.events import (
     CONFIG_KEY,
     PLACEHOLDER,
@@ -46,13 +35,6 @@ from partstream_agents.langchain.events import (
     is_placeholder,
     resume_values,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
-
-    from partstream.lm.messages import Tool
-    from partstream_agents.adapter import AgentOutput, AgentRequest
-
 
 # ---- Parts of a graph ----
 
@@ -136,7 +118,10 @@ class RunInput:
 
 def begun(graph: AnsweringGraph, request: AgentRequest, *, takes_instructions: bool) -> RunInput:
     """A run that is rebuilt from the conversation alone, in a thread of its own."""
-    messages = [*([] if takes_instructions else system_message(request)), *messages_of(request.turns)]
+    messages = [
+        *([] if takes_instructions else conversation.system_message(request)),
+        *conversation.messages_of(request.turns),
+    ]
     return RunInput(_input(graph, messages), thread_config(graph, request, uuid4().hex))
 
 
@@ -146,12 +131,12 @@ def resumed_from_messages(graph: AnsweringGraph, request: AgentRequest, *, takes
     Args:
         takes_instructions: Whether the graph's middleware adds the host's instructions.
     """
-    messages = messages_from_json((request.resumed or {}).get("messages"))
+    messages = conversation.messages_from_json((request.resumed or {}).get("messages"))
     if messages is None:
         return None
-    own = [message for message in messages if message.id != INSTRUCTIONS_ID]
-    placed = with_results(own, request.results, is_placeholder)
-    placed = [*([] if takes_instructions else system_message(request)), *placed]
+    own = [message for message in messages if message.id != conversation.INSTRUCTIONS_ID]
+    placed = conversation.with_results(own, request.results, is_placeholder)
+    placed = [*([] if takes_instructions else conversation.system_message(request)), *placed]
     return RunInput(_input(graph, placed), thread_config(graph, request, uuid4().hex))
 
 
@@ -173,7 +158,11 @@ def continued(graph: AnsweringGraph, request: AgentRequest, snapshot: Any) -> Ru
     places = {one.tool_call_id: one.id for one in messages or () if is_placeholder(one) and one.type == "tool"}
     if not request.results or not places.keys() >= request.results.keys():
         return None
-    update = {"messages": [result_message(result, places[call_id]) for call_id, result in request.results.items()]}
+    update = {
+        "messages": [
+            conversation.result_message(result, places[call_id]) for call_id, result in request.results.items()
+        ]
+    }
     if snapshot.next:
         return RunInput(None, config, update, is_new=False)
     return RunInput(update, config, is_new=False)
@@ -240,7 +229,7 @@ class GraphAdapter:
 
     framework = "LangGraph"
     tested = "langgraph 1.0-1.2, langchain 1.0-1.4"
-    errors = ERRORS
+    errors = conversation.ERRORS
 
     async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
         """Runs a graph. An external call stops it after the step that made it; see docs/agents.md."""
@@ -270,7 +259,7 @@ class _GraphRun:
     def __init__(self, graph: AnsweringGraph, request: AgentRequest) -> None:
         self._graph = graph
         self._request = request
-        self._guard = RunGuard(asyncio.current_task())
+        self._guard = conversation.RunGuard(asyncio.current_task())
         found = getattr(graph.graph, "checkpointer", None)
         self._has_thread = found is not None and not isinstance(found, bool)
         names = [tool.name for tool in request.tools]
@@ -346,7 +335,7 @@ class _GraphRun:
             return {**kept, "asked": asked.kept} if asked is not None else kept
         if asked is not None or not self._events.ends_at(pending):
             return None
-        messages = messages_as_json(self._events.messages)
+        messages = conversation.messages_as_json(self._events.messages)
         return None if messages is None else {"messages": messages}
 
 

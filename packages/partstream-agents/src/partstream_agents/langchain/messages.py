@@ -8,9 +8,9 @@ neither a finish reason nor usage was cut.
 """
 
 from __future__ import annotations
-
 from base64 import b64decode
 from binascii import Error as Base64Error
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import as_count
@@ -20,14 +20,10 @@ from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage, text_part
 from partstream.protocols.citations import Citation, Citations, RecentText, markdown_link
-from partstream_agents.adapter import AgentFile, StepUsage, SubAgentText
+from partstream_agents.adapter import AgentFile, AgentOutput, StepUsage, SubAgentText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
     from partstream.lm.parts import ToolCallPart
-    from partstream_agents.adapter import AgentOutput
-
 
 # ---- Content ----
 

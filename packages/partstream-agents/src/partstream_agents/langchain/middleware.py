@@ -4,8 +4,8 @@ Imported by the person's own file only, through :func:`partstream_agents.langcha
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
 from langchain.agents.middleware import AgentMiddleware, hook_config
 from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
@@ -13,9 +13,6 @@ from langchain_core.tools import StructuredTool
 from langgraph.config import get_config
 
 from partstream_agents.langchain.events import PLACEHOLDER, function_schema, host_run_in, is_placeholder
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 _SEAT: Final = "partstream_host_tools"
 """The name of a tool that no model sees. `create_agent` makes the node of tools only for an agent that has one."""

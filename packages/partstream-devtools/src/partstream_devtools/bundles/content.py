@@ -5,7 +5,7 @@ module loads the wires; the values of :mod:`partstream_devtools.bundles.exchange
 """
 
 from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Final
 from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.codec.text import bare_media_type
 from partstream.errors import PartstreamError
-from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.protocol import PROTOCOLS, Framing, Protocol
 from partstream.protocols.serve import MODEL, WireRequest, fits_path, literal_size
 from partstream_devtools.recorded_stream import CaptureError, RecordingError, as_stream, read_recording, wire_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from partstream.lm.outputs import InboundRequest
-    from partstream.protocols.protocol import Framing, Protocol
     from partstream_devtools.bundles.exchange import Bundle, RecordedExchange, RecordedRequest
 
 # ---- The content of a body ----

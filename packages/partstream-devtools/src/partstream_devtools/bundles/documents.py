@@ -5,10 +5,9 @@ place, what was got and what was expected. docs/bundles.md describes each docume
 """
 
 from __future__ import annotations
-
 import binascii
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -33,7 +32,6 @@ from partstream_devtools.bundles.exchange import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from enum import StrEnum
 
     from partstream.settings.kinds import Choice

@@ -6,12 +6,12 @@ arrays of events, each also packed with gzip or after the heads of `curl -i`.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from partstream._version import __version__
-from partstream.protocols.protocol import JSON_LINES, SSE
+from partstream.protocols.protocol import JSON_LINES, SSE, Framing
 from partstream_devtools.bundles.archive import BUNDLE_ENDING, looks_like_a_bundle, read_bundle, write_bundle
 from partstream_devtools.bundles.documents import BundleContentError, UnknownFormError
 from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
@@ -19,12 +19,6 @@ from partstream_devtools.bundles.har import looks_like_har, read_har, write_har
 from partstream_devtools.bundles.mitmproxy import MITMPROXY_ENDINGS, looks_like_flows, read_flows
 from partstream_devtools.bundles.partial import PARTIAL_ENDING, looks_partial, read_partial
 from partstream_devtools.recorded_stream import CaptureError, as_stream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from partstream.protocols.protocol import Framing
-
 
 # ---- Streams ----
 

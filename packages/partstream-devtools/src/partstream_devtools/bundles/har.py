@@ -13,34 +13,24 @@ what its importer demands (devtools-frontend, `front_end/models/har/`).
 """
 
 from __future__ import annotations
-
 import binascii
 import re
 from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from partstream._version import __version__
 from partstream.codec.checks import as_amount
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import bare_media_type
-from partstream_devtools.bundles.documents import (
-    BundleContentError,
-    BundleTooLargeError,
-    JSONFields,
-    answer_json,
-    exchange_json,
-    read_answer,
-    read_exchange,
-    read_object,
-    read_redaction,
-    redaction_json,
-)
+from partstream_devtools.bundles import documents
 from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
     ExchangeEnd,
+    Headers,
     HowEnded,
     RecordedAnswer,
     RecordedError,
@@ -50,12 +40,6 @@ from partstream_devtools.bundles.exchange import (
     nanoseconds_of,
     wall_time_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from partstream_devtools.bundles.exchange import Headers
-
 
 # ---- The form ----
 
@@ -162,13 +146,13 @@ def read_har(data: bytes) -> Bundle:
         BundleContentError: A field is not what HAR demands.
     """
     if len(data) > LARGEST:
-        raise BundleTooLargeError("the file", len(data), LARGEST, "bytes")
-    log = read_object(data.removeprefix(b"\xef\xbb\xbf"), "the HAR").object("log")
+        raise documents.BundleTooLargeError("the file", len(data), LARGEST, "bytes")
+    log = documents.read_object(data.removeprefix(b"\xef\xbb\xbf"), "the HAR").object("log")
     rows = log.raw("entries")
     if not isinstance(rows, list):
-        raise BundleContentError(log.where, "no list of entries", "a list in the field 'entries'")
+        raise documents.BundleContentError(log.where, "no list of entries", "a list in the field 'entries'")
     if len(rows) > MOST_ENTRIES:
-        raise BundleTooLargeError(log.where, len(rows), MOST_ENTRIES, "entries")
+        raise documents.BundleTooLargeError(log.where, len(rows), MOST_ENTRIES, "entries")
     own = log.optional_object(OWN)
     entries = [_Entry(_fields(row, f"entry {index}")) for index, row in enumerate(rows)]
     taken = entries if own is not None else [entry for entry in entries if entry.may_be_an_answer]
@@ -183,7 +167,7 @@ def read_har(data: bytes) -> Bundle:
         "har" if own is None else own.text("source"),
         f"partstream {__version__}" if own is None else own.text("made_by"),
         {} if own is None else own.text_by_name("versions"),
-        None if own is None else read_redaction(own.optional_object("redaction")),
+        None if own is None else documents.read_redaction(own.optional_object("redaction")),
         tuple(exchanges),
         _answers([entry.started for entry in taken]) if own is None else _own_answers(own),
         notes=tuple(notes),
@@ -201,11 +185,11 @@ def _answers(starts: list[int | None]) -> tuple[RecordedAnswer, ...]:
     )
 
 
-def _own_answers(own: JSONFields) -> tuple[RecordedAnswer, ...]:
+def _own_answers(own: documents.JSONFields) -> tuple[RecordedAnswer, ...]:
     rows = own.raw("answers")
     if not isinstance(rows, list):
-        raise BundleContentError(f"{own.where}, field 'answers'", f"a {type(rows).__name__}", "a list")
-    return tuple(read_answer(_fields(row, f"{own.where}, field 'answers'"), ()) for row in rows)
+        raise documents.BundleContentError(f"{own.where}, field 'answers'", f"a {type(rows).__name__}", "a list")
+    return tuple(documents.read_answer(_fields(row, f"{own.where}, field 'answers'"), ()) for row in rows)
 
 
 class _Entry:
@@ -214,13 +198,15 @@ class _Entry:
     `started` is when its request began to be sent, in nanoseconds since 1970, or None; `notes` say what was unreadable.
     """
 
-    def __init__(self, said: JSONFields) -> None:
+    def __init__(self, said: documents.JSONFields) -> None:
         self._said = said
         self._own = said.optional_object(OWN)
         self._request = said.object("request")
         self._response = said.object("response")
-        self._content = self._response.optional_object("content") or JSONFields({}, f"{said.where}, no content")
-        self._timings = said.optional_object("timings") or JSONFields({}, f"{said.where}, no timings")
+        self._content = self._response.optional_object("content") or documents.JSONFields(
+            {}, f"{said.where}, no content"
+        )
+        self._timings = said.optional_object("timings") or documents.JSONFields({}, f"{said.where}, no timings")
         self._type = bare_media_type(self._content.optional_text("mimeType") or "")
         began = nanoseconds_of(said.optional_text("startedDateTime") or "")
         self._waited = sum(_milliseconds(self._timings, name) for name in _BEFORE_SENDING)
@@ -242,7 +228,7 @@ class _Entry:
         started_at = None if self.started is None else wall_time_of(self.started)
         if own is not None:
             request = None if own.raw("request") is False else self._asked()
-            return read_exchange(own, request, self._head(), self._chunks())
+            return documents.read_exchange(own, request, self._head(), self._chunks())
         return RecordedExchange(
             number,
             number,
@@ -260,7 +246,9 @@ class _Entry:
         try:
             address = urlsplit(url)
         except ValueError as error:
-            raise BundleContentError(f"{self._request.where}, field 'url'", repr(url)[:60], "a URL") from error
+            raise documents.BundleContentError(
+                f"{self._request.where}, field 'url'", repr(url)[:60], "a URL"
+            ) from error
         sent_at = _milliseconds(self._timings, "send") if self._own is None else self._own.time("sent_at")
         return RecordedRequest(
             self._request.text("method"),
@@ -325,7 +313,7 @@ class _Entry:
         ends = accumulate(sizes)
         return tuple(Chunk(row[0], body[end - row[1] : end]) for row, end in zip(rows, ends, strict=True))
 
-    def _chunks_of_events(self, body: bytes, messages: list[JSONFields]) -> tuple[Chunk, ...]:
+    def _chunks_of_events(self, body: bytes, messages: list[documents.JSONFields]) -> tuple[Chunk, ...]:
         """The body as events came, each with its time."""
         times = self._times_of(messages)
         if not body:
@@ -346,7 +334,7 @@ class _Entry:
         last = times[-1]
         return tuple(Chunk(at, piece) for at, piece in zip([*times, last], pieces, strict=True) if piece)
 
-    def _times_of(self, messages: list[JSONFields]) -> list[int | None]:
+    def _times_of(self, messages: list[documents.JSONFields]) -> list[int | None]:
         """When each message came, from the beginning of the request; none where they cannot be told."""
         if self.started is not None:
             for unit in (SECOND, MILLISECOND):  # Chrome has seconds; others write what Date.now() says
@@ -359,10 +347,10 @@ class _Entry:
         return [None] * len(messages)
 
 
-def _fields(value: Any, where: str) -> JSONFields:
+def _fields(value: Any, where: str) -> documents.JSONFields:
     if not isinstance(value, dict):
-        raise BundleContentError(where, f"a {type(value).__name__}", "an object")
-    return JSONFields(value, where)
+        raise documents.BundleContentError(where, f"a {type(value).__name__}", "an object")
+    return documents.JSONFields(value, where)
 
 
 def _is_read(row: Any) -> bool:
@@ -373,19 +361,19 @@ def _is_read(row: Any) -> bool:
     return is_time and type(size) is int and size > 0
 
 
-def _headers(message: JSONFields) -> tuple[tuple[str, str], ...]:
+def _headers(message: documents.JSONFields) -> tuple[tuple[str, str], ...]:
     """The header fields, without the name of the host and the fields that HTTP/2 has in place of a first line."""
     rows = message.raw("headers")
     if rows is None:
         return ()
     if not isinstance(rows, list):
-        raise BundleContentError(f"{message.where}, field 'headers'", f"a {type(rows).__name__}", "a list")
-    fields: Iterable[JSONFields] = (_fields(row, f"{message.where}, field 'headers'") for row in rows)
+        raise documents.BundleContentError(f"{message.where}, field 'headers'", f"a {type(rows).__name__}", "a list")
+    fields: Iterable[documents.JSONFields] = (_fields(row, f"{message.where}, field 'headers'") for row in rows)
     pairs = ((one.text("name"), one.text("value")) for one in fields)
     return tuple((name, value) for name, value in pairs if name.lower() not in _OF_A_HOST and not name.startswith(":"))
 
 
-def _milliseconds(said: JSONFields, name: str) -> int:
+def _milliseconds(said: documents.JSONFields, name: str) -> int:
     """A time of a HAR in nanoseconds; 0 for one that is not known, which is -1 there."""
     value = as_amount(said.raw(name), _LONGEST)
     return 0 if value is None else int(value * MILLISECOND)
@@ -421,7 +409,7 @@ def _decoded(text: str, encoding: str | None, where: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise BundleContentError(where, f"a text that is not ({error})", "base64") from error
+        raise documents.BundleContentError(where, f"a text that is not ({error})", "base64") from error
 
 
 # ---- Writing ----
@@ -436,9 +424,9 @@ def write_har(bundle: Bundle) -> bytes:
         "source": bundle.source,
         "made_by": bundle.made_by,
         "versions": dict(bundle.versions),
-        "redaction": redaction_json(bundle.redaction),
+        "redaction": documents.redaction_json(bundle.redaction),
         "notes": list(bundle.notes),
-        "answers": [answer_json(answer) for answer in bundle.answers],
+        "answers": [documents.answer_json(answer) for answer in bundle.answers],
     }
     log = {
         "version": "1.2",
@@ -471,7 +459,7 @@ def _entry(exchange: RecordedExchange) -> dict[str, Any]:
         READS: [[chunk.at, len(chunk.data)] for chunk in exchange.chunks],
         # What HAR has no place for, or only in milliseconds; headers and texts of bodies are not repeated.
         OWN: {
-            **exchange_json(exchange, exchange.end),
+            **documents.exchange_json(exchange, exchange.end),
             "request": exchange.request is not None,
             "sent_at": None if exchange.request is None else exchange.request.sent_at,
             "head_at": None if exchange.head is None else exchange.head.at,

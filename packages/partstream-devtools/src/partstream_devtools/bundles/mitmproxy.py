@@ -9,9 +9,9 @@ replay upstream (packages/partstream-devtools/tests/bundles/fixtures/).
 """
 
 from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from partstream._version import __version__
 from partstream.codec.checks import as_amount
@@ -28,10 +28,6 @@ from partstream_devtools.bundles.exchange import (
     ResponseHead,
     wall_time_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 # ---- Netstrings ----
 

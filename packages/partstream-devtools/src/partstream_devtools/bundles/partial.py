@@ -7,49 +7,18 @@ docs/bundles.md has the table of kinds.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
+from partstream_devtools.bundles import documents
 from partstream_devtools.bundles.archive import FORMAT
-from partstream_devtools.bundles.documents import (
-    BundleContentError,
-    NotABundleError,
-    UnknownFormatError,
-    answer_json,
-    chunk_bytes,
-    end_json,
-    exchange_json,
-    head_json,
-    read_answer,
-    read_chunk,
-    read_end,
-    read_exchange,
-    read_head,
-    read_object,
-    read_redaction,
-    read_reported,
-    read_request,
-    redaction_json,
-    reported_lines,
-    request_json,
-)
 from partstream_devtools.bundles.exchange import Bundle, ExchangeEnd, HowEnded, RecordedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from partstream_devtools.bundles.documents import JSONFields
-    from partstream_devtools.bundles.exchange import (
-        Chunk,
-        RecordedAnswer,
-        RecordedExchange,
-        Redaction,
-        ResponseHead,
-    )
-
+    from partstream_devtools.bundles.exchange import Chunk, RecordedAnswer, RecordedExchange, Redaction, ResponseHead
 
 PARTIAL_ENDING: Final = ".partstream.part"
 
@@ -81,33 +50,33 @@ class PartialRecording:
     ) -> None:
         self._append = append
         said = {"format": FORMAT, "source": source, "made_by": made_by, "versions": versions or {}}
-        append(_BEGINS + _json_record("recording", 0, {**said, "redaction": redaction_json(redaction)}))
+        append(_BEGINS + _json_record("recording", 0, {**said, "redaction": documents.redaction_json(redaction)}))
 
     def begin(self, exchange: RecordedExchange) -> None:
         """An exchange began: its head, chunks and end follow by calls of their own, those that it has do not count."""
-        said = exchange_json(exchange, None)
+        said = documents.exchange_json(exchange, None)
         if exchange.request is not None:
-            said["request"] = request_json(exchange.request)
+            said["request"] = documents.request_json(exchange.request)
         self._append(_json_record("exchange", exchange.number, said))
 
     def head(self, number: int, head: ResponseHead) -> None:
         """The head of an exchange's response came."""
-        self._append(_json_record("head", number, head_json(head)))
+        self._append(_json_record("head", number, documents.head_json(head)))
 
     def chunk(self, number: int, chunk: Chunk) -> None:
         """A read of an exchange's body came."""
         if chunk.data:
-            data = _NUMBER.pack(number) + chunk_bytes(chunk)
+            data = _NUMBER.pack(number) + documents.chunk_bytes(chunk)
             self._append(_RECORD.pack(_CHUNK, len(data)) + data)
 
     def end(self, number: int, end: ExchangeEnd, protocol: str | None = None) -> None:
         """An exchange ended; its protocol is known by now, or was known before."""
-        self._append(_json_record("end", number, {**end_json(end), "protocol": protocol}))
+        self._append(_json_record("end", number, {**documents.end_json(end), "protocol": protocol}))
 
     def answer(self, answer: RecordedAnswer) -> None:
         """An answer ended, as its host saw it."""
-        parts = reported_lines(answer.reported).decode()
-        self._append(_json_record("answer", answer.number, {**answer_json(answer), "reported": parts}))
+        parts = documents.reported_lines(answer.reported).decode()
+        self._append(_json_record("answer", answer.number, {**documents.answer_json(answer), "reported": parts}))
 
 
 def _json_record(kind: str, number: int, said: dict[str, Any]) -> bytes:
@@ -131,15 +100,15 @@ def read_partial(data: bytes) -> Bundle:
         BundleError: A whole record is wrong.
     """
     if not looks_partial(data):
-        raise NotABundleError("the file", f"bytes that begin with {data[:8]!r}", f"{_BEGINS!r}")
+        raise documents.NotABundleError("the file", f"bytes that begin with {data[:8]!r}", f"{_BEGINS!r}")
     read = _Read()
     for sign, record, where in _records(data):
         if sign == _CHUNK:
             read.take_chunk(record, where)
         elif sign == _JSON:
-            read.take_document(read_object(record, where))
+            read.take_document(documents.read_object(record, where))
         else:
-            raise BundleContentError(where, f"a record of the sign {sign!r}", "J or C")
+            raise documents.BundleContentError(where, f"a record of the sign {sign!r}", "J or C")
     return read.bundle
 
 
@@ -187,38 +156,38 @@ class _Read:
         self._exchanges: dict[int, _Growing] = {}
         self._answers: dict[int, RecordedAnswer] = {}
 
-    def take_document(self, said: JSONFields) -> None:
+    def take_document(self, said: documents.JSONFields) -> None:
         match said.text("kind"):
             case "recording":
                 self._take_recording(said)
             case "exchange":
                 asked = said.optional_object("request")
-                request = None if asked is None else read_request(asked)
-                exchange = read_exchange(said, request, None, (), ExchangeEnd(None, HowEnded.NO_RESPONSE))
+                request = None if asked is None else documents.read_request(asked)
+                exchange = documents.read_exchange(said, request, None, (), ExchangeEnd(None, HowEnded.NO_RESPONSE))
                 self._exchanges[exchange.number] = _Growing(exchange)
             case "head":
                 growing = self._growing(said.number("number"), said.where)
-                growing.head = read_head(said)
+                growing.head = documents.read_head(said)
             case "end":
                 growing = self._growing(said.number("number"), said.where)
-                growing.end = read_end(said)
+                growing.end = documents.read_end(said)
                 growing.protocol = said.optional_text("protocol") or growing.protocol
             case "answer":
-                answer = read_answer(
-                    said, read_reported(said.text("reported").encode(), f"{said.where}, field 'reported'")
+                answer = documents.read_answer(
+                    said, documents.read_reported(said.text("reported").encode(), f"{said.where}, field 'reported'")
                 )
                 self._answers[answer.number] = answer
             case kind:
                 known = "recording, exchange, head, end, answer"
-                raise BundleContentError(said.where, f"a record of the kind {kind[:40]!r}", f"one of {known}")
+                raise documents.BundleContentError(said.where, f"a record of the kind {kind[:40]!r}", f"one of {known}")
 
     def take_chunk(self, record: bytes, where: str) -> None:
         if len(record) < _NUMBER.size:
-            raise BundleContentError(where, f"{len(record)} bytes", "the number of an exchange and a read")
+            raise documents.BundleContentError(where, f"{len(record)} bytes", "the number of an exchange and a read")
         (number,) = _NUMBER.unpack_from(record)
-        chunk, end = read_chunk(record, where, _NUMBER.size)
+        chunk, end = documents.read_chunk(record, where, _NUMBER.size)
         if end != len(record):
-            raise BundleContentError(where, f"{len(record) - end} bytes behind the read", "one read")
+            raise documents.BundleContentError(where, f"{len(record) - end} bytes behind the read", "one read")
         self._growing(number, where).chunks.append(chunk)
 
     @property
@@ -231,16 +200,18 @@ class _Read:
 
     def _growing(self, number: int, where: str) -> _Growing:
         if number not in self._exchanges:
-            raise BundleContentError(where, f"the exchange {number}", "one that has begun before")
+            raise documents.BundleContentError(where, f"the exchange {number}", "one that has begun before")
         return self._exchanges[number]
 
-    def _take_recording(self, said: JSONFields) -> None:
+    def _take_recording(self, said: documents.JSONFields) -> None:
         if said.raw("format") != FORMAT:
             got = repr(said.raw("format"))
-            raise UnknownFormatError(said.where, f"the format {got[:40]}", f"{FORMAT}; a newer partstream may read it")
+            raise documents.UnknownFormatError(
+                said.where, f"the format {got[:40]}", f"{FORMAT}; a newer partstream may read it"
+            )
         self._facts = Bundle(
             source=said.text("source"),
             made_by=said.text("made_by"),
             versions=said.text_by_name("versions"),
-            redaction=read_redaction(said.optional_object("redaction")),
+            redaction=documents.read_redaction(said.optional_object("redaction")),
         )

@@ -5,11 +5,12 @@ the end that the recording says.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from partstream.errors import (
+    LanguageModelError,
     TimeoutPhase,
     TruncatedStreamError,
     UpstreamConnectionError,
@@ -17,22 +18,13 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, Unmapped
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS
+from partstream.protocols.protocol import Protocol
 from partstream.protocols.reader import StreamReader
 from partstream.upstream.http_errors import content_type_error, http_error
-from partstream_devtools.bundles.content import ContentForm, content_of, media_type_of
-from partstream_devtools.bundles.exchange import HowEnded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from partstream.errors import LanguageModelError
-    from partstream.lm.outputs import StreamOutput
-    from partstream.protocols.protocol import Protocol
-    from partstream_devtools.bundles.content import Content
-    from partstream_devtools.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
-
+from partstream_devtools.bundles.content import Content, ContentForm, content_of, media_type_of
+from partstream_devtools.bundles.exchange import HowEnded, RecordedAnswer, RecordedError, RecordedExchange
 
 _SUCCESS: Final = range(200, 300)
 _THE_SERVER: Final = "the server"

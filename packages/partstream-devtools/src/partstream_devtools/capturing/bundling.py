@@ -7,16 +7,18 @@ changes. Recordings without a name of their own go to the user's data folder, wh
 """
 
 from __future__ import annotations
-
 import platform
 import re
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from partstream._version import __version__
+from partstream.codec.redaction import Redactor
 from partstream.codec.system import DATA
 from partstream.lm.outputs import StreamOptions
 from partstream.runtime.answer_files import BoundedFolder, FileLimits
@@ -34,15 +36,7 @@ from partstream_devtools.bundles.exchange import (
     ResponseHead,
     cut_like,
 )
-from partstream_devtools.capturing.capture import PART
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from partstream.codec.redaction import Redactor
-    from partstream_devtools.capturing.capture import AnswerCapture, Entry, ExchangeCapture
-
+from partstream_devtools.capturing.capture import PART, AnswerCapture, Entry, ExchangeCapture
 
 # ---- Bundles ----
 

@@ -7,25 +7,21 @@ replaced before they are kept; what removes other secrets is asked when an excha
 """
 
 from __future__ import annotations
-
 import time
 from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.codec.redaction import Redactor, without_secrets_by_name
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart
 from partstream.runtime.progress import said_by
 from partstream_devtools.bundles.exchange import HowEnded, RecordedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from partstream.lm.outputs import StreamOptions
-    from partstream.lm.parts import ResponsePart
     from partstream.upstream.context import CapturedRequest
-
 
 # ---- Entries ----
 

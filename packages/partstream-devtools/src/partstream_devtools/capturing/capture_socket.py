@@ -12,7 +12,6 @@ A host whose event loop only runs while an answer comes, such as a chat, holds i
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import os
@@ -20,6 +19,7 @@ import socket
 import struct
 import sys
 import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from secrets import token_hex
@@ -31,14 +31,12 @@ from partstream.codec.system import DATA
 from partstream_devtools.bundles.archive import read_bundle
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
     from pathlib import Path
     from types import TracebackType
 
     from partstream_devtools.bundles.exchange import Bundle
     from partstream_devtools.capturing.capture import AnswerCapture
     from partstream_devtools.capturing.last_answers import LastAnswers
-
 
 # ---- The socket ----
 

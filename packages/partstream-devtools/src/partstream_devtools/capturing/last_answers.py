@@ -8,18 +8,14 @@ on.
 """
 
 from __future__ import annotations
-
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from partstream.upstream.context import capturing
 from partstream_devtools.capturing.capture import AnswerCapture
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
 
 # ---- The last answers ----
 

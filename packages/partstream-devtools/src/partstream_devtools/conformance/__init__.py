@@ -10,13 +10,11 @@ absence.
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from partstream_devtools.conformance.assertions import (
         BrokenContractError,
         assert_contract,

@@ -11,38 +11,30 @@ every requirement of the kit: `partstream conformance partstream_devtools.confor
 """
 
 from __future__ import annotations
-
 import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm.cancellation import CancellationToken
-from partstream.lm.contract import CheckMode, ContractChecker, Level
-from partstream.lm.messages import Tool
+from partstream.lm.contract import CheckMode, ContractChecker, Level, Rule
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import TextPart, ToolCallPart, Usage, usage_part
 from partstream.lm.provider import (
     FinishingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
+    Progress,
 )
 from partstream.tokens import estimate_tokens
 from partstream.upstream.context import run_until_cancelled
 from partstream_devtools.conformance.checks import HINTS, Breach, judge_answer
 from partstream_devtools.conformance.driver import Request, TimeLimits, drive
-from partstream_devtools.conformance.scripts import read_actions
+from partstream_devtools.conformance.scripts import Script, read_actions
 from partstream_devtools.conformance.transcript import Answer, TranscriptEventKind, shown_part
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from partstream.lm.contract import Rule
-    from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.provider import Progress
-    from partstream_devtools.conformance.scripts import Script
-
 
 # ---- Assertions ----
 

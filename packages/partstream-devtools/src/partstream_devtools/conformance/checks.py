@@ -12,32 +12,26 @@ requirement set names the checks that count.
 """
 
 from __future__ import annotations
-
 import json
 from base64 import b64encode
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.errors import CallerError, UpstreamConnectionError, UpstreamTimeoutError
-from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Evidence, Hint, Level
+from partstream.errors import CallerError, LanguageModelError, UpstreamConnectionError, UpstreamTimeoutError
+from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Evidence, Hint, Level, Rule, Violation
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.runtime.progress import placed
-from partstream_devtools.conformance.driver import Capability, Provocation, RequestLimitError
+from partstream_devtools.conformance.driver import Capabilities, Capability, Provocation, Request, RequestLimitError
 from partstream_devtools.conformance.scripts import PIXEL, RESULT_WORD, USAGE, Call, Echo, Ending, Say, Think
-from partstream_devtools.conformance.transcript import TranscriptEventKind
+from partstream_devtools.conformance.transcript import Answer, Transcript, TranscriptEventKind
 from partstream_devtools.testing.directives import parse_choices
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-
-    from partstream.errors import LanguageModelError
-    from partstream.lm.contract import Rule, Violation
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream_devtools.conformance.driver import Capabilities, Request
     from partstream_devtools.conformance.scripts import Action, Block, Script, ScriptedAnswer
-    from partstream_devtools.conformance.transcript import Answer, Transcript
 
 
 # ---- Answers ----

@@ -10,36 +10,26 @@ that it declares before it is asked anything.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm.cancellation import CancellationTokenSource
-from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream_devtools.conformance.scripts import result_of
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool
+from partstream.lm.outputs import Finish
+from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
+from partstream_devtools.conformance.scripts import Action, Script, result_of
 from partstream_devtools.conformance.transcript import Answer, Recorded, TranscriptEventKind, UpstreamReply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractAsyncContextManager
-
-    from partstream.lm.messages import Tool
-    from partstream.lm.outputs import Finish
-    from partstream.lm.parts import MessagePart
-    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream_devtools.conformance.scripts import Action, Script
-    from partstream_devtools.testing.upstream import ReplayUpstream
-
+from partstream_devtools.testing.upstream import ReplayUpstream
 
 # ---- Conversations ----
 

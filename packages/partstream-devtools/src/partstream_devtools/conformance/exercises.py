@@ -12,8 +12,8 @@ result.
 """
 
 from __future__ import annotations
-
 import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -23,29 +23,16 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Hint, Level
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
-from partstream_devtools.conformance.checks import (
-    HINTS,
-    REQUIREMENTS,
-    Breach,
-    Case,
-    NotJudged,
-    Requirement,
-    check,
-    judge_transcript,
-)
+from partstream_devtools.conformance import checks
 from partstream_devtools.conformance.driver import Request, drive, last_number, upstream_replies
 from partstream_devtools.conformance.scenarios import TOOLS
 from partstream_devtools.conformance.scripts import Action, Call, Echo, Ending, Say, Script, Think
-from partstream_devtools.conformance.transcript import Transcript, TranscriptEventKind
+from partstream_devtools.conformance.transcript import Answer, Transcript, TranscriptEventKind
 from partstream_devtools.testing.scripted_model import pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
-
     from partstream_devtools.conformance.scripts import Block, ScriptedAnswer
     from partstream_devtools.conformance.targets import Tested
-    from partstream_devtools.conformance.transcript import Answer
-
 
 # ---- Exercises ----
 
@@ -140,19 +127,19 @@ _REQUIREMENTS: Final = MappingProxyType(
     {
         requirement.id: requirement
         for requirement in (
-            Requirement(
+            checks.Requirement(
                 "stream.same-when-cut",
                 "kit",
                 Level.MUST,
                 "However the bytes of the model server are cut, the same parts come.",
             ),
-            Requirement(
+            checks.Requirement(
                 "stream.same-again",
                 "kit",
                 Level.MUST,
                 "The same request brings the same parts when the model answers the same, whatever was asked before it.",
             ),
-            Requirement(
+            checks.Requirement(
                 "stream.same-over-protocols",
                 "kit",
                 Level.MUST,
@@ -186,18 +173,18 @@ _HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
 )
 
 
-def requirement_of(requirement_id: str) -> Requirement:
+def requirement_of(requirement_id: str) -> checks.Requirement:
     """The requirement with that id.
 
     Raises:
         KeyError: There is none.
     """
-    return _REQUIREMENTS[requirement_id] if requirement_id in _REQUIREMENTS else REQUIREMENTS[requirement_id]
+    return _REQUIREMENTS[requirement_id] if requirement_id in _REQUIREMENTS else checks.REQUIREMENTS[requirement_id]
 
 
 def hint_of(requirement_id: str) -> Hint | None:
     """What helps a person with the broken requirement, or None."""
-    return _HINTS.get(requirement_id) or HINTS.get(requirement_id)
+    return _HINTS.get(requirement_id) or checks.HINTS.get(requirement_id)
 
 
 # ---- Performing ----
@@ -217,7 +204,7 @@ class Exercised:
     """What an exercise has shown: the first finding against each broken requirement, and the judged requirements."""
 
     transcript: Transcript
-    broken: Mapping[str, Breach]
+    broken: Mapping[str, checks.Breach]
     judged: frozenset[str] = frozenset()
 
 
@@ -274,15 +261,15 @@ async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
     return transcript
 
 
-def judged_requirements(tested: Tested, transcript: Transcript) -> dict[str, list[Breach]]:
+def judged_requirements(tested: Tested, transcript: Transcript) -> dict[str, list[checks.Breach]]:
     """The findings against each requirement that a conversation says something about."""
-    judged = judge_transcript(transcript, tested.capabilities.call_id_namespace)
-    case = Case([transcript], [judged], tested.capabilities, tested.way)
-    findings: dict[str, list[Breach]] = {}
+    judged = checks.judge_transcript(transcript, tested.capabilities.call_id_namespace)
+    case = checks.Case([transcript], [judged], tested.capabilities, tested.way)
+    findings: dict[str, list[checks.Breach]] = {}
     for requirement in JUDGED:
         if requirement not in SAME_PARTS.values():
-            with suppress(NotJudged):
-                findings[requirement] = check(requirement, case)
+            with suppress(checks.NotJudged):
+                findings[requirement] = checks.check(requirement, case)
     return findings
 
 
@@ -294,7 +281,7 @@ _VERBS: Final = {"calls": "differ", "data": "differ"}
 _ALL_FIELDS: Final = (*_WITHOUT_THINKING, "thinking", "data", "end")
 
 
-def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[Breach]) -> None:
+def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[checks.Breach]) -> None:
     """Adds the first field in which two answers differ; where one is cancelled depends on the speed of both."""
     incomparable = (TranscriptEventKind.CANCELLED, TranscriptEventKind.UNFINISHED)
     if any(answer.has(kind) for answer in (one, other) for kind in incomparable):
@@ -303,7 +290,7 @@ def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], fo
     differing = next((field for field in fields if first[field] != second[field]), None)
     if differing is not None:
         said = f"first {_shown(first[differing])}, then {_shown(second[differing])}"
-        found.append(Breach(f"the {differing} {_VERBS.get(differing, 'differs')}: {said}", place))
+        found.append(checks.Breach(f"the {differing} {_VERBS.get(differing, 'differs')}: {said}", place))
 
 
 def _shape(answer: Answer) -> dict[str, Any]:

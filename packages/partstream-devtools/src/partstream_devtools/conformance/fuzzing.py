@@ -12,7 +12,6 @@ the loop works, because the end of that work is unknown; targets in other proces
 """
 
 from __future__ import annotations
-
 import asyncio
 import importlib.util
 import json
@@ -20,6 +19,7 @@ import selectors
 import shlex
 import threading
 import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -30,8 +30,8 @@ from partstream._version import __version__
 from partstream.codec.redaction import Redactor
 from partstream.errors import CallerError, to_install
 from partstream.lm.contract import Level
-from partstream_devtools.conformance.checks import CONTRACT_VERSION, LATEST
-from partstream_devtools.conformance.driver import Provocation
+from partstream_devtools.conformance.checks import CONTRACT_VERSION, LATEST, Breach
+from partstream_devtools.conformance.driver import Capabilities, Provocation, TimeLimits
 from partstream_devtools.conformance.exercises import (
     GENERATED,
     JUDGED,
@@ -44,21 +44,15 @@ from partstream_devtools.conformance.exercises import (
     requirement_of,
     shrink,
 )
-from partstream_devtools.conformance.report import CheckResult, KitFileError, Report, Verdict, facts_of
+from partstream_devtools.conformance.report import Baseline, CheckResult, KitFileError, Report, Verdict, facts_of
 from partstream_devtools.conformance.scenarios import all_rows, check_ids
-from partstream_devtools.conformance.targets import open_target, target_of
+from partstream_devtools.conformance.targets import Tested, open_target, target_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
     from concurrent.futures import Executor
     from pathlib import Path
 
-    from partstream_devtools.conformance.checks import Breach
-    from partstream_devtools.conformance.driver import Capabilities, TimeLimits
-    from partstream_devtools.conformance.report import Baseline
-    from partstream_devtools.conformance.targets import Tested
     from partstream_devtools.conformance.transcript import Transcript
-
 
 # ---- Searching ----
 

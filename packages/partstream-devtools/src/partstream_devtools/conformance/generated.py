@@ -6,8 +6,8 @@ smaller. Imported only when something is to be generated: Hypothesis is of the e
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
@@ -17,6 +17,7 @@ from partstream_devtools.conformance.scenarios import TOOLS
 from partstream_devtools.conformance.scripts import (
     RESULT_KINDS,
     Action,
+    Block,
     Call,
     Ending,
     Say,
@@ -25,12 +26,6 @@ from partstream_devtools.conformance.scripts import (
     Think,
     read_actions,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from partstream_devtools.conformance.scripts import Block
-
 
 _WORDS: Final = st.lists(
     st.sampled_from(("word", "Grüße", "你好", "👋", "`code`", "{", "a\nb", "data:", "\u2028", "<think>", "**bold**")),

@@ -11,7 +11,6 @@ are framed as the protocol frames them. The outcome has the fields `text`, `thin
 """
 
 from __future__ import annotations
-
 import inspect
 import json
 import re
@@ -22,40 +21,23 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from partstream.errors import CallerError, LanguageModelError
-from partstream.lm.messages import RequestOptions
+from partstream.lm import provider
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, Usage, unchecked_part
-from partstream.lm.provider import (
-    FinishingProgress,
-    LanguageModelChatCapabilities,
-    LanguageModelChatInformation,
-    LanguageModelChatProvider,
-)
 from partstream.runtime.progress import fault_of
+from partstream_devtools.testing import faults
 from partstream_devtools.testing.directives import parse_choices
-from partstream_devtools.testing.faults import (
-    END_OF_STREAM,
-    UNNAMED,
-    End,
-    EndKind,
-    Head,
-    ReplyContext,
-    Send,
-    apply_faults,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import ChatMessage
-    from partstream.lm.provider import Progress
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import StreamForm, WireEvent
     from partstream_devtools.conformance.scripts import Script, ScriptedAnswer
     from partstream_devtools.conformance.stream_shapes import ShapeOutcome
-    from partstream_devtools.testing.faults import Step
 
 
 # ---- Parsers ----
@@ -399,11 +381,13 @@ def answer_stream(
     writes = protocol.write_response()
     writer = writes.open(asked, Reply("conformance", _CREATED_AT, argument_size=_ARGUMENT_SIZE))
     events = (event for output in (*answer.parts(messages), answer.finish()) for event in writer.write(output))
-    steps: tuple[Step, ...] = (Head(200, ()), *framed(events, writes.stream_form(asked)), End())
-    done = apply_faults(steps, parse_choices(answer.fault), ReplyContext(1, 0.0, lambda _status, _message: b""))
-    is_reset = any(isinstance(step, End) and step.kind is EndKind.RESET for step in done)
+    steps: tuple[faults.Step, ...] = (faults.Head(200, ()), *framed(events, writes.stream_form(asked)), faults.End())
+    done = faults.apply_faults(
+        steps, parse_choices(answer.fault), faults.ReplyContext(1, 0.0, lambda _status, _message: b"")
+    )
+    is_reset = any(isinstance(step, faults.End) and step.kind is faults.EndKind.RESET for step in done)
     return AnswerStream(
-        tuple(step.data for step in done if isinstance(step, Send)),
+        tuple(step.data for step in done if isinstance(step, faults.Send)),
         ConnectionResetError("the connection was reset in the middle of the answer") if is_reset else None,
     )
 
@@ -414,24 +398,30 @@ def form_of(protocol: Protocol) -> StreamForm:
     return protocol.write_response().stream_form(InboundRequest("scripted", (), RequestOptions()))
 
 
-def framed(events: Iterable[WireEvent], form: StreamForm) -> Iterator[Send]:
+def framed(events: Iterable[WireEvent], form: StreamForm) -> Iterator[faults.Send]:
     """Events as the steps of a server that sends them, one an event."""
     before = form.start
     for event in events:
-        yield Send(before + form.frame(event), event=UNNAMED)
+        yield faults.Send(before + form.frame(event), event=faults.UNNAMED)
         before = form.separator
     if form.end:
-        yield Send(form.end, event=END_OF_STREAM)
+        yield faults.Send(form.end, event=faults.END_OF_STREAM)
 
 
 # ---- The parser as a provider ----
 
-_MODEL: Final = LanguageModelChatInformation(
-    "parser", "parser", "parser", "", 128_000, 16_000, capabilities=LanguageModelChatCapabilities(tool_calling=True)
+_MODEL: Final = provider.LanguageModelChatInformation(
+    "parser",
+    "parser",
+    "parser",
+    "",
+    128_000,
+    16_000,
+    capabilities=provider.LanguageModelChatCapabilities(tool_calling=True),
 )
 
 
-class ParserProvider(LanguageModelChatProvider):
+class ParserProvider(provider.LanguageModelChatProvider):
     """Answers with what a parser makes of the stream of a script; without a script it is not asked for answers."""
 
     def __init__(self, parser: Parser, protocol: Protocol, script: Script | None) -> None:
@@ -441,16 +431,16 @@ class ParserProvider(LanguageModelChatProvider):
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
-    ) -> Sequence[LanguageModelChatInformation]:
+    ) -> Sequence[provider.LanguageModelChatInformation]:
         """Lists one model, the parser."""
         return [_MODEL]
 
     async def provide_language_model_chat_response(
         self,
-        model: LanguageModelChatInformation,
+        model: provider.LanguageModelChatInformation,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
-        progress: Progress,
+        progress: provider.Progress,
         token: CancellationToken,
     ) -> None:
         """Reports what the parser makes of the stream of the script's answer.
@@ -465,11 +455,11 @@ class ParserProvider(LanguageModelChatProvider):
         async for output in self.parser.read(stream.pieces, stream.error):
             if not isinstance(output, Finish):
                 progress.report(output)  # type: ignore[arg-type]  # what it is is judged
-            elif isinstance(progress, FinishingProgress):
+            elif isinstance(progress, provider.FinishingProgress):
                 progress.finish(output)
 
     async def provide_token_count(
-        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
         """Counts nothing.
 

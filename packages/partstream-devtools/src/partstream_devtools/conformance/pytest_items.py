@@ -1,12 +1,11 @@
 """The items that the plugin for pytest collects: one for each check, and one run for all checks of a scenario."""
 
 from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -14,15 +13,11 @@ from partstream.codec.redaction import Redactor
 from partstream_devtools.conformance.checks import HINTS, load
 from partstream_devtools.conformance.driver import TimeLimits, UnusableTargetError
 from partstream_devtools.conformance.fuzzing import all_checks, without_secrets
-from partstream_devtools.conformance.report import Baseline, Verdict, read_baseline, secrets_of
+from partstream_devtools.conformance.report import Baseline, CheckResult, Report, Verdict, read_baseline, secrets_of
 from partstream_devtools.conformance.running import run
 from partstream_devtools.conformance.scenarios import check_ids
 from partstream_devtools.conformance.targets import BaseURLTarget, target_of
 from partstream_devtools.conformance.transcript import event_lines
-
-if TYPE_CHECKING:
-    from partstream_devtools.conformance.report import CheckResult, Report
-
 
 _OTHERS: Final = "others"
 """The item of a scenario for the rules that it is not about: `others/<scenario>`."""

@@ -12,16 +12,14 @@ target never does.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Generator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
     from pathlib import Path
-
 
 _TARGET: Final = "conformance_target"
 

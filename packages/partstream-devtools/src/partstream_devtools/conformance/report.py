@@ -16,11 +16,11 @@ or, as JSON, `{"expected": {"tool-call.unique-call-id/two-calls": "..."}}`.
 """
 
 from __future__ import annotations
-
 import json
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import IntEnum, StrEnum
@@ -31,18 +31,15 @@ from urllib.parse import unquote, urlsplit
 from partstream._version import __version__
 from partstream.codec.redaction import Redactor, secrets_in_header
 from partstream.errors import CallerError
-from partstream.lm.contract import RULES, Level
+from partstream.lm.contract import RULES, Level, Rule
 from partstream.settings.row import SHORTEST_KEY
-from partstream_devtools.conformance.transcript import TRANSCRIPT_VERSION
+from partstream_devtools.conformance.transcript import TRANSCRIPT_VERSION, Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from partstream.lm.contract import Rule
     from partstream_devtools.conformance.checks import Breach, Requirement
     from partstream_devtools.conformance.driver import Capabilities, TargetDescription
-    from partstream_devtools.conformance.transcript import Transcript
 
 
 # ---- Results ----

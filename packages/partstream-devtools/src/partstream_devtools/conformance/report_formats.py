@@ -15,24 +15,20 @@ All are made of the JSON of a report, so that a kept report can be written too, 
 """
 
 from __future__ import annotations
-
 import hashlib
 import re
 from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.sax.saxutils import escape, quoteattr
 
 from partstream.codec.text import visible
 from partstream_devtools.conformance.report import Verdict, counts, tally_of
 from partstream_devtools.conformance.transcript import event_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
 
 # ---- Badge ----
 

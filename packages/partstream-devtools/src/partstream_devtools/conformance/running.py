@@ -11,23 +11,25 @@ sent. What the model was to say is unknown then, so that only the requirements o
 """
 
 from __future__ import annotations
-
 import asyncio
 import platform
 import shlex
 import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream._version import __version__
 from partstream.errors import CallerError
-from partstream.lm.contract import RULES, Level
+from partstream.lm.contract import RULES, Level, Rule
+from partstream.lm.messages import Tool
 from partstream.lm.outputs import Finish
 from partstream_devtools.bundles.content import asked_of, content_of
+from partstream_devtools.bundles.exchange import RecordedExchange
 from partstream_devtools.bundles.recorded import recorded_outputs
 from partstream_devtools.conformance.checks import (
     CONTRACT_VERSION,
@@ -38,40 +40,31 @@ from partstream_devtools.conformance.checks import (
     Case,
     NotJudged,
     Probe,
+    Requirement,
     Scenario,
     check,
     judge_transcript,
     unfit_for_parsers,
 )
 from partstream_devtools.conformance.driver import (
+    Capabilities,
     Capability,
     Provocation,
     Request,
+    TimeLimits,
     UnusableTargetError,
     drive,
     last_number,
     upstream_replies,
 )
 from partstream_devtools.conformance.exercises import hint_of, judged_requirements, requirement_of
-from partstream_devtools.conformance.fuzzing import GeneratedResults
+from partstream_devtools.conformance.fuzzing import GeneratedResults, Opening
 from partstream_devtools.conformance.report import Blame, CheckResult, Report, Verdict, facts_of
 from partstream_devtools.conformance.scenarios import any_script, check_ids, rows_of, selected
 from partstream_devtools.conformance.scripts import Action
-from partstream_devtools.conformance.targets import ProviderTarget, open_target, target_of
+from partstream_devtools.conformance.targets import ProviderTarget, Tested, open_target, target_of
 from partstream_devtools.conformance.transcript import Transcript, TranscriptEventKind
 from partstream_devtools.recorded_stream import RecordingError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from partstream.lm.contract import Rule
-    from partstream.lm.messages import Tool
-    from partstream_devtools.bundles.exchange import RecordedExchange
-    from partstream_devtools.conformance.checks import Requirement
-    from partstream_devtools.conformance.driver import Capabilities, TimeLimits
-    from partstream_devtools.conformance.fuzzing import Opening
-    from partstream_devtools.conformance.targets import Tested
-
 
 # ---- Results of a scenario ----
 

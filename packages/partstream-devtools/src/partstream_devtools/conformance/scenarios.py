@@ -10,20 +10,22 @@ that the standard of server-sent events allows, in the shapes of real servers, a
 """
 
 from __future__ import annotations
-
 import asyncio
 import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from partstream.errors import CallerError
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
 from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.protocol import PROTOCOLS
+from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
+from partstream.protocols.protocol import PROTOCOLS, Protocol
+from partstream_devtools.conformance import parsing
 from partstream_devtools.conformance.checks import (
     PLAYED,
     REQUIREMENTS,
@@ -34,18 +36,6 @@ from partstream_devtools.conformance.checks import (
     Scenario,
 )
 from partstream_devtools.conformance.driver import Capability, Request
-from partstream_devtools.conformance.parsing import (
-    ASPECTS,
-    ParserProvider,
-    Takes,
-    answer_stream,
-    differences,
-    form_of,
-    framed,
-    judged,
-    recorded_streams,
-    told_of,
-)
 from partstream_devtools.conformance.scripts import (
     PIXEL,
     USAGE,
@@ -58,17 +48,8 @@ from partstream_devtools.conformance.scripts import (
     Think,
     read_actions,
 )
-from partstream_devtools.conformance.stream_shapes import STREAM_SHAPES, ShapeOutcome
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-
-    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream.protocols.protocol import Protocol
-    from partstream_devtools.conformance.parsing import Parser
-    from partstream_devtools.conformance.stream_shapes import StreamShape
-    from partstream_devtools.conformance.transcript import Answer
-
+from partstream_devtools.conformance.stream_shapes import STREAM_SHAPES, ShapeOutcome, StreamShape
+from partstream_devtools.conformance.transcript import Answer
 
 # ---- What is judged, and what shows that a scenario was provoked ----
 
@@ -623,7 +604,7 @@ def any_script() -> Script:
 
 # ---- Parsers ----
 
-_Ask: TypeAlias = "Callable[[Parser, Protocol], Awaitable[Mapping[str, list[Breach]]]]"
+_Ask: TypeAlias = "Callable[[parsing.Parser, Protocol], Awaitable[Mapping[str, list[Breach]]]]"
 
 SAME_PARTS: Final = "parser.same-parts"
 WHOLE_CALLS: Final = "parser.whole-calls"
@@ -637,16 +618,16 @@ _MOST_CUTS: Final = 400
 _MOST_NAMES: Final = 20
 
 
-async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
-    if parser.takes is Takes.BYTES:
+async def _same_parts(parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
+    if parser.takes is parsing.Takes.BYTES:
         raise NotJudged("the parser takes all bytes at once")
-    data = answer_stream(protocol, _ANSWER).data
-    whole = await told_of(parser, [data])
+    data = parsing.answer_stream(protocol, _ANSWER).data
+    whole = await parsing.told_of(parser, [data])
     if whole.failed is not None:
         raise NotJudged(f"the parser fails at the stream in one piece: {whole.failed}")
     found = []
     for what, pieces in _cuts(data):
-        told = await told_of(parser, pieces)
+        told = await parsing.told_of(parser, pieces)
         for name in ("failed", "text", "thinking", "calls", "tokens"):
             got, wanted = getattr(told, name), getattr(whole, name)
             if got != wanted:
@@ -663,12 +644,12 @@ def _cuts(data: bytes) -> Iterator[tuple[str, list[bytes]]]:
         yield f"cut between {around[0]!r} and {around[1]!r}", [data[:place], data[place:]]
 
 
-async def _whole_calls(parser: Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
-    data = answer_stream(protocol, _ANSWER).data
+async def _whole_calls(parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
+    data = parsing.answer_stream(protocol, _ANSWER).data
     wanted = [(call.name, dict(call.arguments)) for call in _ANSWER.calls]
     found = []
     for place in range(1, len(data), max(len(data) // _MOST_CUTS, 1)):
-        told = await told_of(parser, [data[:place]])
+        told = await parsing.told_of(parser, [data[:place]])
         calls = [(name, arguments) for _, name, arguments in told.calls]
         half = [call for call in calls if call not in wanted]
         if half:
@@ -719,35 +700,35 @@ _SAID: Final = replace(_ANSWER, blocks=_ANSWER.blocks[1:])
 _TOKENS: Final = (int(USAGE.input_tokens or 0), int(USAGE.output_tokens or 0))
 
 
-async def _form(form: _Form, parser: Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
-    pieces = form.change(answer_stream(protocol, _SAID).pieces)
+async def _form(form: _Form, parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
+    pieces = form.change(parsing.answer_stream(protocol, _SAID).pieces)
     calls = tuple((call.name, dict(call.arguments)) for call in _SAID.calls)
     return await _shaped(parser, pieces, ShapeOutcome(_SAID.text, calls=calls, tokens=_TOKENS))
 
 
-async def _shape(shape: StreamShape, parser: Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
-    pieces = [one.data for one in framed(shape.events, form_of(protocol))]
+async def _shape(shape: StreamShape, parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
+    pieces = [one.data for one in parsing.framed(shape.events, parsing.form_of(protocol))]
     return await _shaped(parser, pieces, shape.outcome)
 
 
-async def _shaped(parser: Parser, pieces: Sequence[bytes], outcome: ShapeOutcome) -> Mapping[str, list[Breach]]:
-    wrong = differences(outcome, await told_of(parser, pieces))
+async def _shaped(parser: parsing.Parser, pieces: Sequence[bytes], outcome: ShapeOutcome) -> Mapping[str, list[Breach]]:
+    wrong = parsing.differences(outcome, await parsing.told_of(parser, pieces))
     return {SERVER_SHAPE: [Breach(one) for one in wrong]}
 
 
 # ---- Parsers: recordings ----
 
 
-async def _recordings(folder: Path, parser: Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
-    wrong: dict[str, list[str]] = {name: [] for name in ASPECTS}
-    streams = recorded_streams(folder, protocol)
+async def _recordings(folder: Path, parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
+    wrong: dict[str, list[str]] = {name: [] for name in parsing.ASPECTS}
+    streams = parsing.recorded_streams(folder, protocol)
     has_tokens = False
     for stream in streams:
-        told = await told_of(parser, [stream.data])
+        told = await parsing.told_of(parser, [stream.data])
         has_tokens = has_tokens or told.tokens is not None
         # A parser that raises for a failed stream has no place for the tokens of it.
         unread = ("tokens",) if told.failed is not None and told.tokens is None else ()
-        for aspect, is_right in judged(stream.expected, told.to_json(), unread).items():
+        for aspect, is_right in parsing.judged(stream.expected, told.to_json(), unread).items():
             if not is_right:
                 wrong[aspect].append(f"{stream.name} ({told.failed})" if told.failed else stream.name)
     if not has_tokens:
@@ -776,7 +757,7 @@ def parser_scenarios(protocol_name: str | None = None, recordings: Path | None =
         shapes = STREAM_SHAPES.get(protocol.name, ())
         rows += [_row(f"shape-{one.name}", one.title, (SERVER_SHAPE,), partial(_shape, one)) for one in shapes]
     if recordings is not None:
-        checks = tuple(f"{RECORDED}{name}" for name in ASPECTS)
+        checks = tuple(f"{RECORDED}{name}" for name in parsing.ASPECTS)
         rows.append(_row("recordings", "Recorded streams", checks, partial(_recordings, recordings)))
     return {row.slug: row for row in rows}
 
@@ -786,7 +767,7 @@ def _row(slug: str, title: str, checks: tuple[str, ...], ask: _Ask) -> Probe:
         provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
     ) -> Mapping[str, list[Breach]]:
         del model, seconds
-        if not isinstance(provider, ParserProvider):
+        if not isinstance(provider, parsing.ParserProvider):
             raise NotJudged("needs a parser")
         return await ask(provider.parser, PROTOCOLS[provider.parser.protocol])
 

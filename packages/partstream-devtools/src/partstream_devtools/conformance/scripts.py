@@ -7,21 +7,23 @@ check finds where they go.
 """
 
 from __future__ import annotations
-
 from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
-from partstream.lm.messages import Role
+from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
+    ResponsePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
+    ToolResultContent,
     ToolResultPart,
     UnifiedFinishReason,
     Usage,
@@ -29,13 +31,6 @@ from partstream.lm.parts import (
 from partstream_devtools.testing.admission import ScriptedReply
 from partstream_devtools.testing.directives import parse_choices, user_text
 from partstream_devtools.testing.scripted_model import pieces
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from partstream.lm.messages import ChatMessage
-    from partstream.lm.parts import ResponsePart, ToolResultContent
-
 
 # ---- Scripts ----
 

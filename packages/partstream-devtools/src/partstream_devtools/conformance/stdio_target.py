@@ -8,38 +8,33 @@ that come before its response are left out.
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 import shlex
 from asyncio.subprocess import DEVNULL, PIPE
 from base64 import b64decode
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import LanguageModelError
+from partstream.lm.cancellation import CancellationToken
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
 from partstream.lm.provider import (
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
+    Progress,
 )
 from partstream.vscode.methods import PROTOCOL_VERSION, ErrorCode, encode_part
 from partstream.vscode.rpc import Connection, Notification, Response, encode_frame
 from partstream_devtools.conformance.driver import Capabilities, Provocation, TargetDescription, UnusableTargetError
+from partstream_devtools.conformance.scripts import Script
 from partstream_devtools.testing.upstream import ReplayUpstream
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-
-    from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.provider import Progress
-    from partstream_devtools.conformance.scripts import Script
-
 
 # ---- The provider ----
 

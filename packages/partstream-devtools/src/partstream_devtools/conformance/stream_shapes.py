@@ -10,13 +10,11 @@ stays the same for ever. One form that several wires have keeps one name.
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from partstream.protocols.serve import WireEvent
 
 

@@ -7,75 +7,49 @@ combines what the target declares with what the information about its model says
 """
 
 from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from partstream.errors import CallerError
 from partstream.lm.cancellation import CancellationToken
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.provider import (
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
+    Progress,
 )
-from partstream.protocols.protocol import AUTO, PROTOCOLS
+from partstream.protocols.protocol import AUTO, PROTOCOLS, Protocol
 from partstream.runtime.progress import fault_of, placed
 from partstream.runtime.provider_files import SourceLoader
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.endpoint import Secret, is_loopback, without_query
 from partstream.upstream.provider import GatewayProvider
-from partstream_devtools.conformance.checks import LATEST, load
-from partstream_devtools.conformance.driver import (
-    Capabilities,
-    Capability,
-    Provocation,
-    RequestLimitError,
-    TargetDescription,
-    TimeLimits,
-    UnusableTargetError,
-    declared_by,
-)
-from partstream_devtools.conformance.parsing import (
-    Parser,
-    ParserProvider,
-    Takes,
-    is_parser,
-    parameters_of,
-    recorded_streams,
-    takes_of,
-)
+from partstream_devtools.conformance import driver, parsing
+from partstream_devtools.conformance.checks import LATEST, Probe, load
 from partstream_devtools.conformance.scenarios import any_script, parser_scenarios
+from partstream_devtools.conformance.scripts import Script
 from partstream_devtools.testing.upstream import ReplayUpstream
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
-
-    from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.provider import Progress
-    from partstream.protocols.protocol import Protocol
-    from partstream_devtools.conformance.checks import Probe
-    from partstream_devtools.conformance.driver import Session, Target
-    from partstream_devtools.conformance.scripts import Script
-
 
 # ---- Parsers ----
 
 
 @dataclass(frozen=True, slots=True)
 class _ParserSession:
-    parser: Parser
+    parser: parsing.Parser
     protocol: Protocol
     note: str
-    declared: Capabilities = field(default_factory=Capabilities)
+    declared: driver.Capabilities = field(default_factory=driver.Capabilities)
     upstream: None = None
 
     def provider(self, script: Script | None) -> LanguageModelChatProvider:
-        return ParserProvider(self.parser, self.protocol, script)
+        return parsing.ParserProvider(self.parser, self.protocol, script)
 
 
 class ParserTarget:
@@ -107,34 +81,40 @@ class ParserTarget:
         parse: Callable[..., Any],
         protocol: str | None = None,
         *,
-        takes: Takes | str | None = None,
+        takes: parsing.Takes | str | None = None,
         name: str | None = None,
         recordings: Path | str | None = None,
     ) -> None:
         self._name: str = name or getattr(parse, "__name__", None) or type(parse).__name__
         if not callable(parse):
-            raise UnusableTargetError(self._name, f"got {type(parse).__name__}, expected a function that parses")
+            raise driver.UnusableTargetError(self._name, f"got {type(parse).__name__}, expected a function that parses")
         if protocol is None:
             written = ", ".join(one for one in PROTOCOLS if PROTOCOLS[one].write_response is not None)
-            raise UnusableTargetError(self._name, f"is a parser: name the protocol that it reads, one of {written}")
+            raise driver.UnusableTargetError(
+                self._name, f"is a parser: name the protocol that it reads, one of {written}"
+            )
         self._protocol = PROTOCOLS[protocol]
         if self._protocol.write_response is None:
-            raise UnusableTargetError(self._name, f"the kit cannot write streams of {protocol}")
-        self._parser = Parser(parse, Takes(takes or takes_of(parse) or Takes.BYTES), protocol)
+            raise driver.UnusableTargetError(self._name, f"the kit cannot write streams of {protocol}")
+        self._parser = parsing.Parser(
+            parse, parsing.Takes(takes or parsing.takes_of(parse) or parsing.Takes.BYTES), protocol
+        )
         folder = None if recordings is None else Path(recordings)
         if folder is not None:
-            recorded_streams(folder, self._protocol)  # a folder without any is said to be one before the run begins
+            parsing.recorded_streams(
+                folder, self._protocol
+            )  # a folder without any is said to be one before the run begins
         self.scenarios: Mapping[str, Probe] = parser_scenarios(protocol, folder)
 
     @property
-    def description(self) -> TargetDescription:
+    def description(self) -> driver.TargetDescription:
         """The target for a report."""
-        return TargetDescription(self._name, "parser", protocol=self._parser.protocol)
+        return driver.TargetDescription(self._name, "parser", protocol=self._parser.protocol)
 
     @property
-    def ways(self) -> frozenset[Provocation]:
+    def ways(self) -> frozenset[driver.Provocation]:
         """By bytes."""
-        return frozenset({Provocation.PARSER})
+        return frozenset({driver.Provocation.PARSER})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[_ParserSession, None]:
@@ -147,16 +127,16 @@ def _loading(loader: SourceLoader, source: str) -> Iterator[None]:
     """Turns what fails in a source while it is loaded into an error of the target."""
     try:
         yield
-    except UnusableTargetError:
+    except driver.UnusableTargetError:
         raise
     except CallerError as error:
-        raise UnusableTargetError(source, str(error).removeprefix(f"{source}: ")) from error
+        raise driver.UnusableTargetError(source, str(error).removeprefix(f"{source}: ")) from error
     except (Exception, SystemExit) as error:  # a file that ends the process would end it as if all were well
-        raise UnusableTargetError(source, f"running the file failed: {fault_of(error, loader.file)}") from error
+        raise driver.UnusableTargetError(source, f"running the file failed: {fault_of(error, loader.file)}") from error
 
 
 def parser_from(
-    source: str, protocol: str | None, *, takes: Takes | str | None = None, recordings: Path | None = None
+    source: str, protocol: str | None, *, takes: parsing.Takes | str | None = None, recordings: Path | None = None
 ) -> ParserTarget:
     """The parser of a source: `file.py`, `file.py:function` or `module:function`; the function is `parse` by default.
 
@@ -169,7 +149,7 @@ def parser_from(
     with _loading(loader, source):
         found = getattr(loader.module(), name, None)
     if found is None:
-        raise UnusableTargetError(source, f"has no function {name}")
+        raise driver.UnusableTargetError(source, f"has no function {name}")
     return ParserTarget(found, protocol, takes=takes, name=source, recordings=recordings)
 
 
@@ -189,7 +169,7 @@ _CLOSE_SECONDS: Final = 10.0
 @dataclass(frozen=True, slots=True)
 class _ProviderSession:
     upstream: ReplayUpstream | None
-    declared: Capabilities
+    declared: driver.Capabilities
     made: LanguageModelChatProvider | None
     hook: Callable[[Script], Any] | None
     name: str
@@ -202,10 +182,10 @@ class _ProviderSession:
             try:
                 made = self.hook(script)
             except (Exception, SystemExit) as error:
-                raise UnusableTargetError(self.name, f"the hook failed: {placed(error)}") from error
+                raise driver.UnusableTargetError(self.name, f"the hook failed: {placed(error)}") from error
             return _checked(made, self.name)
         if self.made is None:
-            raise UnusableTargetError(self.name, "the target is a hook alone, and there is no script for it")
+            raise driver.UnusableTargetError(self.name, "the target is a hook alone, and there is no script for it")
         return self.made
 
 
@@ -225,27 +205,27 @@ class ProviderTarget:
         found: object,
         name: str | None = None,
         *,
-        declared: Capabilities | None = None,
+        declared: driver.Capabilities | None = None,
         protocol: str | None = None,
     ) -> None:
         self._name = name or (getattr(found, "__name__", None) or type(found).__name__)
         self._found: Any = found
-        self._declared = declared or Capabilities()
+        self._declared = declared or driver.Capabilities()
         self._hook: Callable[[Script], Any] | None = found if _takes(found, _SCRIPT) else None  # type: ignore[assignment]
         self._protocol = protocol
         self._is_sandwich = _takes(found, _UPSTREAM)
 
     @property
-    def description(self) -> TargetDescription:
+    def description(self) -> driver.TargetDescription:
         """The target for a report."""
-        return TargetDescription(self._name, "provider", protocol=self._protocol if self._is_sandwich else None)
+        return driver.TargetDescription(self._name, "provider", protocol=self._protocol if self._is_sandwich else None)
 
     @property
-    def ways(self) -> frozenset[Provocation]:
+    def ways(self) -> frozenset[driver.Provocation]:
         """A sandwich where it takes an upstream, scripted where it has a hook, else by the prompt."""
         if self._is_sandwich:
-            return frozenset({Provocation.SANDWICH})
-        return frozenset({Provocation.SCRIPTED if self._hook is not None else Provocation.DIRECTED})
+            return frozenset({driver.Provocation.SANDWICH})
+        return frozenset({driver.Provocation.SCRIPTED if self._hook is not None else driver.Provocation.DIRECTED})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[_ProviderSession, None]:
@@ -273,7 +253,7 @@ class ProviderTarget:
         try:
             made = found(**arguments)
         except (Exception, SystemExit) as error:
-            raise UnusableTargetError(self._name, f"making the provider failed: {placed(error)}") from error
+            raise driver.UnusableTargetError(self._name, f"making the provider failed: {placed(error)}") from error
         return _checked(made, self._name)
 
 
@@ -291,23 +271,23 @@ def provider_from(source: str, protocol: str | None = None) -> ProviderTarget | 
         module = loader.module()
         hook = getattr(module, HOOK, None)
         named = getattr(module, loader.attribute or _PROVIDER, None)
-        if is_parser(named):
+        if parsing.is_parser(named):
             return ParserTarget(named, protocol, name=source)
         is_maker = _takes(named, _UPSTREAM) or _takes(named, _SCRIPT)
         takes_script = hook if _takes(hook, _SCRIPT) else None
         found = named if is_maker else takes_script if takes_script is not None else loader.provider_of(module)
-    declared = Capabilities.of(hook) if isinstance(hook, dict) else None
+    declared = driver.Capabilities.of(hook) if isinstance(hook, dict) else None
     return ProviderTarget(found, source, declared=declared, protocol=protocol)
 
 
 def _takes(found: object, parameter: str) -> bool:
-    return not isinstance(found, LanguageModelChatProvider) and parameter in parameters_of(found)
+    return not isinstance(found, LanguageModelChatProvider) and parameter in parsing.parameters_of(found)
 
 
 def _checked(made: Any, name: str) -> LanguageModelChatProvider:
     if isinstance(made, LanguageModelChatProvider):
         return made
-    raise UnusableTargetError(name, f"got {type(made).__name__}, expected a LanguageModelChatProvider")
+    raise driver.UnusableTargetError(name, f"got {type(made).__name__}, expected a LanguageModelChatProvider")
 
 
 async def _close(provider: LanguageModelChatProvider | None, name: str) -> None:
@@ -323,9 +303,9 @@ async def _close(provider: LanguageModelChatProvider | None, name: str) -> None:
         async with asyncio.timeout(_CLOSE_SECONDS):
             await close()
     except TimeoutError as error:
-        raise UnusableTargetError(name, f"was not closed within {_CLOSE_SECONDS:g} seconds") from error
+        raise driver.UnusableTargetError(name, f"was not closed within {_CLOSE_SECONDS:g} seconds") from error
     except (Exception, SystemExit) as error:
-        raise UnusableTargetError(name, f"closing the provider failed: {error!r}") from error
+        raise driver.UnusableTargetError(name, f"closing the provider failed: {error!r}") from error
 
 
 # ---- Model servers ----
@@ -356,7 +336,7 @@ class _Bounded(LanguageModelChatProvider):
         token: CancellationToken,
     ) -> None:
         if not self._left:
-            raise RequestLimitError(self._limit)
+            raise driver.RequestLimitError(self._limit)
         self._left -= 1
         await self._asked.provide_language_model_chat_response(model, messages, options, progress, token)
 
@@ -370,7 +350,7 @@ class _Bounded(LanguageModelChatProvider):
 class _BaseUrlSession:
     made: _Bounded
     note: str
-    declared: Capabilities = field(default_factory=Capabilities)
+    declared: driver.Capabilities = field(default_factory=driver.Capabilities)
     upstream: None = None
 
     def provider(self, script: Script | None) -> LanguageModelChatProvider:
@@ -405,7 +385,7 @@ class BaseURLTarget:
         self._most = most_requests
         self._protocol = protocol
         if not allow_remote and not is_loopback(urlsplit(base_url).hostname or ""):
-            raise UnusableTargetError(
+            raise driver.UnusableTargetError(
                 self._shown,
                 "is no server on this machine; --allow-remote allows it, sends it prompts and may cost money",
             )
@@ -419,17 +399,17 @@ class BaseURLTarget:
                 api_key=Secret(api_key) if isinstance(api_key, str) else api_key, **settings
             )
         except ConfigurationError as error:
-            raise UnusableTargetError(self._shown, str(error)) from error
+            raise driver.UnusableTargetError(self._shown, str(error)) from error
 
     @property
-    def description(self) -> TargetDescription:
+    def description(self) -> driver.TargetDescription:
         """The target for a report: the URL without its query, which may hold a key."""
-        return TargetDescription(self._shown, "base URL", protocol=self._protocol)
+        return driver.TargetDescription(self._shown, "base URL", protocol=self._protocol)
 
     @property
-    def ways(self) -> frozenset[Provocation]:
+    def ways(self) -> frozenset[driver.Provocation]:
         """By the prompt."""
-        return frozenset({Provocation.DIRECTED})
+        return frozenset({driver.Provocation.DIRECTED})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[_BaseUrlSession, None]:
@@ -459,21 +439,21 @@ class Tested:
         scored: The ids of the checks that count.
     """
 
-    target: Target
-    session: Session
+    target: driver.Target
+    session: driver.Session
     model: LanguageModelChatInformation
-    capabilities: Capabilities
-    declared: Capabilities
-    way: Provocation
-    limits: TimeLimits
+    capabilities: driver.Capabilities
+    declared: driver.Capabilities
+    way: driver.Provocation
+    limits: driver.TimeLimits
     scored: frozenset[str]
 
-    def has_declared(self, needs: Iterable[Capability]) -> bool:
+    def has_declared(self, needs: Iterable[driver.Capability]) -> bool:
         """Whether a scenario with these needs has to be provoked: the target has declared them itself."""
-        return self.way is not Provocation.DIRECTED or all(self.declared.has(one) for one in needs)
+        return self.way is not driver.Provocation.DIRECTED or all(self.declared.has(one) for one in needs)
 
 
-def target_of(found: object, protocol: str | None = None) -> Target:
+def target_of(found: object, protocol: str | None = None) -> driver.Target:
     """The target of a name or an object: a target itself, a source (`file.py`, `module:attribute`), a provider,
     or a parser.
 
@@ -483,18 +463,18 @@ def target_of(found: object, protocol: str | None = None) -> Target:
     if isinstance(found, str):
         return provider_from(found, protocol)
     if hasattr(found, "open") and hasattr(found, "ways"):
-        known: Target = found  # type: ignore[assignment]
+        known: driver.Target = found  # type: ignore[assignment]
         return known
-    if is_parser(found):
+    if parsing.is_parser(found):
         return ParserTarget(found, protocol)
     return ProviderTarget(found, protocol=protocol)
 
 
 @asynccontextmanager
 async def open_target(
-    target: Target,
-    capabilities: Capabilities | Mapping[str, Any] | None = None,
-    limits: TimeLimits | None = None,
+    target: driver.Target,
+    capabilities: driver.Capabilities | Mapping[str, Any] | None = None,
+    limits: driver.TimeLimits | None = None,
     requirements: str = LATEST,
 ) -> AsyncGenerator[Tested, None]:
     """Opens a target and finds out what it can do, over which the given capabilities prevail; closes it at the end.
@@ -503,18 +483,20 @@ async def open_target(
         UnusableTargetError: The target cannot be started, or lists no model.
         CallerError: A capability or the requirement set is unknown.
     """
-    given = capabilities if isinstance(capabilities, Capabilities) else Capabilities.of(capabilities or {})
-    limits, scored = limits or TimeLimits(), load(requirements).checks
+    given = (
+        capabilities if isinstance(capabilities, driver.Capabilities) else driver.Capabilities.of(capabilities or {})
+    )
+    limits, scored = limits or driver.TimeLimits(), load(requirements).checks
     async with target.open() as session:
         said = given.over(session.declared)
         model = await _model(target, session, said.model, limits)
-        way = min(target.ways, key=list(Provocation).index)
-        known = said.over(declared_by(model, target.ways))
+        way = min(target.ways, key=list(driver.Provocation).index)
+        known = said.over(driver.declared_by(model, target.ways))
         yield Tested(target, session, model, known, said, way, limits, scored)
 
 
 async def _model(
-    target: Target, session: Session, wanted: str | None, limits: TimeLimits
+    target: driver.Target, session: driver.Session, wanted: str | None, limits: driver.TimeLimits
 ) -> LanguageModelChatInformation:
     """The model to ask: the one that is named, else the first that calls tools, else the first.
 
@@ -527,16 +509,16 @@ async def _model(
         async with asyncio.timeout(limits.answer_seconds):
             models = list(await provider.provide_language_model_chat_information(False, CancellationToken()))
     except TimeoutError as error:
-        raise UnusableTargetError(name, f"no list of models within {limits.answer_seconds:g} seconds") from error
+        raise driver.UnusableTargetError(name, f"no list of models within {limits.answer_seconds:g} seconds") from error
     except (Exception, SystemExit) as error:
         if wanted is not None:  # some servers have no list, and answer for a model whose name one knows
             # Nothing but its id is known; whether it calls tools shows when it is asked to.
             able = LanguageModelChatCapabilities(tool_calling=True)
             return LanguageModelChatInformation(wanted, wanted, wanted, "", 128_000, 16_000, capabilities=able)
-        raise UnusableTargetError(name, f"listing the models failed: {placed(error)}; {_NAME_ONE}") from error
+        raise driver.UnusableTargetError(name, f"listing the models failed: {placed(error)}; {_NAME_ONE}") from error
     fitting = [model for model in models if wanted in {None, model.id}]
     if not fitting:
         listed = ", ".join(model.id for model in models[:10])
         got = f"its models are {listed}" if listed else "it lists no model"
-        raise UnusableTargetError(name, f"{got}, expected {'one' if wanted is None else wanted}")
+        raise driver.UnusableTargetError(name, f"{got}, expected {'one' if wanted is None else wanted}")
     return next((model for model in fitting if model.capabilities.tool_calling), fitting[0])

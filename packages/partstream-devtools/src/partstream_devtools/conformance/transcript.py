@@ -6,8 +6,8 @@ part that breaks the contract as what it is; :func:`event_lines` shows that JSON
 """
 
 from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import takewhile
@@ -19,12 +19,9 @@ from partstream.lm import parts as parts_json
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
     from partstream_devtools.conformance.scripts import Action, Script
-
 
 # ---- Parts as JSON ----
 

@@ -14,9 +14,9 @@ out. Then the view blames the recording, and no one else.
 """
 
 from __future__ import annotations
-
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
@@ -29,42 +29,12 @@ from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmap
 from partstream.lm.parts import SOURCE_KEY, USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import END_OF_BYTES
 from partstream_devtools.bundles.content import tools_asked
-from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.bundles.exchange import HowEnded, RecordedAnswer, RecordedError, RecordedExchange
 from partstream_devtools.bundles.recorded import recorded_error
-from partstream_devtools.inspector.metrics import (
-    FEWEST_TEXT_EVENTS,
-    LUMPY,
-    Measured,
-    Moment,
-    Rhythm,
-    collapsed,
-    flushes,
-    milliseconds,
-    numbers_of,
-    parts_shown,
-    results_shown,
-    rhythm_of,
-    runs_of,
-    runs_shown,
-)
-from partstream_devtools.inspector.reading import (
-    CompletedPart,
-    ReadAnswer,
-    as_reported,
-    changed_the_answer,
-    differs,
-    kind_of_event,
-    kind_of_part,
-    read_exchange,
-    said_by,
-)
+from partstream_devtools.inspector import metrics, reading
 from partstream_devtools.recorded_stream import RecordingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from partstream_devtools.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
-    from partstream_devtools.inspector.reading import Difference, ReadEvent
     from partstream_devtools.inspector.shapes import (
         AnswerView,
         BlameView,
@@ -84,7 +54,6 @@ if TYPE_CHECKING:
         ViolationView,
         Who,
     )
-
 
 # ---- Request, response, error and usage ----
 
@@ -128,7 +97,7 @@ def request_shown(exchange: RecordedExchange | None) -> RequestView | None:
         "headers": list(request.headers),
         "body": request.body.decode(errors="replace")[:_LONGEST_BODY],
         "size": len(request.body),
-        "sentAt": milliseconds(request.sent_at),
+        "sentAt": metrics.milliseconds(request.sent_at),
     }
 
 
@@ -141,7 +110,7 @@ def response_shown(exchange: RecordedExchange | None) -> ResponseView | None:
         "status": head.status,
         "reason": head.reason,
         "headers": list(head.headers),
-        "at": milliseconds(head.at),
+        "at": metrics.milliseconds(head.at),
     }
 
 
@@ -174,7 +143,7 @@ def finish_reason_shown(finish: Finish | None) -> FinishReasonView | None:
     return {"unified": finish.reason.unified.value, "raw": finish.reason.raw}
 
 
-def usage_shown(finish: Finish | None, parts: Iterable[CompletedPart]) -> UsageView | None:
+def usage_shown(finish: Finish | None, parts: Iterable[reading.CompletedPart]) -> UsageView | None:
     """The tokens that the server reported; else those that a host was told."""
     if finish is not None and finish.usage is not None:
         counts = ((label, getattr(finish.usage, name)) for label, name, _ in _ROWS)
@@ -203,7 +172,7 @@ class Judged:
 
 
 def judge(
-    parts: Sequence[CompletedPart],
+    parts: Sequence[reading.CompletedPart],
     *,
     outcome: str,
     error: BaseException | None,
@@ -247,7 +216,7 @@ def judge(
     )
 
 
-def _violation(violation: Violation, parts: Sequence[CompletedPart], last_event: int | None) -> ViolationView:
+def _violation(violation: Violation, parts: Sequence[reading.CompletedPart], last_event: int | None) -> ViolationView:
     rule, hint = violation.rule, RULE_HINTS.get(violation.rule.id)
     event = last_event
     if violation.index is not None:
@@ -428,12 +397,12 @@ def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, 
         answer: The answer whose parts all came from it, or None.
         title: What it is called.
     """
-    read = read_exchange(exchange, GATEWAY_CALL_ID_PREFIX)
-    parts: Sequence[CompletedPart] = read.parts
+    read = reading.read_exchange(exchange, GATEWAY_CALL_ID_PREFIX)
+    parts: Sequence[reading.CompletedPart] = read.parts
     if answer is not None and answer.reported:
-        parts = as_reported(read.parts, answer.reported, exchange.offset or 0)
-    return collapsed(
-        _Subject(exchange, answer, read, tuple(map(kind_of_event, read.events)), tuple(parts)).shown(title)
+        parts = reading.as_reported(read.parts, answer.reported, exchange.offset or 0)
+    return metrics.collapsed(
+        _Subject(exchange, answer, read, tuple(map(reading.kind_of_event, read.events)), tuple(parts)).shown(title)
     )
 
 
@@ -444,8 +413,8 @@ def view_of_answer(answer: RecordedAnswer, title: str) -> AnswerView:
         answer: The answer.
         title: What it is called.
     """
-    parts = tuple(CompletedPart(one.part, None, one.at) for one in answer.reported)
-    return collapsed(_Subject(None, answer, ReadAnswer(), (), parts).shown(title))
+    parts = tuple(reading.CompletedPart(one.part, None, one.at) for one in answer.reported)
+    return metrics.collapsed(_Subject(None, answer, reading.ReadAnswer(), (), parts).shown(title))
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,21 +426,21 @@ class _Subject:
 
     exchange: RecordedExchange | None
     answer: RecordedAnswer | None
-    read: ReadAnswer
+    read: reading.ReadAnswer
     kinds: tuple[EventKind, ...]
-    parts: tuple[CompletedPart, ...]
+    parts: tuple[reading.CompletedPart, ...]
 
     def shown(self, title: str) -> AnswerView:
         """The view."""
         exchange, answer, read = self.exchange, self.answer, self.read
         row, known_ending = read.protocol, self._known_ending()
-        rhythm = rhythm_of(self._moments())
+        rhythm = metrics.rhythm_of(self._moments())
         judged = self._judge(self.parts, None if self._is_reported else GATEWAY_CALL_ID_PREFIX)
-        runs = runs_of(self.parts)
+        runs = metrics.runs_of(self.parts)
         shown = self._shown(paced=True)
         lost = None
         if exchange is not None and answer is not None and self._is_reported:
-            lost = differs(read.parts, self.parts, exchange, answer, has_error=self._error() is not None)
+            lost = reading.differs(read.parts, self.parts, exchange, answer, has_error=self._error() is not None)
         return {
             "id": f"{answer.number if answer else 0}" if exchange is None else f"{exchange.answer}.{exchange.number}",
             "title": title,
@@ -495,15 +464,15 @@ class _Subject:
             "bytes": b64encode(b"".join(chunk.data for chunk in read.chunks)).decode(),
             "reads": self._reads(),
             "events": self._events(rhythm, judged.violations),
-            "parts": parts_shown(self.parts),
-            "runs": runs_shown(runs, self.parts),
+            "parts": metrics.parts_shown(self.parts),
+            "runs": metrics.runs_shown(runs, self.parts),
             "shown": shown,
             "shownUnpaced": self._shown(paced=False),
             "violations": list(judged.violations),
             "unmapped": self._unmapped(),
             "gaps": self._gaps(rhythm),
             "notes": self._notes(rhythm, lost),
-            "result": results_shown(runs),
+            "result": metrics.results_shown(runs),
         }
 
     @property
@@ -526,7 +495,7 @@ class _Subject:
     def _offset(self) -> float:
         inside = (self.exchange.offset or 0) if self.exchange is not None else 0
         outside = (self.answer.offset or 0) if self.answer is not None else 0
-        return milliseconds(inside + outside) or 0.0
+        return metrics.milliseconds(inside + outside) or 0.0
 
     def _started_at(self) -> str | None:
         said = (one.started_at for one in (self.exchange, self.answer) if one is not None)
@@ -554,7 +523,7 @@ class _Subject:
     def _found_error(self) -> Exception | None:
         return self.read.error or (self.read.finish.error if self.read.finish else None)
 
-    def _judge(self, parts: Sequence[CompletedPart], namespace: str | None) -> Judged:
+    def _judge(self, parts: Sequence[reading.CompletedPart], namespace: str | None) -> Judged:
         if self._is_unread:
             return Judged((), {"kept": 0, "broken": 0, "warnings": 0, "notJudged": len(RULES)})
         row = self.read.protocol
@@ -592,7 +561,7 @@ class _Subject:
     def _last_whole_event(self) -> int | None:
         return next((event.number for event in reversed(self.read.events) if event.data), None)
 
-    def _blame(self, judged: Judged, lost: Difference | None) -> BlameView:
+    def _blame(self, judged: Judged, lost: reading.Difference | None) -> BlameView:
         error = self._error()
         is_found = isinstance(error, BaseException)
         broken = _must(judged.violations)
@@ -638,34 +607,34 @@ class _Subject:
 
     # ---- times ----
 
-    def _moments(self) -> list[Moment]:
+    def _moments(self) -> list[metrics.Moment]:
         if self.exchange is None:
-            times = ((index, one.at, kind_of_part(one.part)) for index, one in enumerate(self.parts))
-            return [Moment(index, at / 1e6, kind, None) for index, at, kind in times if at is not None]
+            times = ((index, one.at, reading.kind_of_part(one.part)) for index, one in enumerate(self.parts))
+            return [metrics.Moment(index, at / 1e6, kind, None) for index, at, kind in times if at is not None]
         return [
-            Moment(event.number, event.at / 1e6, kind, event.read)
+            metrics.Moment(event.number, event.at / 1e6, kind, event.read)
             for event, kind in zip(self.read.events, self.kinds, strict=True)
-            if event.at is not None and changed_the_answer(event, kind)
+            if event.at is not None and reading.changed_the_answer(event, kind)
         ]
 
     def _settled(self) -> float | None:
         """When the answer was over."""
         if self.exchange is not None and self.exchange.end.at is not None:
-            return milliseconds(self.exchange.end.at)
+            return metrics.milliseconds(self.exchange.end.at)
         times = [one.at for one in self.parts if one.at is not None]
-        return milliseconds(max(times)) if times else None
+        return metrics.milliseconds(max(times)) if times else None
 
     def _shown(self, *, paced: bool) -> list[ShownView]:
         settled = self._settled()
         if settled is None or not self._has_clock or any(one.at is None for one in self.parts):
             return []
-        parts = [(milliseconds(one.at) or 0.0, one.part) for one in self.parts]
+        parts = [(metrics.milliseconds(one.at) or 0.0, one.part) for one in self.parts]
         return [
             {"at": round(one.at, 3), "from": one.first, "to": one.last, "forced": one.forced}
-            for one in flushes(parts, max(settled, parts[-1][0] if parts else 0.0), paced=paced)
+            for one in metrics.flushes(parts, max(settled, parts[-1][0] if parts else 0.0), paced=paced)
         ]
 
-    def _numbers(self, rhythm: Rhythm, shown: Sequence[ShownView]) -> list[NumberView]:
+    def _numbers(self, rhythm: metrics.Rhythm, shown: Sequence[ShownView]) -> list[NumberView]:
         exchange, read = self.exchange, self.read
         visible = [
             index
@@ -682,25 +651,25 @@ class _Subject:
         first, last = (visible[0], visible[-1]) if visible else (None, None)
         shown_at = (one["at"] for one in shown if first is not None and one["from"] <= first <= one["to"])
         sent = exchange.request.sent_at if exchange is not None and exchange.request is not None else None
-        return numbers_of(
-            Measured(
+        return metrics.numbers_of(
+            metrics.Measured(
                 has_clock=self._has_clock,
                 has_bytes=exchange is not None,
-                sent=milliseconds(sent) or 0.0,
-                first_byte=milliseconds(exchange.chunks[0].at) if exchange and exchange.chunks else None,
-                first_event=milliseconds(next(data, None)),
-                first_thinking=milliseconds(next(thinking, None)),
-                first_visible=None if first is None else milliseconds(self.parts[first].at),
-                last_visible=None if last is None else milliseconds(self.parts[last].at),
+                sent=metrics.milliseconds(sent) or 0.0,
+                first_byte=metrics.milliseconds(exchange.chunks[0].at) if exchange and exchange.chunks else None,
+                first_event=metrics.milliseconds(next(data, None)),
+                first_thinking=metrics.milliseconds(next(thinking, None)),
+                first_visible=None if first is None else metrics.milliseconds(self.parts[first].at),
+                last_visible=None if last is None else metrics.milliseconds(self.parts[last].at),
                 shown=next(shown_at, None),
-                terminal=milliseconds(next(ended, None)),
+                terminal=metrics.milliseconds(next(ended, None)),
                 end=self._settled(),
                 output_tokens=None if tokens is None or usage is None else tokens - (usage.reasoning_tokens or 0),
                 rhythm=rhythm,
             )
         )
 
-    def _gaps(self, rhythm: Rhythm) -> list[GapView]:
+    def _gaps(self, rhythm: metrics.Rhythm) -> list[GapView]:
         if self.exchange is None:
             return []  # parts alone have no events, so no gap has one before and after it
         return [
@@ -713,9 +682,12 @@ class _Subject:
     def _reads(self) -> list[tuple[float | None, int, int]]:
         chunks = self.read.chunks
         ends = accumulate(len(chunk.data) for chunk in chunks)
-        return [(milliseconds(chunk.at), end - len(chunk.data), end) for chunk, end in zip(chunks, ends, strict=True)]
+        return [
+            (metrics.milliseconds(chunk.at), end - len(chunk.data), end)
+            for chunk, end in zip(chunks, ends, strict=True)
+        ]
 
-    def _events(self, rhythm: Rhythm, violations: Sequence[ViolationView]) -> list[EventView]:
+    def _events(self, rhythm: metrics.Rhythm, violations: Sequence[ViolationView]) -> list[EventView]:
         parts: dict[int, list[int]] = {}
         for index, part in enumerate(self.parts):
             if part.event is not None:
@@ -728,13 +700,13 @@ class _Subject:
         return [
             {
                 "n": event.number,
-                "at": milliseconds(event.at),
-                "until": milliseconds(event.at),
+                "at": metrics.milliseconds(event.at),
+                "until": metrics.milliseconds(event.at),
                 "type": event.name,
                 "kind": kind,
                 "from": event.start,
                 "to": event.end,
-                "text": said_by(event, kind),
+                "text": reading.said_by(event, kind),
                 "parts": parts.get(event.number, []),
                 "violations": broken.get(event.number, []),
                 "marks": _marks(event, gaps.get(event.number), rhythm, is_broken=event.number in broken),
@@ -752,9 +724,13 @@ class _Subject:
         counted = Counter({kind: len(numbers) for kind, numbers in events.items()})
         return [{"type": kind, "count": count, "events": events[kind]} for kind, count in counted.most_common()]
 
-    def _notes(self, rhythm: Rhythm, lost: Difference | None) -> list[str]:
+    def _notes(self, rhythm: metrics.Rhythm, lost: reading.Difference | None) -> list[str]:
         notes = []
-        if rhythm.lump_share is not None and rhythm.text_events >= FEWEST_TEXT_EVENTS and rhythm.lump_share > LUMPY:
+        if (
+            rhythm.lump_share is not None
+            and rhythm.text_events >= metrics.FEWEST_TEXT_EVENTS
+            and rhythm.lump_share > metrics.LUMPY
+        ):
             share = f"{rhythm.lump_share:.0%} of the text events came in the same read as the event before them"
             cause = (
                 "the server writes them together"
@@ -796,11 +772,13 @@ def _must(violations: Sequence[ViolationView]) -> list[str]:
     return list(dict.fromkeys(one["rule"] for one in violations if one["level"] == "MUST"))
 
 
-def _finishes(event: ReadEvent) -> bool:
+def _finishes(event: reading.ReadEvent) -> bool:
     return any(isinstance(output, Finish) for output in event.outputs)
 
 
-def _marks(event: ReadEvent, is_stall: bool | None, rhythm: Rhythm, *, is_broken: bool) -> list[EventMark]:
+def _marks(
+    event: reading.ReadEvent, is_stall: bool | None, rhythm: metrics.Rhythm, *, is_broken: bool
+) -> list[EventMark]:
     rows: tuple[tuple[bool, EventMark], ...] = (
         (is_stall is False, "gap"),
         (bool(is_stall), "stall"),

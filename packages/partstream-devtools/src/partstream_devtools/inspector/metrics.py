@@ -10,31 +10,17 @@
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Final
 
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream_devtools.inspector.reading import kind_of_part, shortened, text_of_part
+from partstream_devtools.inspector.reading import CompletedPart, kind_of_part, shortened, text_of_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from partstream_devtools.inspector.reading import CompletedPart
-    from partstream_devtools.inspector.shapes import (
-        AnswerView,
-        EventKind,
-        EventView,
-        NumberView,
-        PartKind,
-        PartView,
-        ResultView,
-        RunView,
-        ShownView,
-    )
-
+    from partstream_devtools.inspector import shapes
 
 # ---- Rhythm ----
 
@@ -67,7 +53,7 @@ class Moment:
 
     number: int
     at: float
-    kind: EventKind
+    kind: shapes.EventKind
     read: int | None
 
 
@@ -345,9 +331,9 @@ NUMBERS: Final[tuple[NumberRow, ...]] = (
 """All numbers, in the order in which they are shown."""
 
 
-def numbers_of(measured: Measured) -> list[NumberView]:
+def numbers_of(measured: Measured) -> list[shapes.NumberView]:
     """All rows of the table for an answer; of a recording without a clock, each says so."""
-    shown: list[NumberView] = []
+    shown: list[shapes.NumberView] = []
     for row in NUMBERS:
         said = row.measure(measured) if measured.has_clock else _NO_CLOCK
         said = row.missing if said is None else said
@@ -538,7 +524,7 @@ class Run:
     `text` is what they hold, joined; `name` that of the tool of a call; `id` that of a call or of the thinking.
     """
 
-    kind: PartKind
+    kind: shapes.PartKind
     first: int
     last: int
     text: str
@@ -576,7 +562,7 @@ def _group_of(index: int, part: object) -> tuple[object, ...]:
     return ("alone", index)
 
 
-def runs_shown(runs: Sequence[Run], parts: Sequence[CompletedPart]) -> list[RunView]:
+def runs_shown(runs: Sequence[Run], parts: Sequence[CompletedPart]) -> list[shapes.RunView]:
     """The runs in a view."""
     return [
         {
@@ -591,7 +577,7 @@ def runs_shown(runs: Sequence[Run], parts: Sequence[CompletedPart]) -> list[RunV
     ]
 
 
-def results_shown(runs: Sequence[Run]) -> list[ResultView]:
+def results_shown(runs: Sequence[Run]) -> list[shapes.ResultView]:
     """The answer as VS Code joins it: what holds nothing is left out."""
     return [
         {
@@ -606,7 +592,7 @@ def results_shown(runs: Sequence[Run]) -> list[ResultView]:
     ]
 
 
-def parts_shown(parts: Sequence[CompletedPart]) -> list[PartView]:
+def parts_shown(parts: Sequence[CompletedPart]) -> list[shapes.PartView]:
     """The parts in a view."""
     return [
         {
@@ -643,7 +629,7 @@ _HARMLESS: Final = frozenset({"lump", "unmapped"})
 """Marks that runs of events have in common."""
 
 
-def collapsed(view: AnswerView, most: int = MOST_EVENTS) -> AnswerView:
+def collapsed(view: shapes.AnswerView, most: int = MOST_EVENTS) -> shapes.AnswerView:
     """The view of an answer with at most `most` events; the same where it has no more."""
     if len(view["events"]) <= most:
         return view
@@ -652,7 +638,7 @@ def collapsed(view: AnswerView, most: int = MOST_EVENTS) -> AnswerView:
     parts, part_of = _merged_parts(view["parts"], event_of)
     events = [_merged(number, group, part_of) for number, group in enumerate(groups, 1)]
 
-    def moved(flushed: Sequence[ShownView]) -> list[ShownView]:
+    def moved(flushed: Sequence[shapes.ShownView]) -> list[shapes.ShownView]:
         return [{**one, "from": part_of[one["from"]], "to": part_of[one["to"]]} for one in flushed]
 
     return {
@@ -681,8 +667,8 @@ def collapsed(view: AnswerView, most: int = MOST_EVENTS) -> AnswerView:
     }
 
 
-def _groups(events: Sequence[EventView], most: int) -> list[list[EventView]]:
-    def key(event: EventView) -> tuple[object, ...]:
+def _groups(events: Sequence[shapes.EventView], most: int) -> list[list[shapes.EventView]]:
+    def key(event: shapes.EventView) -> tuple[object, ...]:
         if event["kind"] in _KINDS and not event["violations"] and _HARMLESS.issuperset(event["marks"]):
             return (event["kind"], event["type"])
         return ("alone", event["n"])
@@ -696,7 +682,7 @@ def _groups(events: Sequence[EventView], most: int) -> list[list[EventView]]:
     ]
 
 
-def _merged(number: int, group: Sequence[EventView], part_of: Sequence[int]) -> EventView:
+def _merged(number: int, group: Sequence[shapes.EventView], part_of: Sequence[int]) -> shapes.EventView:
     first, last = group[0], group[-1]
     return {
         **first,
@@ -711,9 +697,11 @@ def _merged(number: int, group: Sequence[EventView], part_of: Sequence[int]) -> 
     }
 
 
-def _merged_parts(parts: Sequence[PartView], event_of: dict[int, int]) -> tuple[list[PartView], list[int]]:
+def _merged_parts(
+    parts: Sequence[shapes.PartView], event_of: dict[int, int]
+) -> tuple[list[shapes.PartView], list[int]]:
     """The parts, those of one event and one text joined; and by the old index of each the new one."""
-    merged: list[PartView] = []
+    merged: list[shapes.PartView] = []
     places: list[int] = []
     pieces: list[list[str]] = []
     for part in parts:

@@ -14,36 +14,28 @@
 """
 
 from __future__ import annotations
-
 import re
 from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads_event, nests_too_deeply
-from partstream.errors import UpstreamConnectionError
-from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
-from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE
+from partstream.errors import EventTooLargeError, UpstreamConnectionError
+from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE, Framing, Protocol
 from partstream.protocols.reader import END_OF_BYTES, FAILURE, ReadStep, StreamReader, Tap, TappedReader
 from partstream.protocols.recognition import NamedEvent, claims_of
 from partstream_devtools.bundles.content import Content, ContentForm, content_of
-from partstream_devtools.bundles.exchange import Chunk, HowEnded
+from partstream_devtools.bundles.exchange import Chunk, HowEnded, RecordedAnswer, RecordedExchange, ReportedPart
 from partstream_devtools.bundles.recorded import end_of, recorded_failure, refusal_of
 from partstream_devtools.recorded_stream import RecordingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from partstream.codec.sse import ServerSentEvent
-    from partstream.errors import EventTooLargeError
-    from partstream.lm.outputs import StreamOutput
-    from partstream.lm.parts import ResponsePart
-    from partstream.protocols.protocol import Framing, Protocol
-    from partstream_devtools.bundles.exchange import RecordedAnswer, RecordedExchange, ReportedPart
     from partstream_devtools.inspector.shapes import EventKind, FramingName, PartKind
-
 
 # ---- Frames ----
 

@@ -28,12 +28,12 @@ its end could tell.
 """
 
 from __future__ import annotations
-
 import asyncio
 import hmac
 import re
 import secrets
 from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -45,17 +45,14 @@ from partstream.errors import CallerError
 from partstream.lm.contract import Level
 from partstream.protocols.reader import END_OF_BYTES
 from partstream.server.loopback import Host, LoopbackLimits
-from partstream.server.requests import headers_of
+from partstream.server.requests import Receive, Scope, Send, headers_of
 from partstream_devtools.inspector.view import ViewedFile, comparisons, view_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
     from types import TracebackType
 
-    from partstream.server.requests import Receive, Scope, Send
     from partstream_devtools.capturing.capture_socket import FollowedAnswer
     from partstream_devtools.inspector.shapes import AnswerView, View
-
 
 # ---- The gate ----
 

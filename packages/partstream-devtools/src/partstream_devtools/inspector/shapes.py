@@ -1,7 +1,6 @@
 """The shapes of a view: the JSON that the inspector makes of recordings, and that its page, terminal and files show."""
 
 from __future__ import annotations
-
 from typing import Final, Literal, TypedDict
 
 FORMAT: Final = 1

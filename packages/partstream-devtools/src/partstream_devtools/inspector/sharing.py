@@ -12,28 +12,22 @@
 """
 
 from __future__ import annotations
-
 from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from partstream._version import __version__
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import inline_code, visible
 from partstream.server.pages.document import Hashes
 from partstream_devtools.bundles.archive import BUNDLE_ENDING, write_bundle
-from partstream_devtools.bundles.exchange import nanoseconds_of
+from partstream_devtools.bundles.exchange import Bundle, nanoseconds_of
 from partstream_devtools.bundles.forms import FORMS, write_as
 from partstream_devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.shapes import AnswerView, View
 from partstream_devtools.inspector.view import ViewedFile, view_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from partstream_devtools.bundles.exchange import Bundle
-    from partstream_devtools.inspector.shapes import AnswerView, View
-
 
 # ---- Markdown ----
 

@@ -8,9 +8,9 @@ old answer to a new one, for a script.
 """
 
 from __future__ import annotations
-
 import re
 from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, TypedDict
@@ -20,11 +20,8 @@ from partstream_devtools.inspector.answer_view import view_of_answer, view_of_ex
 from partstream_devtools.inspector.shapes import FORMAT, AnswerView, CommandView, RedactionView, View
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
     from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
     from partstream_devtools.inspector.shapes import ComparedNumber, ComparisonRow, ComparisonView, RunView
-
 
 # ---- Comparing ----
 

@@ -10,46 +10,31 @@ document only by the path of its request.
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 import re
 import sys
 import threading
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from functools import cache, partial
+from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from partstream._version import __version__
-from partstream.codec.redaction import names_a_secret, query_without_secrets, without_secrets_by_name
+from partstream.codec.redaction import Redactor, names_a_secret, query_without_secrets, without_secrets_by_name
 from partstream.codec.text import bare_media_type
 from partstream.protocols.protocol import loadable_protocols
 from partstream.protocols.serve import fits_path
 from partstream.upstream.endpoint import redactor_of, secrets_in_url
-from partstream_devtools.bundles.exchange import (
-    Chunk,
-    ExchangeEnd,
-    HowEnded,
-    RecordedAnswer,
-    RecordedExchange,
-    RecordedRequest,
-    ResponseHead,
-)
+from partstream_devtools.bundles import exchange
 from partstream_devtools.bundles.forms import FORMS
 from partstream_devtools.bundles.partial import PARTIAL_ENDING, PartialRecording
 from partstream_devtools.capturing.bundling import masked_chunks, versions_here
 from partstream_devtools.capturing.capture import recorded_error
 from partstream_devtools.recorder.finishing import finish
-from partstream_devtools.recorder.proxy import text_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-    from pathlib import Path
-
-    from partstream.codec.redaction import Redactor
-    from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields
-
+from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields, text_fields
 
 # ---- A file written by a thread ----
 
@@ -141,17 +126,17 @@ class MaskedReads:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._held: list[Chunk] = []
+        self._held: list[exchange.Chunk] = []
 
-    def take(self, at: int, data: bytes) -> list[Chunk]:
+    def take(self, at: int, data: bytes) -> list[exchange.Chunk]:
         """Takes a read, gives those that can be kept now."""
-        self._held.append(Chunk(at, data))
+        self._held.append(exchange.Chunk(at, data))
         joined = b"".join(chunk.data for chunk in self._held)
         if len(joined) <= _MOST_HELD and self._redactor.may_go_on(joined[-_LONGEST_END:]):
             return []
         return self.end()
 
-    def end(self) -> list[Chunk]:
+    def end(self) -> list[exchange.Chunk]:
         """The reads that are still held back."""
         held, self._held = self._held, []
         return masked_chunks(held, self._redactor)
@@ -253,7 +238,7 @@ class _Watcher:
     def chunk(self, at: int, data: bytes) -> None:
         self._file.do(partial(self._life.chunk, at, data), len(data))
 
-    def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
+    def end(self, at: int, how: exchange.HowEnded, error: Exception | None) -> None:
         self._owner.open_exchanges -= 1
         self._file.do(partial(self._life.end, at, how, error), 0)
 
@@ -283,7 +268,7 @@ class _Life:
             return
         self._has_begun = True
         request = self._request
-        asked = RecordedRequest(
+        asked = exchange.RecordedRequest(
             request.method,
             self._redactor.redact(request.path),
             query_without_secrets(request.query),
@@ -291,15 +276,17 @@ class _Life:
             self._redactor.mask_bytes(request.body),
             None if sent_at is None else self._since(sent_at),
         )
-        unknown = ExchangeEnd(None, HowEnded.NO_RESPONSE)
+        unknown = exchange.ExchangeEnd(None, exchange.HowEnded.NO_RESPONSE)
         self._recording.begin(
-            RecordedExchange(self._number, self._number, None, self._started_at, asked, None, (), unknown, offset=0)
+            exchange.RecordedExchange(
+                self._number, self._number, None, self._started_at, asked, None, (), unknown, offset=0
+            )
         )
 
     def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
         self.begin(None)
         fields = _without_secrets(headers, self._redactor)
-        head = ResponseHead(self._since(at), status, self._redactor.redact(reason), fields)
+        head = exchange.ResponseHead(self._since(at), status, self._redactor.redact(reason), fields)
         self._recording.head(self._number, head)
         if is_document(status, fields):
             self._protocol = protocol_at(self._request.method, self._request.path)
@@ -308,15 +295,15 @@ class _Life:
         for chunk in self._reads.take(self._since(at), data):
             self._recording.chunk(self._number, chunk)
 
-    def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
+    def end(self, at: int, how: exchange.HowEnded, error: Exception | None) -> None:
         self.begin(None)
         for chunk in self._reads.end():
             self._recording.chunk(self._number, chunk)
         said = None if error is None else recorded_error(error, self._redactor.redact)
-        self._recording.end(self._number, ExchangeEnd(self._since(at), how, said), self._protocol)
+        self._recording.end(self._number, exchange.ExchangeEnd(self._since(at), how, said), self._protocol)
         model = model_asked(self._request)
         self._recording.answer(
-            RecordedAnswer(self._number, model=model, started_at=self._started_at, offset=self._offset)
+            exchange.RecordedAnswer(self._number, model=model, started_at=self._started_at, offset=self._offset)
         )
 
     def _since(self, at: int) -> int:

@@ -5,7 +5,6 @@ Runs as a program of its own too, so that a recording that is full is finished b
 """
 
 from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -6,22 +6,17 @@ length in 4 bytes and with one exchange, and writes a line of JSON for each. It 
 """
 
 from __future__ import annotations
-
 import asyncio
 import struct
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import Any, BinaryIO, Final, TypedDict
 
 from partstream.codec.json_codec import dumps, loads
 from partstream_devtools.bundles.exchange import Chunk, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
 from partstream_devtools.bundles.partial import PartialRecording, read_partial
 from partstream_devtools.inspector.answer_view import view_of_exchange
 from partstream_devtools.recorder.finishing import step_back
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
 
 _LENGTH: Final = struct.Struct(">I")
 _MOST_WAITING: Final = 50

@@ -12,10 +12,9 @@ closed at once.
 """
 
 from __future__ import annotations
-
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -24,7 +23,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from partstream.codec.json_codec import dumps
-from partstream.errors import PartstreamError
+from partstream.errors import PartstreamError, UpstreamConnectionError
 from partstream.server.loopback import BREAK_OFF, Host, LoopbackLimits
 from partstream.upstream.endpoint import is_loopback, url_on_host, without_query
 from partstream.upstream.http import connection_error, find_proxy, make_transport
@@ -32,13 +31,10 @@ from partstream.upstream.http_connection import AnswerBody, DirectTransport
 from partstream_devtools.bundles.exchange import HowEnded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from types import TracebackType
 
-    from partstream.errors import UpstreamConnectionError
     from partstream.server.requests import Receive, Scope, Send
     from partstream.upstream.configuration import GatewayConfiguration
-
 
 # ---- Admission ----
 

@@ -5,10 +5,10 @@ reads about it and for a page that follows. What is over is judged in a process 
 """
 
 from __future__ import annotations
-
 import asyncio
 import gc
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -29,13 +29,11 @@ from partstream_devtools.recorder.judging import JudgingProcess
 from partstream_devtools.recorder.proxy import RecordingProxy, text_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields
-
 
 # ---- Seen answers ----
 

@@ -11,13 +11,10 @@ redaction also searches the texts of such a field joined, and hides what it find
 """
 
 from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from typing import Final
 
 
 class Meaning(StrEnum):

@@ -6,14 +6,12 @@ string is written escape for escape, byte for byte.
 """
 
 from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from partstream_devtools.redaction.fragments import Meaning
-
 
 # ---- Fields ----
 

@@ -11,10 +11,10 @@ report says what was done, with samples. :func:`what_is_in_it` lists every text,
 """
 
 from __future__ import annotations
-
 import json
 import re
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
@@ -23,6 +23,7 @@ from partstream.codec.redaction import names_a_secret, secrets_in_header
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
 from partstream_devtools.bundles.exchange import (
     Bundle,
+    Headers,
     RecordedAnswer,
     RecordedError,
     RecordedExchange,
@@ -33,29 +34,14 @@ from partstream_devtools.bundles.exchange import (
     ResponseHead,
     cut_like,
 )
+from partstream_devtools.redaction import rules
 from partstream_devtools.redaction.fragments import Meaning
-from partstream_devtools.redaction.json_places import FieldPath
+from partstream_devtools.redaction.json_places import Body, FieldPath
 from partstream_devtools.redaction.replacing import HIDDEN, Replacement, hidden_bytes, hidden_date, hide, stand_in
-from partstream_devtools.redaction.rules import (
-    HEADER_ENDINGS_KEPT,
-    HEADERS_KEPT,
-    PATH_WORDS,
-    Search,
-    is_plain_word,
-    names_a_person,
-    without_personal,
-)
-from partstream_devtools.redaction.texts import BodyTexts, BundleTexts, ValuePiece, collect_value, tables_of
+from partstream_devtools.redaction.texts import BodyTexts, BundleTexts, SplitText, ValuePiece, collect_value, tables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
     from partstream.lm.parts import ResponsePart
-    from partstream_devtools.bundles.exchange import Headers
-    from partstream_devtools.redaction.json_places import Body
-    from partstream_devtools.redaction.rules import Found
-    from partstream_devtools.redaction.texts import SplitText
-
 
 # ---- Paths, queries and header fields ----
 
@@ -83,8 +69,10 @@ def known_in_headers(headers: Headers) -> Iterator[str]:
     """Keys and ids of people in header fields."""
     for name, value in headers:
         if _holds_secret(name):
-            yield from (one for one in secrets_in_header(value) if len(one) >= _SHORTEST and not is_plain_word(one))
-        elif _PERSON.search(name) and len(value) >= _SHORTEST and not is_plain_word(value):
+            yield from (
+                one for one in secrets_in_header(value) if len(one) >= _SHORTEST and not rules.is_plain_word(one)
+            )
+        elif _PERSON.search(name) and len(value) >= _SHORTEST and not rules.is_plain_word(value):
             yield value
 
 
@@ -123,10 +111,10 @@ def _header(name: str, value: str, replacement: Replacement, *, whole: bool) -> 
     if _PERSON.search(name):
         return replacement.replaced(Meaning.PERSON, value, ())
     found = replacement.search.find(value)
-    if not whole or (_COUNTS.search(name) and _NUMBER.fullmatch(value) and not names_a_person(value)):
+    if not whole or (_COUNTS.search(name) and _NUMBER.fullmatch(value) and not rules.names_a_person(value)):
         return _without(value, found, replacement)
-    if lower in HEADERS_KEPT or lower.endswith(HEADER_ENDINGS_KEPT):
-        kept = without_personal(_without(value, found, replacement), stand_in)
+    if lower in rules.HEADERS_KEPT or lower.endswith(rules.HEADER_ENDINGS_KEPT):
+        kept = rules.without_personal(_without(value, found, replacement), stand_in)
         return _WORDS.sub(_word, kept)
     if lower in ("date", "expires", "last-modified") or "reset" in lower:
         replacement.counts["time"] += 1
@@ -136,10 +124,10 @@ def _header(name: str, value: str, replacement: Replacement, *, whole: bool) -> 
 
 def _word(match: re.Match[str]) -> str:
     word = match[0]
-    return word if is_plain_word(word) or set(word) <= {HIDDEN} else stand_in(word)
+    return word if rules.is_plain_word(word) or set(word) <= {HIDDEN} else stand_in(word)
 
 
-def _without(value: str, found: list[Found], replacement: Replacement) -> str:
+def _without(value: str, found: list[rules.Found], replacement: Replacement) -> str:
     """A value that stays, without the keys in it."""
     for one in found:
         replacement.counts[one.rule] += 1
@@ -158,9 +146,9 @@ def _segment(segment: str, replacement: Replacement, *, whole: bool) -> str:
     if segment and set(segment) <= {HIDDEN}:
         return segment
     head, _, verb = segment.partition(":")
-    if not found and (not whole or segment in PATH_WORDS or not segment):
+    if not found and (not whole or segment in rules.PATH_WORDS or not segment):
         return segment
-    is_kept = not names_a_person(segment) and is_plain_word(segment)
+    is_kept = not rules.names_a_person(segment) and rules.is_plain_word(segment)
     if not found and is_kept and (_is_model(head) or _VERB.fullmatch(verb)):
         return segment
     if not whole:
@@ -170,7 +158,9 @@ def _segment(segment: str, replacement: Replacement, *, whole: bool) -> str:
 
 def _is_model(word: str) -> bool:
     """Whether a word is the name of a model: plain, and with a number and a sign in it, as `gpt-4o` has."""
-    return is_plain_word(word) and any(sign in word for sign in "-._") and any(letter.isdigit() for letter in word)
+    return (
+        rules.is_plain_word(word) and any(sign in word for sign in "-._") and any(letter.isdigit() for letter in word)
+    )
 
 
 def replaced_query(query: str, replacement: Replacement, *, whole: bool) -> str:
@@ -198,12 +188,12 @@ def _pair(pair: str, replacement: Replacement, *, whole: bool) -> str:
 def _is_name(name: str) -> bool:
     """Whether this is the name of a field of a query, as the makers of an API choose it."""
     return not name or (
-        len(name) <= _LONGEST_NAME and _QUERY_NAME.fullmatch(name) is not None and not names_a_person(name)
+        len(name) <= _LONGEST_NAME and _QUERY_NAME.fullmatch(name) is not None and not rules.names_a_person(name)
     )
 
 
 def _is_harmless(value: str) -> bool:
-    return is_plain_word(value) and not names_a_person(value)
+    return rules.is_plain_word(value) and not rules.names_a_person(value)
 
 
 def _plain_value(value: str) -> str:
@@ -379,7 +369,7 @@ def redact(
     if level is RedactionLevel.NONE:
         return replace(bundle, redaction=Redaction(level)), RedactionReport(level)
     collected = CollectedBundle(bundle)
-    replacement = Replacement(level, Search((*secrets, *collected.known)), keep, hides_names=hides_names)
+    replacement = Replacement(level, rules.Search((*secrets, *collected.known)), keep, hides_names=hides_names)
     redacted = collected.replaced(replacement)
     counts = {rule: count for rule, count in sorted(replacement.counts.items()) if count}
     report = RedactionReport(level, counts, _samples(collected.texts), dict(sorted(collected.texts.kept.items())))

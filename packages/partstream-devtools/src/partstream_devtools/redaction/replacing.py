@@ -13,37 +13,19 @@ them: a word alone is more likely a person's.
 """
 
 from __future__ import annotations
-
 import re
 from base64 import b64decode, b64encode
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from unicodedata import category
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream_devtools.bundles.exchange import RedactionLevel
+from partstream_devtools.redaction import rules
 from partstream_devtools.redaction.fragments import Meaning
 from partstream_devtools.redaction.json_places import FieldPath, read_fields, read_raw, write_raw
-from partstream_devtools.redaction.rules import (
-    ID_PREFIXES,
-    LINKED_ENDINGS,
-    SENTENCES,
-    TOOL_NAMES,
-    WRAPPINGS,
-    holds_numbers_of_text,
-    is_free,
-    is_plain_word,
-    is_time,
-    meaning_by_name,
-    names_a_person,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from partstream_devtools.redaction.rules import Found, Search
-
 
 # ---- Stand-ins ----
 
@@ -257,12 +239,12 @@ def _head(text: str) -> bytes:
 # ---- New names ----
 
 _SHORT_NUMBER: Final = re.compile(r"[0-9]{1,3}")
-_PREFIX: Final = re.compile(rf"(?:{'|'.join(sorted(ID_PREFIXES, key=len, reverse=True))})[_-]?")
+_PREFIX: Final = re.compile(rf"(?:{'|'.join(sorted(rules.ID_PREFIXES, key=len, reverse=True))})[_-]?")
 _ANY: Final = re.compile(r"[A-Za-z0-9]")
 _ERROR_CLASS: Final = re.compile(r"(?:[A-Z][A-Za-z]{0,30}_)?[A-Z][A-Za-z]{1,50}(?:Error|Exception)")
 """Errors of the AI SDK have their class in a field `name`."""
 _LINK_HEAD: Final = re.compile(r"[a-z][a-z0-9+]{1,15}://", re.IGNORECASE)
-_LINK_END: Final = re.compile(rf"\.(?:{'|'.join(LINKED_ENDINGS)})\Z", re.IGNORECASE)
+_LINK_END: Final = re.compile(rf"\.(?:{'|'.join(rules.LINKED_ENDINGS)})\Z", re.IGNORECASE)
 
 
 class Renaming:
@@ -289,7 +271,9 @@ class Renaming:
         """The new name of a value; of another value, it is another one, as far as the length leaves room."""
         name = self._names.get(value)
         if name is None:
-            head = next((one for one in WRAPPINGS if value.startswith(one) and value[len(one) :] in self._names), None)
+            head = next(
+                (one for one in rules.WRAPPINGS if value.startswith(one) and value[len(one) :] in self._names), None
+            )
             if head is not None:  # the id of a server, as a reader returns it
                 return head + self._names[value[len(head) :]]
             formed = self._form(value)
@@ -330,7 +314,7 @@ def id_form(value: str) -> tuple[str, list[int]] | None:
 
 def tool_form(value: str) -> tuple[str, list[int]] | None:
     """The name of a tool: those of VS Code and of servers stay, others become `tool_` and letters."""
-    if value in TOOL_NAMES or _ERROR_CLASS.fullmatch(value):
+    if value in rules.TOOL_NAMES or _ERROR_CLASS.fullmatch(value):
         return None
     plain = stand_in(value)
     if not plain.isascii():
@@ -353,7 +337,7 @@ def link_form(value: str) -> tuple[str, list[int]] | None:
 # ---- Sentences of servers ----
 
 _LETTERS_OF_WORD: Final = re.compile(r"[A-Za-z]+(?:'[a-z]{1,2})?")
-_WORDS: Final = frozenset(word.lower() for word in _LETTERS_OF_WORD.findall(SENTENCES))
+_WORDS: Final = frozenset(word.lower() for word in _LETTERS_OF_WORD.findall(rules.SENTENCES))
 _TOKEN: Final = re.compile(
     r"(?P<word>[A-Za-z]+(?:'[a-z]{1,2})?)(?![\w-])"
     r"|(?P<address>[0-9]{1,3}(?:\.[0-9]{1,3}){3})(?![A-Za-z0-9])"
@@ -531,7 +515,7 @@ class Replacement:
     )
 
     def __init__(
-        self, level: RedactionLevel, search: Search, kept: Collection[str] = (), *, hides_names: bool = False
+        self, level: RedactionLevel, search: rules.Search, kept: Collection[str] = (), *, hides_names: bool = False
     ) -> None:
         self.counts: Counter[str] = Counter()
         self.search = search
@@ -571,7 +555,7 @@ class Replacement:
         """The stand-in for a word that is neither in a body nor in a head, such as a version."""
         if not text:
             return text
-        if self.is_whole and _LISTED.fullmatch(text) is not None and not names_a_person(text):
+        if self.is_whole and _LISTED.fullmatch(text) is not None and not rules.names_a_person(text):
             return text if not self.search.find(text) else self.replaced(Meaning.WORD, text, self.search.find(text))
         meaning = Meaning.TEXT if self.is_whole and " " in text else Meaning.WORD
         return self.replaced(meaning, text, self.search.find(text))
@@ -597,7 +581,7 @@ class Replacement:
         for one in ids:
             self._ids.name_of(one)
 
-    def replaced(self, meaning: Meaning, text: str, found: Iterable[Found]) -> str:
+    def replaced(self, meaning: Meaning, text: str, found: Iterable[rules.Found]) -> str:
         """The stand-in for a text, its pieces joined, in which keys were found."""
         way = self._by_meaning.get(meaning)
         new = text if way is None else way(text)
@@ -605,11 +589,11 @@ class Replacement:
             self.counts[meaning.value] += 1
         return self._without(new, text, found)
 
-    def hidden(self, text: str, found: list[Found]) -> str:
+    def hidden(self, text: str, found: list[rules.Found]) -> str:
         """The text without the keys in it."""
         return self._without(text, text, found)
 
-    def _without(self, new: str, text: str, found: Iterable[Found]) -> str:
+    def _without(self, new: str, text: str, found: Iterable[rules.Found]) -> str:
         for one in found:
             hidden = new[: one.start] + hide(text[one.start : one.end]) + new[one.end :]
             if hidden != new and text[one.start : one.end].strip("R"):
@@ -623,11 +607,11 @@ class Replacement:
             return stand_in(raw) if Meaning.TEXT in self._by_meaning else raw
         if self._level is not RedactionLevel.STRUCTURE or _NUMBER.match(raw) is None:
             return raw
-        if is_time(place) and not is_free(place):
+        if rules.is_time(place) and not rules.is_free(place):
             return self._moments.number(raw)
-        meaning = meaning_by_name(place)
+        meaning = rules.meaning_by_name(place)
         is_id = meaning in (Meaning.ID, Meaning.PERSON, Meaning.SECRET) and len(raw) >= _LONG_NUMBER
-        is_text = not self.keeps_text and (holds_numbers_of_text(place) or is_free(place))
+        is_text = not self.keeps_text and (rules.holds_numbers_of_text(place) or rules.is_free(place))
         return shaped_number(raw) if is_id or is_text else raw
 
     # The stand-in for a text of each meaning
@@ -684,7 +668,7 @@ class Replacement:
         return hidden_state(text) if _LIKE_BASE64.fullmatch(text) else self._text(text)
 
     def _property(self, name: str) -> str:
-        return name if _PLAIN_NAME.fullmatch(name) and not names_a_person(name) else self._names.name_of(name)
+        return name if _PLAIN_NAME.fullmatch(name) and not rules.names_a_person(name) else self._names.name_of(name)
 
     # JSON in a text
 
@@ -697,9 +681,9 @@ class Replacement:
                     new = self.number(field.place, raw.decode(errors="replace")).encode()
                     data[field.start : field.end] = new if len(new) == len(raw) else raw
                     continue
-                meaning = meaning_by_name(field.place)
+                meaning = rules.meaning_by_name(field.place)
                 if field.is_name:
-                    meaning = Meaning.ARGUMENT_NAME if is_free(field.place) else Meaning.PROPERTY
+                    meaning = Meaning.ARGUMENT_NAME if rules.is_free(field.place) else Meaning.PROPERTY
                 data[field.start : field.end] = self._nested(meaning, raw, nested)
         return data.decode(errors="surrogatepass")
 
@@ -721,11 +705,11 @@ def _word(text: str) -> str:
     if text.startswith("ft:"):
         kind, model, *rest = text.split(":")
         return ":".join((kind, _word(model), *map(stand_in, rest)))
-    if is_plain_word(text) and not names_a_person(text):
+    if rules.is_plain_word(text) and not rules.names_a_person(text):
         return text
     folders, slash, name = text.rpartition("/")
     is_file = text.startswith("/") and text.endswith(_MODEL_FILES)  # of a model
-    if is_file and slash and is_plain_word(name) and not names_a_person(name):
+    if is_file and slash and rules.is_plain_word(name) and not rules.names_a_person(name):
         return stand_in(folders) + slash + name
     return stand_in(text)
 

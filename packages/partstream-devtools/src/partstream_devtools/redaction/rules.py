@@ -12,9 +12,9 @@ redacted as if a person had written it.
 """
 
 from __future__ import annotations
-
 import re
 from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -24,10 +24,7 @@ from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
 from partstream_devtools.redaction.fragments import Meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from partstream_devtools.redaction.json_places import FieldPath
-
 
 # ---- Keys and ids ----
 

@@ -6,21 +6,17 @@ it is in the bytes; a piece is replaced in place, by as many characters, each as
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from partstream_devtools.redaction.fragments import FRAGMENTS, Meaning
+from partstream_devtools.redaction.fragments import FRAGMENTS, Fragment, Meaning
 from partstream_devtools.redaction.json_places import FieldPath, body_of, read_fields, read_raw, write_raw
 from partstream_devtools.redaction.rules import Found, is_free, meaning_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from partstream_devtools.redaction.fragments import Fragment
     from partstream_devtools.redaction.json_places import Body, Field, Payload
     from partstream_devtools.redaction.replacing import Replacement
-
 
 # ---- Texts ----
 

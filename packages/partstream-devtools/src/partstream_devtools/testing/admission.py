@@ -12,10 +12,10 @@ The upstream serves every protocol that reads requests and writes responses, inc
 """
 
 from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -23,24 +23,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import CallerError, InvalidRequestError
-from partstream.lm.outputs import Reply
+from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.protocol import DEFAULT_PROTOCOL, JSON_LINES, SSE, loadable_protocols
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, JSON_LINES, SSE, Protocol, loadable_protocols
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.serve import fits_path, literal_size
+from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest, fits_path, literal_size
 from partstream.server.requests import Endpoint, endpoints_of
-from partstream_devtools.bundles.content import answers_in, content_of, media_type_of
-from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.bundles.content import Content, answers_in, content_of, media_type_of
+from partstream_devtools.bundles.exchange import HowEnded, RecordedExchange
 from partstream_devtools.bundles.forms import form_of, read_any
 from partstream_devtools.recorded_stream import RecordingError, as_stream
-from partstream_devtools.testing.directives import (
-    NamedValue,
-    parse_choices,
-    read_faults,
-    read_pace,
-    user_text,
-    whole_number,
-)
+from partstream_devtools.testing import directives
 from partstream_devtools.testing.faults import (
     END_OF_STREAM,
     UNNAMED,
@@ -50,6 +43,7 @@ from partstream_devtools.testing.faults import (
     ReplyContext,
     Send,
     Stall,
+    Step,
     Until,
     apply_faults,
     event_stream,
@@ -60,20 +54,10 @@ from partstream_devtools.testing.faults import (
 from partstream_devtools.testing.replaying import CURRENT, Plan, noting_bugs
 from partstream_devtools.testing.scripted_model import PromptTokens, choose_scenario, dressed, find_choice, play
 from partstream_devtools.testing.vendors import VENDORS
-from partstream_devtools.testing.vendors.vendor import Vendor, check_request, check_signed_state
+from partstream_devtools.testing.vendors.vendor import PromptCache, Vendor, check_request, check_signed_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from partstream.lm.outputs import InboundRequest
-    from partstream.protocols.protocol import Protocol
-    from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
-    from partstream_devtools.bundles.content import Content
-    from partstream_devtools.bundles.exchange import RecordedExchange
-    from partstream_devtools.testing.faults import Step
     from partstream_devtools.testing.scripted_model import Outputs
-    from partstream_devtools.testing.vendors.vendor import PromptCache
-
 
 # ---- Recorded exchanges ----
 
@@ -239,7 +223,7 @@ def scenario_events(
     asked = endpoint.reads.read(endpoint.request(path, body, headers))
     reply = Reply(reply_identity(body, 0), 0, ARGUMENT_SIZE)
     writer = endpoint.writes.open(asked, reply)
-    outputs = play(NamedValue(name, value), asked, reply.identity)
+    outputs = play(directives.NamedValue(name, value), asked, reply.identity)
     return [event for output in outputs for event in writer.write(output)]
 
 
@@ -310,7 +294,7 @@ class ReplayAdmission:
         if not 0 <= pace <= _MAX_PACE_SECONDS:
             raise CallerError(f"pace: got {pace:g} seconds, expected 0 to {_MAX_PACE_SECONDS:g}")
         self._scenario = find_choice(scenario)
-        self._faults = _checked(parse_choices(fault or ""))
+        self._faults = _checked(directives.parse_choices(fault or ""))
         self._pace = pace
         self._cache = cache
         self._recordings: tuple[_Recording, ...] = ()
@@ -352,13 +336,13 @@ class ReplayAdmission:
         check_request(asked)
         if self.perform is not None:
             reply = self.perform(asked)
-            current, faults = CURRENT.get(), _checked(parse_choices(reply.fault))
+            current, faults = CURRENT.get(), _checked(directives.parse_choices(reply.fault))
             prompt = self._billed(endpoint, request)
             outputs = dressed(reply.outputs, asked, reply_of(request).identity, prompt)
             current.plan = _planned(endpoint, asked, outputs, faults, reply.pace)
             current.exchange.faults = faults
             return
-        current, said = CURRENT.get(), user_text(asked.messages)
+        current, said = CURRENT.get(), directives.user_text(asked.messages)
         faults, pace = self._choose_faults(request, said), self._choose_pace(request, said)
         recording = self._next(endpoint)
         choice = choose_scenario(asked, self._scenario)
@@ -392,17 +376,17 @@ class ReplayAdmission:
         bill = self._cache.bill(prompt)
         return PromptTokens(bill.tokens, bill.read, None if prompt.rule.is_automatic else bill.written)
 
-    def _choose_faults(self, request: WireRequest, said: str) -> tuple[NamedValue, ...]:
+    def _choose_faults(self, request: WireRequest, said: str) -> tuple[directives.NamedValue, ...]:
         if FAULT_HEADER in request.headers:
-            return _checked(parse_choices(request.headers[FAULT_HEADER]))
-        return _checked(read_faults(said)) or self._faults
+            return _checked(directives.parse_choices(request.headers[FAULT_HEADER]))
+        return _checked(directives.read_faults(said)) or self._faults
 
     def _choose_pace(self, request: WireRequest, said: str) -> float:
         header = request.headers.get(PACE_HEADER)
         if header is None:
-            asked = read_pace(said)
+            asked = directives.read_pace(said)
             return self._pace if asked is None else min(asked, _MAX_PACE_SECONDS)
-        milliseconds = whole_number(header, int(_MAX_PACE_SECONDS * 1000))
+        milliseconds = directives.whole_number(header, int(_MAX_PACE_SECONDS * 1000))
         if milliseconds is None:
             most = f"{_MAX_PACE_SECONDS * 1000:g}"
             raise CallerError(f"header {PACE_HEADER}: got {header[:40]!r}, expected milliseconds from 0 to {most}")
@@ -413,7 +397,7 @@ def _planned(
     endpoint: Endpoint,
     asked: InboundRequest,
     outputs: Outputs,
-    faults: tuple[NamedValue, ...],
+    faults: tuple[directives.NamedValue, ...],
     pace: float,
 ) -> Plan:
     writes = endpoint.writes
@@ -445,7 +429,7 @@ def _vendor(endpoint: Endpoint) -> Vendor:
     return VENDORS.get(endpoint.protocol.name, _NO_VENDOR) if is_main else _NO_VENDOR
 
 
-def _checked(faults: tuple[NamedValue, ...]) -> tuple[NamedValue, ...]:
+def _checked(faults: tuple[directives.NamedValue, ...]) -> tuple[directives.NamedValue, ...]:
     """The faults, applied to an empty reply, so that a mistake raises before the reply begins."""
     apply_faults(event_stream(()), faults, ReplyContext(1, 0.0, lambda *_: b"{}"))
     return faults

@@ -6,25 +6,21 @@ for the model that thought it; all text as one part; and the calls. Each result 
 """
 
 from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,
     DataPart,
+    MessagePart,
+    ResponsePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from partstream.lm.parts import MessagePart, ResponsePart
-
 
 _SEPARATOR: Final = b"\\"
 

@@ -7,22 +7,15 @@ be a message of its own, or precede the text in the user's next message.
 """
 
 from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from partstream.lm.messages import Role
-from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from partstream.lm.messages import ChatMessage
-    from partstream.lm.parts import MessagePart
-
+from partstream.lm.messages import ChatMessage, Role
+from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolCallPart, ToolResultPart
 
 # ---- Directives ----
 

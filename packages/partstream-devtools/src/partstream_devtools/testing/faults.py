@@ -10,27 +10,21 @@ read only where they are needed.
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from email.utils import formatdate
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.sse import SSEDecoder
 from partstream.errors import CallerError
 from partstream.lm.outputs import Finish, Unmapped
-from partstream.protocols.protocol import JSON_LINES, SSE
+from partstream.protocols.protocol import JSON_LINES, SSE, Protocol
 from partstream.protocols.reader import StreamReader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from partstream.protocols.protocol import Protocol
-    from partstream.protocols.serve import StreamForm
-    from partstream_devtools.testing.directives import NamedValue
-
+from partstream.protocols.serve import StreamForm
+from partstream_devtools.testing.directives import NamedValue
 
 # ---- Steps ----
 

@@ -6,22 +6,27 @@ a reply become messages of ASGI, with their progress, until they end or the clie
 """
 
 from __future__ import annotations
-
 import asyncio
 import hashlib
 import time
 from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import Event, EventEmitter
+from partstream.protocols.protocol import Protocol
+from partstream.protocols.serve import StreamForm
 from partstream.server.loopback import BREAK_OFF, receiving
+from partstream.server.requests import Application, Message, Receive, Scope
+from partstream.server.requests import Send as SendMessage
+from partstream_devtools.testing.directives import NamedValue
 from partstream_devtools.testing.faults import (
     End,
     EndKind,
@@ -31,22 +36,12 @@ from partstream_devtools.testing.faults import (
     ReplyContext,
     Send,
     Stall,
+    Step,
     Until,
     apply_faults,
     event_stream,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from partstream.protocols.protocol import Protocol
-    from partstream.protocols.serve import StreamForm
-    from partstream.server.requests import Application, Message, Receive, Scope
-    from partstream.server.requests import Send as SendMessage
-    from partstream_devtools.testing.directives import NamedValue
-    from partstream_devtools.testing.faults import Step
-    from partstream_devtools.testing.scripted_model import Outputs
-
+from partstream_devtools.testing.scripted_model import Outputs
 
 # ---- Exchanges ----
 

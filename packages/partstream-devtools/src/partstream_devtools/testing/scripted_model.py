@@ -15,63 +15,24 @@ image the same number.
 """
 
 from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import CallerError, UpstreamFailureError
-from partstream.lm.messages import Role
+from partstream.lm import parts, provider
+from partstream.lm.cancellation import CancellationToken
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
-from partstream.lm.parts import (
-    DataPart,
-    FinishReason,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-    UnifiedFinishReason,
-    Usage,
-    usage_part,
-)
-from partstream.lm.provider import (
-    DrainingProgress,
-    FinishingProgress,
-    LanguageModelChatCapabilities,
-    LanguageModelChatInformation,
-    LanguageModelChatProvider,
-)
 from partstream.upstream.context import run_until_cancelled
-from partstream_devtools.testing.directives import (
-    AskedCall,
-    NamedValue,
-    images_in,
-    new_images,
-    parse_choices,
-    read_calls,
-    read_pace,
-    read_scenario,
-    rounds_of_calls,
-    tool_outputs,
-    user_text,
-    whole_number,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import ChatMessage, RequestOptions, Tool
-    from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.lm.provider import Progress
-    from partstream_devtools.testing.directives import ToolOutput
-
+from partstream_devtools.testing import directives
 
 # ---- Scenarios ----
 
@@ -80,7 +41,7 @@ DEFAULT_LONG_PIECES: Final = 300
 
 MAX_LONG_PIECES: Final = 1_000_000
 MAX_ROUNDS: Final = 1000
-Outputs: TypeAlias = "Iterator[ResponsePart | Finish]"
+Outputs: TypeAlias = "Iterator[parts.ResponsePart | Finish]"
 """An answer, made on demand: parts, then one `Finish`. Call ids are unique within the answer only."""
 
 
@@ -121,16 +82,16 @@ def pieces(text: str) -> list[str]:
     return re.findall(r"\s*\S+|\s+$", text)
 
 
-def _says(text: str) -> Iterator[TextPart]:
-    return map(TextPart, pieces(text))
+def _says(text: str) -> Iterator[parts.TextPart]:
+    return map(parts.TextPart, pieces(text))
 
 
-def _thinks(text: str) -> Iterator[ThinkingPart]:
-    return map(ThinkingPart, pieces(text))
+def _thinks(text: str) -> Iterator[parts.ThinkingPart]:
+    return map(parts.ThinkingPart, pieces(text))
 
 
-_STOPPED: Final = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP))
-_CALLED: Final = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.TOOL_CALLS))
+_STOPPED: Final = Finish(Outcome.COMPLETED, parts.FinishReason(parts.UnifiedFinishReason.STOP))
+_CALLED: Final = Finish(Outcome.COMPLETED, parts.FinishReason(parts.UnifiedFinishReason.TOOL_CALLS))
 
 
 def _text(asked: InboundRequest, value: str) -> Outputs:
@@ -161,8 +122,8 @@ def _empty(asked: InboundRequest, value: str) -> Outputs:
 
 
 _INCOMPLETE: Final = {
-    "max_output_tokens": UnifiedFinishReason.LENGTH,
-    "content_filter": UnifiedFinishReason.CONTENT_FILTER,
+    "max_output_tokens": parts.UnifiedFinishReason.LENGTH,
+    "content_filter": parts.UnifiedFinishReason.CONTENT_FILTER,
 }
 
 
@@ -170,14 +131,14 @@ def _incomplete(asked: InboundRequest, value: str) -> Outputs:
     reason = value or next(iter(_INCOMPLETE))
     if reason not in _INCOMPLETE:
         raise UnknownScenarioError(f"incomplete={value}", f"incomplete=REASON, one of {', '.join(_INCOMPLETE)}")
-    finish = Finish(Outcome.INCOMPLETE, FinishReason(_INCOMPLETE[reason], reason))
+    finish = Finish(Outcome.INCOMPLETE, parts.FinishReason(_INCOMPLETE[reason], reason))
     return iter((*_says("This answer stops in the middle of"), finish))
 
 
 def _failed(asked: InboundRequest, value: str) -> Outputs:
     yield from _says("This answer begins well, and then")
     error = UpstreamFailureError("The model broke while it was answering.", provider_code="server_error")
-    yield Finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR), error=error)
+    yield Finish(Outcome.FAILED, parts.FinishReason(parts.UnifiedFinishReason.ERROR), error=error)
 
 
 _CITATION: Final = "application/vnd.vscode.citation+json"
@@ -198,7 +159,7 @@ def _citations(asked: InboundRequest, value: str) -> Outputs:
         yield from _says(sentence)
         start, said = said + len(sentence) - len(sentence.lstrip()), said + len(sentence)
         span = {"start_index": start, "end_index": said}
-        yield DataPart.json({"type": "url_citation", "url": url, "title": title, **span}, _CITATION)
+        yield parts.DataPart.json({"type": "url_citation", "url": url, "title": title, **span}, _CITATION)
     yield _STOPPED
 
 
@@ -209,7 +170,7 @@ _SECTION: Final = (
 
 
 def _long(asked: InboundRequest, value: str) -> Outputs:
-    count = whole_number(value, MAX_LONG_PIECES) if value else DEFAULT_LONG_PIECES
+    count = directives.whole_number(value, MAX_LONG_PIECES) if value else DEFAULT_LONG_PIECES
     if not count:
         raise UnknownScenarioError(f"long={value:.40}", f"long=N with N from 1 to {MAX_LONG_PIECES:,}")
     return _sections(count)
@@ -218,12 +179,12 @@ def _long(asked: InboundRequest, value: str) -> Outputs:
 def _sections(count: int) -> Outputs:
     section = pieces(_SECTION)
     for index in range(count):
-        yield TextPart(section[index % len(section)])
+        yield parts.TextPart(section[index % len(section)])
     yield _STOPPED
 
 
 def _image_echo(asked: InboundRequest, value: str) -> Outputs:
-    images = new_images(asked.messages)
+    images = directives.new_images(asked.messages)
     lines = [f"{number}. {image}" for number, image in enumerate(images, start=1)]
     yield from _says(f"I see {len(images)} image(s):\n" + "\n".join(lines) if images else "I see no image.")
     yield _STOPPED
@@ -234,17 +195,17 @@ def _tools(asked: InboundRequest, value: str) -> Outputs:
 
     With a number, so many rounds of calls come first, as in the session of an agent: `scenario:tools=20`.
     """
-    rounds = whole_number(value, MAX_ROUNDS) if value else 1
+    rounds = directives.whole_number(value, MAX_ROUNDS) if value else 1
     if rounds is None:
         raise UnknownScenarioError(f"tools={value}", f"a number of rounds from 0 to {MAX_ROUNDS}")
     return _work(asked, rounds) if value else _look_up(asked)
 
 
 def _look_up(asked: InboundRequest) -> Outputs:
-    calls: tuple[AskedCall, ...] = ()
-    if outputs := tool_outputs(asked.messages):
+    calls: tuple[directives.AskedCall, ...] = ()
+    if outputs := directives.tool_outputs(asked.messages):
         yield from _says(_report(outputs))
-    elif calls := read_calls(user_text(asked.messages)) or _chosen_calls(asked):
+    elif calls := directives.read_calls(directives.user_text(asked.messages)) or _chosen_calls(asked):
         names = " and ".join(dict.fromkeys(f"`{call.name}`" for call in calls))
         yield from _thinks(f"I do not know this by heart. {names} can tell me.")
         yield from _says("Let me look that up.")
@@ -256,19 +217,21 @@ def _look_up(asked: InboundRequest) -> Outputs:
 
 def _work(asked: InboundRequest, rounds: int) -> Outputs:
     """The next round of an agent's session: it depends on how many there were since the user spoke."""
-    done = rounds_of_calls(asked.messages)
+    done = directives.rounds_of_calls(asked.messages)
     calls = _calls_of_round(asked, done) if done < rounds and asked.options.tools else ()
     yield from _thinks(_THOUGHT.format(round=done + 1, rounds=rounds) * (1 + done % _PARALLEL))
     if calls:
         yield from _says(f"Step {done + 1}: I look at the next {len(calls)} places.")
         yield from _calls(calls)
     else:
-        yield from _says(_report(tool_outputs(asked.messages)[-_PARALLEL:]))
+        yield from _says(_report(directives.tool_outputs(asked.messages)[-_PARALLEL:]))
     yield _CALLED if calls else _STOPPED
 
 
-def _calls(calls: Iterable[AskedCall]) -> Iterator[ToolCallPart]:
-    return (ToolCallPart(f"call_{number}", call.name, call.arguments) for number, call in enumerate(calls, start=1))
+def _calls(calls: Iterable[directives.AskedCall]) -> Iterator[parts.ToolCallPart]:
+    return (
+        parts.ToolCallPart(f"call_{number}", call.name, call.arguments) for number, call in enumerate(calls, start=1)
+    )
 
 
 # ---- The calls of a scenario ----
@@ -284,15 +247,15 @@ _WIDE_ROUNDS: Final = 10
 _WIDE: Final = 12
 
 
-def _calls_of_round(asked: InboundRequest, done: int) -> tuple[AskedCall, ...]:
+def _calls_of_round(asked: InboundRequest, done: int) -> tuple[directives.AskedCall, ...]:
     """One to three calls, now and then many; of the offered tools in turn, each with arguments of its own."""
     tools = asked.options.tools
     count = _WIDE if done % _WIDE_ROUNDS == _WIDE_ROUNDS - 1 else 1 + done % _PARALLEL
     chosen = [(tools[(done + place) % len(tools)], f"src/step_{done}/place_{place}.py") for place in range(count)]
-    return tuple(AskedCall(tool.name, _arguments(tool, text)) for tool, text in chosen)
+    return tuple(directives.AskedCall(tool.name, _arguments(tool, text)) for tool, text in chosen)
 
 
-def _report(outputs: Iterable[ToolOutput]) -> str:
+def _report(outputs: Iterable[directives.ToolOutput]) -> str:
     lines = []
     for output in outputs:
         text = output.text.strip()
@@ -301,13 +264,14 @@ def _report(outputs: Iterable[ToolOutput]) -> str:
     return "Here is what I found:\n\n" + "\n".join(lines)
 
 
-def _chosen_calls(asked: InboundRequest) -> tuple[AskedCall, ...]:
+def _chosen_calls(asked: InboundRequest) -> tuple[directives.AskedCall, ...]:
     """Two calls with different arguments: of the first two tools, or twice of the only tool."""
     tools = (asked.options.tools * 2)[:2]
     # Places in the question ("the weather in Lisbon") come first, then two default places.
-    places = (*re.findall(r"\bin ([A-Z]\w+)", user_text(asked.messages)), "Paris", "Tokyo")
+    places = (*re.findall(r"\bin ([A-Z]\w+)", directives.user_text(asked.messages)), "Paris", "Tokyo")
     return tuple(
-        AskedCall(tool.name, _arguments(tool, place)) for tool, place in zip(tools, dict.fromkeys(places), strict=False)
+        directives.AskedCall(tool.name, _arguments(tool, place))
+        for tool, place in zip(tools, dict.fromkeys(places), strict=False)
     )
 
 
@@ -412,27 +376,27 @@ def signed(outputs: Outputs, model: str) -> Outputs:
     thought: list[str] = []
     calling = False
     for output in outputs:
-        if isinstance(output, ThinkingPart):
+        if isinstance(output, parts.ThinkingPart):
             thought.append(output.value)
         elif thought:
             text, thought = "".join(thought), []
             signatures.append(signature(text))
             options = {"anthropic": {"signature": signatures[-1]}}
             yield _listing(items, {"type": "reasoning", "text": text, "providerOptions": options})
-        if isinstance(output, ToolCallPart):
+        if isinstance(output, parts.ToolCallPart):
             marks = _digits(model, 4) + _digits("/".join(signatures), 8)
             output = replace(output, call_id=output.call_id[: -len(marks)] + marks)  # noqa: PLW2901
-        if isinstance(output, ToolCallPart) and not calling:
+        if isinstance(output, parts.ToolCallPart) and not calling:
             options = {"google": {"thoughtSignature": signature(output.call_id)}}
             yield _listing(items, {"type": "tool-call", "toolCallId": output.call_id, "providerOptions": options})
-        calling = isinstance(output, ToolCallPart)
+        calling = isinstance(output, parts.ToolCallPart)
         yield output
 
 
-def _listing(items: list[dict[str, Any]], item: dict[str, Any]) -> ThinkingPart:
+def _listing(items: list[dict[str, Any]], item: dict[str, Any]) -> parts.ThinkingPart:
     """A part whose metadata lists all items so far, and `item` as the last of them."""
     items.append(item)
-    return ThinkingPart("", None, {ITEMS: list(items)})
+    return parts.ThinkingPart("", None, {ITEMS: list(items)})
 
 
 # ---- Tokens and prices ----
@@ -484,10 +448,10 @@ def count_prompt(asked: InboundRequest) -> PromptTokens:
 
 def count_message(message: ChatMessage) -> int:
     """The tokens of a message: the sum for its text, its thinking, each call, each result and each image."""
-    joined = (TextPart, ThinkingPart)
+    joined = (parts.TextPart, parts.ThinkingPart)
     texts = ["".join(part.value for part in message.content if isinstance(part, kind)) for kind in joined]
     return sum(map(count_tokens, texts)) + sum(
-        count_tokens(_said_in(part)) + IMAGE_TOKENS * len(images_in(part))
+        count_tokens(_said_in(part)) + IMAGE_TOKENS * len(directives.images_in(part))
         for part in message.content
         if not isinstance(part, joined)
     )
@@ -501,27 +465,29 @@ class AnswerTokens:
     def __init__(self) -> None:
         self.all = 0
         self.reasoning = 0
-        self._kind: type[ResponsePart] | None = None
+        self._kind: type[parts.ResponsePart] | None = None
         self._size = 0
 
-    def add(self, part: ResponsePart) -> None:
+    def add(self, part: parts.ResponsePart) -> None:
         """Adds the next part."""
-        if isinstance(part, TextPart | ThinkingPart):
+        if isinstance(part, parts.TextPart | parts.ThinkingPart):
             before = _of_bytes(self._size) if self._kind is type(part) else 0
             self._size = _size(part.value) + (self._size if self._kind is type(part) else 0)
             grown = _of_bytes(self._size) - before
-            self.reasoning += grown if isinstance(part, ThinkingPart) else 0
+            self.reasoning += grown if isinstance(part, parts.ThinkingPart) else 0
             self._kind = type(part)
             self.all += grown
-        elif isinstance(part, ToolCallPart):
+        elif isinstance(part, parts.ToolCallPart):
             self._kind = None
             self.all += count_tokens(_json(part.input))
 
 
-def usage(prompt: PromptTokens, answer: AnswerTokens) -> Usage:
+def usage(prompt: PromptTokens, answer: AnswerTokens) -> parts.Usage:
     """The usage of an exchange."""
     total = prompt.all + answer.all
-    return Usage(prompt.all, answer.all, total, prompt.cached, answer.reasoning, cache_write_tokens=prompt.written)
+    return parts.Usage(
+        prompt.all, answer.all, total, prompt.cached, answer.reasoning, cache_write_tokens=prompt.written
+    )
 
 
 def cost(prompt: PromptTokens, answer: AnswerTokens) -> str:
@@ -539,11 +505,11 @@ def _size(text: str) -> int:
     return len(text.encode(errors="surrogatepass"))
 
 
-def _said_in(part: MessagePart) -> str:
-    if isinstance(part, ToolCallPart):
+def _said_in(part: parts.MessagePart) -> str:
+    if isinstance(part, parts.ToolCallPart):
         return part.name + _json(part.input)
-    if isinstance(part, ToolResultPart):
-        return "".join(one.value for one in part.content if isinstance(one, TextPart))
+    if isinstance(part, parts.ToolResultPart):
+        return "".join(one.value for one in part.content if isinstance(one, parts.TextPart))
     return ""
 
 
@@ -556,42 +522,44 @@ def _json(value: Mapping[str, Any]) -> str:
 MAX_INPUT_TOKENS, MAX_OUTPUT_TOKENS = 128_000, 16_384
 
 MODELS = tuple(
-    LanguageModelChatInformation(
+    provider.LanguageModelChatInformation(
         id=name,
         name=name,
         family="scripted",
         version="1",
         max_input_tokens=MAX_INPUT_TOKENS,
         max_output_tokens=MAX_OUTPUT_TOKENS,
-        capabilities=LanguageModelChatCapabilities(image_input=True, tool_calling=True),
+        capabilities=provider.LanguageModelChatCapabilities(image_input=True, tool_calling=True),
     )
     for name in SCENARIOS
 )
 """The scenarios as models."""
 
 
-def find_choice(text: str) -> NamedValue:
+def find_choice(text: str) -> directives.NamedValue:
     """The scenario in an option of the form `NAME` or `NAME=VALUE`.
 
     Raises:
         UnknownScenarioError: The scenario is unknown, or the text names none or more than one.
     """
-    choices = parse_choices(text)
+    choices = directives.parse_choices(text)
     if len(choices) != 1:
         raise UnknownScenarioError(text, f"one of {', '.join(SCENARIOS)}")
     find_scenario(choices[0].name)
     return choices[0]
 
 
-def choose_scenario(asked: InboundRequest, default: NamedValue) -> NamedValue:
+def choose_scenario(asked: InboundRequest, default: directives.NamedValue) -> directives.NamedValue:
     """The scenario for a request: the one in the last user text, else the one named like the model, else `default`."""
-    named = read_scenario(user_text(asked.messages))
+    named = directives.read_scenario(directives.user_text(asked.messages))
     if named is not None:
         return named
-    return NamedValue(asked.model) if asked.model in SCENARIOS else default
+    return directives.NamedValue(asked.model) if asked.model in SCENARIOS else default
 
 
-def play(scenario: NamedValue, asked: InboundRequest, identity: str, prompt: PromptTokens | None = None) -> Outputs:
+def play(
+    scenario: directives.NamedValue, asked: InboundRequest, identity: str, prompt: PromptTokens | None = None
+) -> Outputs:
     """The answer of a scenario, made on demand: parts, then a `Finish` with usage and price.
 
     Args:
@@ -619,7 +587,7 @@ def identifier(prefix: str, *what: str) -> str:
 
 def _with_call_ids(outputs: Outputs, identity: str) -> Outputs:
     for output in outputs:
-        if isinstance(output, ToolCallPart):
+        if isinstance(output, parts.ToolCallPart):
             yield replace(output, call_id=identifier("call", identity, output.call_id))
         else:
             yield output
@@ -645,7 +613,7 @@ def _with_costs(outputs: Outputs, asked: InboundRequest, identity: str, prompt: 
             yield output
 
 
-class ScriptedProvider(LanguageModelChatProvider):
+class ScriptedProvider(provider.LanguageModelChatProvider):
     """A provider whose models are the scenarios.
 
     The last user text can select another scenario (`scenario:NAME[=VALUE]`) and a pace (`pace:MILLISECONDS`).
@@ -659,17 +627,17 @@ class ScriptedProvider(LanguageModelChatProvider):
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
-    ) -> Sequence[LanguageModelChatInformation]:
+    ) -> Sequence[provider.LanguageModelChatInformation]:
         """One model for each scenario."""
         del silent, token
         return MODELS
 
     async def provide_language_model_chat_response(
         self,
-        model: LanguageModelChatInformation,
+        model: provider.LanguageModelChatInformation,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
-        progress: Progress,
+        progress: provider.Progress,
         token: CancellationToken,
     ) -> None:
         """Plays the scenario that the request selects.
@@ -679,26 +647,26 @@ class ScriptedProvider(LanguageModelChatProvider):
             UpstreamFailureError: The scenario ends with this error.
         """
         asked = InboundRequest(model.id, tuple(messages), options)
-        outputs = play(choose_scenario(asked, NamedValue("text")), asked, token_hex(12))
-        pace = read_pace(user_text(messages))
+        outputs = play(choose_scenario(asked, directives.NamedValue("text")), asked, token_hex(12))
+        pace = directives.read_pace(directives.user_text(messages))
         await run_until_cancelled(_report_at_pace(outputs, progress, self._pace if pace is None else pace), token)
 
     async def provide_token_count(
-        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
         """Counts by the token rule of the scripted model."""
         del model, token
         return count_tokens(text) if isinstance(text, str) else count_message(text)
 
 
-async def _report_at_pace(outputs: Outputs, progress: Progress, pace: float) -> None:
-    draining = progress if isinstance(progress, DrainingProgress) else None
+async def _report_at_pace(outputs: Outputs, progress: provider.Progress, pace: float) -> None:
+    draining = progress if isinstance(progress, provider.DrainingProgress) else None
     for number, output in enumerate(outputs):
         if isinstance(output, Finish):
-            used = None if output.usage is None else usage_part(output.usage)
+            used = None if output.usage is None else parts.usage_part(output.usage)
             if used is not None:
                 progress.report(used)
-            if isinstance(progress, FinishingProgress):
+            if isinstance(progress, provider.FinishingProgress):
                 progress.finish(output)
             if output.error is not None:
                 raise output.error

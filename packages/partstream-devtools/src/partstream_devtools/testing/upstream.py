@@ -6,7 +6,7 @@ selects the answers, :mod:`partstream_devtools.testing.replaying` records exchan
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -15,41 +15,23 @@ from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError, EmptyAnswerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import ThinkingPart
-from partstream.lm.provider import DrainingProgress, FinishingProgress
+from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatInformation, Progress
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.server.application import ServingApp
-from partstream.server.loopback import Host
+from partstream.server.loopback import Host, LoopbackLimits
 from partstream.server.models import CataloguedModel, served_model
 from partstream.server.settings import ServerOverrides, ServingSettings
 from partstream.upstream.endpoint import Secret
-from partstream_devtools.testing.admission import (
-    BASE_PATHS,
-    DEFAULT_PATH,
-    ENDPOINTS,
-    ReplayAdmission,
-    ScriptedReply,
-    reply_of,
-)
-from partstream_devtools.testing.replaying import (
-    CURRENT,
-    Exchanges,
-    ReceivedRequest,
-    ReplayLayer,
-    ServedExchange,
-    noting_bugs,
-)
+from partstream_devtools.testing import admission, replaying
 from partstream_devtools.testing.scripted_model import INPUT_PRICE, MODELS, OUTPUT_PRICE, ScriptedProvider, count_prompt
 from partstream_devtools.testing.vendors.vendor import PromptCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
     from partstream.lm.cancellation import CancellationToken, Event
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.provider import LanguageModelChatInformation, Progress
-    from partstream.server.loopback import LoopbackLimits
     from partstream.server.requests import Application
     from partstream_devtools.bundles.exchange import RecordedExchange
     from partstream_devtools.testing.scripted_model import Outputs
@@ -112,9 +94,9 @@ class ReplayProvider(ScriptedProvider):
     ) -> None:
         """Gives the planned answer."""
         del model, messages, options
-        plan = CURRENT.get().plan
+        plan = replaying.CURRENT.get().plan
         if plan is not None:
-            with noting_bugs():
+            with replaying.noting_bugs():
                 await _report(plan.outputs, progress, token)
 
 
@@ -151,7 +133,7 @@ async def _report(outputs: Outputs, progress: Progress, token: CancellationToken
 _ANY_KEY: Final = "0123"
 _SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"}).union(
     name
-    for endpoint in ENDPOINTS.values()
+    for endpoint in admission.ENDPOINTS.values()
     for name, value in endpoint.key_headers(_ANY_KEY).items()
     if _ANY_KEY in value  # others say of what kind the key is
 )
@@ -214,7 +196,7 @@ class ReplayUpstream:
         protocols: Collection[str] | None = None,
         bills_cache: bool = False,
     ) -> None:
-        self._admission = ReplayAdmission(
+        self._admission = admission.ReplayAdmission(
             scenario, replay, pace, fault, PromptCache() if bills_cache else None, replay_pace
         )
         known, _ = loadable_protocols()
@@ -222,14 +204,16 @@ class ReplayUpstream:
             ReplayProvider(),
             ServingSettings(token=None if token is None else Secret(token), **_PATIENT),
             [one for name, one in known.items() if protocols is None or name in protocols],
-            ServerOverrides(admit=self._admission.admit, identify=reply_of, remembers=False, corrects_paths=False),
+            ServerOverrides(
+                admit=self._admission.admit, identify=admission.reply_of, remembers=False, corrects_paths=False
+            ),
         )
-        self._exchanges = Exchanges(_SECRET_HEADERS)
-        self._application = ReplayLayer(serving, self._exchanges)
+        self._exchanges = replaying.Exchanges(_SECRET_HEADERS)
+        self._application = replaying.ReplayLayer(serving, self._exchanges)
         self._host = Host(
             self._application,
             # The reply to bytes that are no request, in the form of the default protocol.
-            lambda status, message: dumps(ENDPOINTS[DEFAULT_PATH].writes.error(status, message)),
+            lambda status, message: dumps(admission.ENDPOINTS[admission.DEFAULT_PATH].writes.error(status, message)),
             port,
             limits,
         )
@@ -254,11 +238,11 @@ class ReplayUpstream:
         Raises:
             CallerError: The upstream does not serve the protocol, or does not listen.
         """
-        if protocol not in BASE_PATHS:
-            raise CallerError(f"protocol: got {protocol!r}, expected one of {', '.join(BASE_PATHS)}")
-        return f"http://127.0.0.1:{self.port}{BASE_PATHS[protocol]}"
+        if protocol not in admission.BASE_PATHS:
+            raise CallerError(f"protocol: got {protocol!r}, expected one of {', '.join(admission.BASE_PATHS)}")
+        return f"http://127.0.0.1:{self.port}{admission.BASE_PATHS[protocol]}"
 
-    def perform(self, performance: Callable[[InboundRequest], ScriptedReply] | None) -> None:
+    def perform(self, performance: Callable[[InboundRequest], admission.ScriptedReply] | None) -> None:
         """Answers every request from now on with what `performance` makes of it; with None, plays scenarios again.
 
         Nothing in a request changes such an answer, so a program between the asker and the upstream may rewrite all of
@@ -281,12 +265,12 @@ class ReplayUpstream:
         return self._application
 
     @property
-    def exchanges(self) -> list[ServedExchange]:
+    def exchanges(self) -> list[replaying.ServedExchange]:
         """The last 1,000 requests with their replies, in order of arrival."""
         return self._exchanges.kept
 
     @property
-    def requests(self) -> list[ReceivedRequest]:
+    def requests(self) -> list[replaying.ReceivedRequest]:
         """The last 1,000 requests, in order of arrival."""
         return [exchange.request for exchange in self._exchanges.kept]
 
@@ -301,7 +285,7 @@ class ReplayUpstream:
         return self._host.open_connections
 
     @property
-    def on_did_finish_exchange(self) -> Event[ServedExchange]:
+    def on_did_finish_exchange(self) -> Event[replaying.ServedExchange]:
         """Fires when a reply has ended, with any result."""
         return self._exchanges.on_did_finish
 
@@ -313,7 +297,7 @@ class ReplayUpstream:
         """
         await self._exchanges.until(condition, timeout)
 
-    async def wait_for_end(self, number: int | None = None, timeout: float = 5.0) -> ServedExchange:
+    async def wait_for_end(self, number: int | None = None, timeout: float = 5.0) -> replaying.ServedExchange:
         """Waits until the reply to a request has ended, and returns the exchange.
 
         If a client disconnected during the reply, `delivery.outcome` is `client_closed` and `delivery.ended_at` is the
@@ -327,9 +311,9 @@ class ReplayUpstream:
             TimeoutError: The reply did not end in time.
         """
         wanted = number or max(self._exchanges.received, 1)
-        ended: list[ServedExchange] = []
+        ended: list[replaying.ServedExchange] = []
 
-        def has_ended() -> list[ServedExchange]:
+        def has_ended() -> list[replaying.ServedExchange]:
             exchange = self._exchanges.at(wanted)
             if exchange is not None and exchange.delivery.outcome is not None:
                 ended.append(exchange)

@@ -6,8 +6,8 @@ few digits as a reader needs; every plot has a table or a label that says the sa
 """
 
 from __future__ import annotations
-
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -15,25 +15,11 @@ from zoneinfo import ZoneInfo
 
 from partstream.server.pages.document import PATTERNS, Column, Piece, bars, document, figure, resource, table, text
 from partstream.server.pages.usage import exact, share, tokens
+from partstream_hub import usage
 from partstream_hub.directory import BudgetUnit, OwnerKind, Period
-from partstream_hub.usage import GroupBy, added
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import tzinfo
-
     from partstream.server.pages.document import ContentPolicy
-    from partstream_hub.usage import (
-        BudgetState,
-        DatabaseState,
-        Groups,
-        HubView,
-        Sums,
-        UsageGroup,
-        UsageReport,
-        WorkerState,
-    )
-
 
 # ---- The whole page ----
 
@@ -63,7 +49,7 @@ _FOOTNOTE: Final = (
 )
 
 
-def file_html(view: HubView, zone: tzinfo | None, policy: ContentPolicy) -> str:
+def file_html(view: usage.HubView, zone: tzinfo | None, policy: ContentPolicy) -> str:
     """The page as a file, which needs no other and asks for none; `policy` is how the page names what it allows."""
     body = f"{_SHAPES}\n{content_html(view, zone)}"
     return document("Hub - Partstream", body, policy, styles=_styles())
@@ -80,7 +66,7 @@ def frame_html(policy: ContentPolicy) -> str:
     return document("Hub - Partstream", body, policy, styles=_styles(), scripts=scripts)
 
 
-def content_html(view: HubView, zone: tzinfo | None, *, is_live: bool = False) -> str:
+def content_html(view: usage.HubView, zone: tzinfo | None, *, is_live: bool = False) -> str:
     """The element `main` of the page; if it is live, a script is there that shows other periods."""
     return "\n".join(("<main>", *_lines(view, zone, is_live=is_live), "</main>"))
 
@@ -94,7 +80,7 @@ def _styles() -> tuple[str, ...]:
     return ("".join(resource(package, name) for package, name in names),)
 
 
-def _lines(view: HubView, zone: tzinfo | None, *, is_live: bool) -> Iterator[str]:
+def _lines(view: usage.HubView, zone: tzinfo | None, *, is_live: bool) -> Iterator[str]:
     reader = view.reader
     yield f"<h1>{'Hub' if reader.is_admin else f'Hub: {text(reader.name)}'}</h1>"
     read_at = datetime.fromtimestamp(view.read_at, UTC).astimezone(zone)
@@ -114,7 +100,7 @@ def _lines(view: HubView, zone: tzinfo | None, *, is_live: bool) -> Iterator[str
     yield f'<p class="quiet footnote">{text(_FOOTNOTE)}</p>'
 
 
-def _whose(view: HubView) -> str:
+def _whose(view: usage.HubView) -> str:
     if view.reader.is_admin:
         return f"All of {count(view.people, 'person', 'people')} in {count(view.teams, 'team')}."
     return "Your budgets and your answers" + (f", in team {view.reader.team}." if view.reader.team else ".")
@@ -134,7 +120,7 @@ def _controls(days: int) -> str:
     )
 
 
-def _sections(view: HubView) -> Iterator[tuple[str, str]]:
+def _sections(view: usage.HubView) -> Iterator[tuple[str, str]]:
     yield "budgets", "Budgets"
     yield "days", "Days"
     for by in view.usage.groups:
@@ -157,7 +143,7 @@ _LEGEND: Final = (
 )
 
 
-def budget_section(view: HubView) -> Iterator[str]:
+def budget_section(view: usage.HubView) -> Iterator[str]:
     """The section of the page; a budget tells its times in its own time zone."""
     yield '<section id="budgets" aria-labelledby="budgets-title"><h2 id="budgets-title">Budgets</h2>'
     shown = sorted(view.budgets, key=_share, reverse=True)[:_MOST_SHOWN]
@@ -176,23 +162,23 @@ def budget_section(view: HubView) -> Iterator[str]:
     yield "</section>"
 
 
-def _list(budgets: Iterable[BudgetState], view: HubView) -> Iterator[str]:
+def _list(budgets: Iterable[usage.BudgetState], view: usage.HubView) -> Iterator[str]:
     yield '<ul class="budgets">'
     for one in sorted(budgets, key=_order):
         yield "".join(_budget(one, view))
     yield "</ul>"
 
 
-def _order(budget: BudgetState) -> tuple[int, float, str, str]:
+def _order(budget: usage.BudgetState) -> tuple[int, float, str, str]:
     """The budgets of the team first, then those of which most is used."""
     return 0 if budget.owner is OwnerKind.TEAM else 1, -_share(budget), budget.name.casefold(), budget.label
 
 
-def _share(budget: BudgetState) -> float:
+def _share(budget: usage.BudgetState) -> float:
     return (budget.spent + budget.reserved) / budget.limit if budget.limit else 1.0
 
 
-def _budget(budget: BudgetState, view: HubView) -> Iterator[str]:
+def _budget(budget: usage.BudgetState, view: usage.HubView) -> Iterator[str]:
     level = _level(budget)
     yield f'<li class="budget {level.style}"><div class="budget-head">'
     yield f"<strong><bdi>{text(_budget_name(budget))}</bdi></strong>"
@@ -207,11 +193,11 @@ def _budget(budget: BudgetState, view: HubView) -> Iterator[str]:
     yield f"</dl>{_reset(budget, view.read_at)}</li>"
 
 
-def _budget_name(budget: BudgetState) -> str:
+def _budget_name(budget: usage.BudgetState) -> str:
     return f"{budget.name}: {budget.label}" if budget.label else budget.name
 
 
-def _amounts(budget: BudgetState) -> Sequence[tuple[str, str]]:
+def _amounts(budget: usage.BudgetState) -> Sequence[tuple[str, str]]:
     rows = [
         ("spent", f"{amount(budget.unit, budget.spent)} ({percent(budget.spent, budget.limit)})"),
         ("reserved", amount(budget.unit, budget.reserved)),
@@ -220,14 +206,14 @@ def _amounts(budget: BudgetState) -> Sequence[tuple[str, str]]:
     return [*rows, ("overrun", amount(budget.unit, budget.overrun))] if budget.overrun else rows
 
 
-def _reset(budget: BudgetState, now: float) -> str:
+def _reset(budget: usage.BudgetState, now: float) -> str:
     if budget.ends_at is None:
         return '<p class="reset quiet">does not begin anew</p>'
     when = moment(budget.ends_at, ZoneInfo(budget.time_zone))
     return f'<p class="reset quiet">resets {until(budget.ends_at, now)}: {when} ({text(budget.time_zone)})</p>'
 
 
-def _meter(budget: BudgetState) -> str:
+def _meter(budget: usage.BudgetState) -> str:
     """The bar; its label says all that it shows."""
     whole = max(budget.limit, budget.spent + budget.reserved, 1)
     spent, reserved = (f"{part / whole * 100:.3f}%" for part in (budget.spent, budget.reserved))
@@ -253,7 +239,7 @@ _NONE: Final = _Level("none", "used up", "✗")
 _OVER: Final = _Level("none", "overrun", "✗")
 
 
-def _level(budget: BudgetState) -> _Level:
+def _level(budget: usage.BudgetState) -> _Level:
     if budget.overrun:
         return _OVER
     if budget.spent >= budget.limit:
@@ -270,20 +256,24 @@ _SERIES: Final = ("series-1", "series-2", "series-3", "series-4", "series-5", "s
 
 _SUMMED: Final = ("answers", "input", "cached", "output", "cost", "share")
 _TITLES: Final = {
-    GroupBy.TEAM: ("teams", "Teams", "team"),
-    GroupBy.PERSON: ("people", "People", "person"),
-    GroupBy.MODEL: ("models", "Models", "model"),
-    GroupBy.CLIENT: ("clients", "Clients", "client"),
-    GroupBy.SESSION: ("sessions", "Sessions", "session"),
+    usage.GroupBy.TEAM: ("teams", "Teams", "team"),
+    usage.GroupBy.PERSON: ("people", "People", "person"),
+    usage.GroupBy.MODEL: ("models", "Models", "model"),
+    usage.GroupBy.CLIENT: ("clients", "Clients", "client"),
+    usage.GroupBy.SESSION: ("sessions", "Sessions", "session"),
 }
 """The id, the title and the first column of each section."""
-_WITHIN: Final = {GroupBy.SESSION: ("person", "client")}
+_WITHIN: Final = {usage.GroupBy.SESSION: ("person", "client")}
 """What else names a group: columns between the name and the numbers."""
 _USAGE_OF_TEXT: Final = frozenset({"day", "team", "person", "model", "client", "session", "last answer"})
-_NAMELESS: Final = {GroupBy.SESSION: "no session named", GroupBy.CLIENT: "unknown client", GroupBy.TEAM: "no team"}
+_NAMELESS: Final = {
+    usage.GroupBy.SESSION: "no session named",
+    usage.GroupBy.CLIENT: "unknown client",
+    usage.GroupBy.TEAM: "no team",
+}
 
 
-def totals(report: UsageReport) -> Iterator[str]:
+def totals(report: usage.UsageReport) -> Iterator[str]:
     """The totals of today and of all days of the report."""
     periods = [("Today", report.of_days[-1])]
     if len(report.of_days) > 1:
@@ -302,7 +292,7 @@ def totals(report: UsageReport) -> Iterator[str]:
     yield "</div>"
 
 
-def _days(report: UsageReport) -> Iterator[str]:
+def _days(report: usage.UsageReport) -> Iterator[str]:
     yield '<section id="days" aria-labelledby="days-title"><h2 id="days-title">Days</h2>'
     if not report.total.answers:
         yield "<p>None yet.</p></section>"
@@ -329,7 +319,7 @@ def _days(report: UsageReport) -> Iterator[str]:
     yield "</section>"
 
 
-def _columns(report: UsageReport, heights: Sequence[Sequence[int]], words: Sequence[str]) -> list[Column]:
+def _columns(report: usage.UsageReport, heights: Sequence[Sequence[int]], words: Sequence[str]) -> list[Column]:
     """A column a day; of a day without an answer it says so."""
     return [
         Column(day.isoformat()[5:], f"{day}: {said if sums.answers else 'no answer'}", tuple(map(float, height)))
@@ -337,12 +327,12 @@ def _columns(report: UsageReport, heights: Sequence[Sequence[int]], words: Seque
     ]
 
 
-def _pieces(sums: Sums) -> tuple[int, int, int]:
+def _pieces(sums: usage.Sums) -> tuple[int, int, int]:
     cached = min(sums.cached_tokens, sums.input_tokens)
     return sums.input_tokens - cached, cached, sums.output_tokens
 
 
-def _section(groups: Groups, view: HubView) -> Iterator[str]:
+def _section(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
     name, title, column = _TITLES[groups.by]
     yield f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>'
     if len(groups.days) > 1 and view.usage.total.nanodollars:
@@ -361,17 +351,19 @@ def _section(groups: Groups, view: HubView) -> Iterator[str]:
     yield "</section>"
 
 
-def _row(by: GroupBy, group: UsageGroup, total: Sums, now: float) -> list[str]:
+def _row(by: usage.GroupBy, group: usage.UsageGroup, total: usage.Sums, now: float) -> list[str]:
     shown = text(group.name) if group.name else f'<span class="quiet">{_NAMELESS.get(by, "none")}</span>'
     within = [f"<bdi>{text(one)}</bdi>" for one in group.within]
     last = "" if group.last_at is None else ago(group.last_at, now)
     return [f'<bdi class="name">{shown}</bdi>', *within, *_cells(group.sums, total), last]
 
 
-def _stacked(groups: Groups, report: UsageReport, name: str, column: str) -> str:
+def _stacked(groups: usage.Groups, report: usage.UsageReport, name: str, column: str) -> str:
     """The cost of each day, in pieces: the first groups, and all others."""
     named = [(text_of, of_days) for text_of, of_days in groups.days[: len(_SERIES) - 1]]
-    rest = [sums.minus(added(*(of_days[place] for _, of_days in named))) for place, sums in enumerate(report.of_days)]
+    rest = [
+        sums.minus(usage.added(*(of_days[place] for _, of_days in named))) for place, sums in enumerate(report.of_days)
+    ]
     all_named = [*named, ("others", tuple(rest))] if any(one.answers for one in rest) else named
     styles = [*_SERIES[: len(named)], _SERIES[-1]][: len(all_named)]
     pieces = [
@@ -388,7 +380,7 @@ def _stacked(groups: Groups, report: UsageReport, name: str, column: str) -> str
     return figure(title, plot, pieces)
 
 
-def _cells(sums: Sums, total: Sums) -> tuple[str, ...]:
+def _cells(sums: usage.Sums, total: usage.Sums) -> tuple[str, ...]:
     about = "~" if sums.estimated else ""
     tokens_sign = about + ("≥ " if sums.uncounted else "")
     cost_sign = about + ("≥ " if sums.unpriced else "")
@@ -402,7 +394,7 @@ def _cells(sums: Sums, total: Sums) -> tuple[str, ...]:
     )
 
 
-def _share_bar(sums: Sums, total: Sums) -> str:
+def _share_bar(sums: usage.Sums, total: usage.Sums) -> str:
     """The share of the cost, or of the tokens where nothing had a cost, as a bar with its number."""
     part, whole = (
         (sums.nanodollars, total.nanodollars)
@@ -419,7 +411,7 @@ def _share_bar(sums: Sums, total: Sums) -> str:
 _OF_TEXT: Final = frozenset({"worker", "state", "came", "seen", "when", "who", "change", "fields"})
 
 
-def operation_sections(view: HubView, zone: tzinfo | None) -> Iterator[str]:
+def operation_sections(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
     """The sections of workers, database and changes."""
     yield '<section id="workers" aria-labelledby="workers-title"><h2 id="workers-title">Workers and database</h2>'
     if view.database is not None:
@@ -439,7 +431,7 @@ def operation_sections(view: HubView, zone: tzinfo | None) -> Iterator[str]:
     yield "</section>"
 
 
-def _database(database: DatabaseState, zone: tzinfo | None) -> Iterator[str]:
+def _database(database: usage.DatabaseState, zone: tzinfo | None) -> Iterator[str]:
     since = "no answer yet" if database.ledger_since is None else f"since {moment(database.ledger_since, zone)}"
     rows = (
         ("Tables", f"version {database.schema}"),
@@ -453,7 +445,7 @@ def _database(database: DatabaseState, zone: tzinfo | None) -> Iterator[str]:
         yield f'<ul class="broken">{"".join(f"<li>{text(one)}</li>" for one in database.broken)}</ul>'
 
 
-def _worker(worker: WorkerState, now: float, zone: tzinfo | None) -> list[str]:
+def _worker(worker: usage.WorkerState, now: float, zone: tzinfo | None) -> list[str]:
     state = (
         '<span aria-hidden="true">●</span> answers' if worker.is_live else '<span aria-hidden="true">○</span> silent'
     )

@@ -15,37 +15,31 @@ accepted for hours, and is one of the person's keys (`partstream hub key list` s
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import re
 import secrets
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
 
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.server.pages.document import Nonces, document, resource
+from partstream.server.pages.document import ContentPolicy, Nonces, document, resource
 from partstream.server.requests import RequestFailedError
-from partstream.server.state import OwnerReply
+from partstream.server.state import OwnerHandler, OwnerReply, OwnerRequest
 from partstream_hub.page.document import PERIODS, content_html, frame_html
 from partstream_hub.store.values import StoreError, StoreUnreachableError
-from partstream_hub.usage import overview, reader_of
+from partstream_hub.usage import Reader, overview, reader_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from partstream.server.application import ServingApp
     from partstream.server.clients import Caller
-    from partstream.server.pages.document import ContentPolicy
-    from partstream.server.state import OwnerHandler, OwnerRequest
     from partstream_hub.administration import Administration
     from partstream_hub.directory import Directory
     from partstream_hub.store.store import HubStore
-    from partstream_hub.usage import Reader
-
 
 # ---- The page to join ----
 

@@ -7,12 +7,12 @@ shows anything of it.
 """
 
 from __future__ import annotations
-
 import os
 import re
 import sqlite3
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -23,10 +23,7 @@ from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from partstream_hub.store.values import Engine, Query, Transaction
-
 
 # ---- SQLite ----
 

@@ -6,11 +6,11 @@ may have been committed.
 """
 
 from __future__ import annotations
-
 import logging
 import re
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -18,10 +18,7 @@ from partstream.codec.json_codec import dumps
 from partstream_hub.store.values import Access, DriverMissingError, HubStoreUnusableError, StoreUnreachableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from partstream_hub.store.values import Query, Transaction
-
 
 # ---- Why Postgres cannot be reached ----
 

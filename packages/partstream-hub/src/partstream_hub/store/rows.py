@@ -9,36 +9,15 @@ missed none. :func:`broken_invariants` checks what always holds, over all rows a
 """
 
 from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_SECONDS, MOST_TOKENS, as_amount, as_count
 from partstream.codec.json_codec import dumps, loads
+from partstream_hub import directory
 from partstream_hub.amounts import span_at
-from partstream_hub.directory import (
-    MOST_AMOUNT,
-    BudgetRule,
-    BudgetUnit,
-    Directory,
-    Entry,
-    Key,
-    Owner,
-    OwnerKind,
-    Period,
-    Person,
-    Put,
-    Team,
-    changed_directory,
-    entry_json,
-    limits_of,
-    limits_text,
-    policy_of,
-    route_of,
-    route_text,
-    team_text,
-)
 from partstream_hub.store.values import (
     SCARCE_SECONDS,
     Change,
@@ -61,11 +40,7 @@ from partstream_hub.store.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from partstream_hub.directory import DirectoryChange
     from partstream_hub.store.values import AnswerContent, AnswerPart, JoinCode, LeaseAsk, LedgerRow, Transaction
-
 
 # ---- Windows and leases ----
 
@@ -155,7 +130,7 @@ def write_lease(work: Transaction, window: int, worker: str, held: Lease) -> Non
         work.run(_DROP_LEASE, (window, worker))
 
 
-def open_windows(work: Transaction, rules: Sequence[BudgetRule]) -> dict[str, Window]:
+def open_windows(work: Transaction, rules: Sequence[directory.BudgetRule]) -> dict[str, Window]:
     """The windows of rules that are open now, by the id of the rule.
 
     A window keeps its end, whatever becomes of the rule's time zone. The limit is what the database has for the rule,
@@ -173,7 +148,7 @@ def open_windows(work: Transaction, rules: Sequence[BudgetRule]) -> dict[str, Wi
     return found | (_open_now(work, missing, now) if missing else {})
 
 
-def _open_now(work: Transaction, rules: Sequence[BudgetRule], now: float) -> dict[str, Window]:
+def _open_now(work: Transaction, rules: Sequence[directory.BudgetRule], now: float) -> dict[str, Window]:
     if not rules:
         return {}
     ids = [rule.id for rule in rules]
@@ -318,13 +293,13 @@ _TEAMS: Final = _Table(
     "team",
     _put("hub_teams", "name", "is_disabled", "settings"),
     "DELETE FROM hub_teams WHERE name = ?",
-    lambda team: (team.name, team.is_disabled, team_text(team)),
+    lambda team: (team.name, team.is_disabled, directory.team_text(team)),
 )
 _PEOPLE: Final = _Table(
     "person",
     _put("hub_people", "name", "team", "is_admin", "is_disabled", "settings"),
     "DELETE FROM hub_people WHERE name = ?",
-    lambda person: (person.name, person.team, person.is_admin, person.is_disabled, limits_text(person)),
+    lambda person: (person.name, person.team, person.is_admin, person.is_disabled, directory.limits_text(person)),
 )
 _KEYS: Final = _Table(
     "key",
@@ -332,7 +307,7 @@ _KEYS: Final = _Table(
     "DELETE FROM hub_keys WHERE id = ?",
     lambda key: (
         *(key.id, key.digest, key.person, key.label),
-        *(key.created_at, key.expires_at, key.revoked_at, limits_text(key)),
+        *(key.created_at, key.expires_at, key.revoked_at, directory.limits_text(key)),
     ),
 )
 _BUDGETS: Final = _Table(
@@ -348,7 +323,7 @@ _MODELS: Final = _Table(
     "model",
     _put("hub_models", "name", "settings"),
     "DELETE FROM hub_models WHERE name = ?",
-    lambda route: (route.name, route_text(route)),
+    lambda route: (route.name, directory.route_text(route)),
 )
 
 
@@ -358,52 +333,61 @@ def version_of(work: Transaction) -> int:
     return int(version)
 
 
-def read_directory(work: Transaction, version: int) -> Directory:
+def read_directory(work: Transaction, version: int) -> directory.Directory:
     """All of the directory."""
-    rules: dict[Owner, list[BudgetRule]] = {}
+    rules: dict[directory.Owner, list[directory.BudgetRule]] = {}
     for rule in _read_rules(work):
         rules.setdefault(rule.owner, []).append(rule)
-    return Directory(
+    return directory.Directory(
         version,
         {team.name: team for team in _read_teams(work)},
         {person.name: person for person in _read_people(work)},
         {key.id: key for key in _read_keys(work)},
         {owner: tuple(found) for owner, found in rules.items()},
-        {name: route_of(name, text) for name, text in work.rows("SELECT name, settings FROM hub_models ORDER BY name")},
+        {
+            name: directory.route_of(name, text)
+            for name, text in work.rows("SELECT name, settings FROM hub_models ORDER BY name")
+        },
     )
 
 
-def _read_teams(work: Transaction) -> Iterator[Team]:
+def _read_teams(work: Transaction) -> Iterator[directory.Team]:
     for name, is_disabled, text in work.rows("SELECT name, is_disabled, settings FROM hub_teams ORDER BY name"):
-        models, rates = limits_of(text)
-        yield Team(name, models, rates, policy_of(text), bool(is_disabled))
+        models, rates = directory.limits_of(text)
+        yield directory.Team(name, models, rates, directory.policy_of(text), bool(is_disabled))
 
 
-def _read_people(work: Transaction) -> Iterator[Person]:
+def _read_people(work: Transaction) -> Iterator[directory.Person]:
     question = "SELECT name, team, is_admin, is_disabled, settings FROM hub_people ORDER BY name"
     for name, team, is_admin, is_disabled, text in work.rows(question):
-        models, rates = limits_of(text)
-        yield Person(name, team, bool(is_admin), models, rates, bool(is_disabled))
+        models, rates = directory.limits_of(text)
+        yield directory.Person(name, team, bool(is_admin), models, rates, bool(is_disabled))
 
 
-def _read_keys(work: Transaction) -> Iterator[Key]:
+def _read_keys(work: Transaction) -> Iterator[directory.Key]:
     question = (
         "SELECT id, digest, person, label, created_at, expires_at, revoked_at, settings FROM hub_keys"
         " ORDER BY created_at, id"
     )
     for key_id, digest, person, label, created_at, expires_at, revoked_at, text in work.rows(question):
-        models, rates = limits_of(text)
-        yield Key(key_id, bytes(digest), person, label, models, rates, created_at, expires_at, revoked_at)
+        models, rates = directory.limits_of(text)
+        yield directory.Key(key_id, bytes(digest), person, label, models, rates, created_at, expires_at, revoked_at)
 
 
-def _read_rules(work: Transaction) -> Iterator[BudgetRule]:
+def _read_rules(work: Transaction) -> Iterator[directory.BudgetRule]:
     question = "SELECT owner_kind, owner, unit, period, budget_limit, time_zone FROM hub_budgets ORDER BY id"
     for owner_kind, owner, unit, period, limit, time_zone in work.rows(question):
-        yield BudgetRule(Owner(OwnerKind(owner_kind), owner), BudgetUnit(unit), Period(period), limit, time_zone)
+        yield directory.BudgetRule(
+            directory.Owner(directory.OwnerKind(owner_kind), owner),
+            directory.BudgetUnit(unit),
+            directory.Period(period),
+            limit,
+            time_zone,
+        )
 
 
 def change_directory(
-    work: Transaction, changes: Sequence[DirectoryChange], by: str, expected_version: int | None
+    work: Transaction, changes: Sequence[directory.DirectoryChange], by: str, expected_version: int | None
 ) -> Change:
     """Changes the directory; see :meth:`partstream_hub.store.store.HubStore.change`."""
     ((version,),) = work.locked(_VERSION)  # one change at a time
@@ -411,7 +395,7 @@ def change_directory(
         raise DirectoryChangedError(expected_version, version)
     before = read_directory(work, version)
     now = work.now()
-    after = changed_directory(before, changes, now)
+    after = directory.changed_directory(before, changes, now)
     differences = list(_differences(before, after))
     for table, name, _, entry in reversed(differences):  # what refers to others goes first
         if entry is None:
@@ -420,7 +404,7 @@ def change_directory(
         if entry is not None:
             work.run(table.put, table.row(entry))
     # Gives the open windows of rules the limits that hold now; where one is lower, workers give back what is free.
-    rules = [entry for _, _, _, entry in differences if isinstance(entry, BudgetRule)]
+    rules = [entry for _, _, _, entry in differences if isinstance(entry, directory.BudgetRule)]
     limits = {window: rule.limit for rule in rules for (window,) in work.rows(_OPEN_WINDOWS, (rule.id, now))}
     for number, window in locked_windows(work, limits).items():
         limit = limits[number]
@@ -437,13 +421,13 @@ class _Difference(NamedTuple):
 
     table: _Table
     name: str
-    before: Entry | None
-    after: Entry | None
+    before: directory.Entry | None
+    after: directory.Entry | None
 
 
-def _differences(before: Directory, after: Directory) -> Iterator[_Difference]:
+def _differences(before: directory.Directory, after: directory.Directory) -> Iterator[_Difference]:
     """What is different, in an order in which it can be written: nothing before what it refers to."""
-    places: tuple[tuple[_Table, Mapping[str, Entry], Mapping[str, Entry]], ...] = (
+    places: tuple[tuple[_Table, Mapping[str, directory.Entry], Mapping[str, directory.Entry]], ...] = (
         (_TEAMS, before.teams, after.teams),
         (_PEOPLE, before.people, after.people),
         (_KEYS, before.keys, after.keys),
@@ -459,15 +443,19 @@ def _differences(before: Directory, after: Directory) -> Iterator[_Difference]:
 def _recorded(difference: _Difference, version: int, time: float, by: str) -> DirectoryRecord:
     table, name, before, after = difference
     verb = "add" if before is None else "remove" if after is None else "change"
-    if isinstance(before, Key) and isinstance(after, Key) and before.revoked_at is None is not after.revoked_at:
+    if (
+        isinstance(before, directory.Key)
+        and isinstance(after, directory.Key)
+        and before.revoked_at is None is not after.revoked_at
+    ):
         verb = "revoke"
     return DirectoryRecord(
         version,
         time,
         by,
         f"{verb} {table.kind} {name}",
-        None if before is None else entry_json(before),
-        None if after is None else entry_json(after),
+        None if before is None else directory.entry_json(before),
+        None if after is None else directory.entry_json(after),
     )
 
 
@@ -573,7 +561,7 @@ def _charges(row: LedgerRow) -> Counter[int]:
     """What a row is charged, by window. One that no budget can hold must not keep others out of the ledger."""
     charges: Counter[int] = Counter()
     for charge in row.charges:
-        charges[charge.window] += min(max(charge.amount, 0), MOST_AMOUNT)
+        charges[charge.window] += min(max(charge.amount, 0), directory.MOST_AMOUNT)
     return charges
 
 
@@ -597,7 +585,7 @@ def _parameters(row: LedgerRow, worker: str, settled_at: float) -> tuple[Any, ..
         _optional(row.session),
         name_text(row.wire),
         *(as_count(count, MOST_TOKENS) for count in counts),
-        as_count(row.nanodollars, MOST_AMOUNT),
+        as_count(row.nanodollars, directory.MOST_AMOUNT),
         row.is_estimated,
         row.status,
         name_text(row.outcome),
@@ -637,7 +625,7 @@ def add_join_code(work: Transaction, code: JoinCode) -> None:
     work.run(_ADD, (code.digest, code.person, code.expires_at, code.label, code.key_expires_at, models))
 
 
-def join(work: Transaction, code_digest: bytes, key_id: str, key_digest: bytes) -> Key | None:
+def join(work: Transaction, code_digest: bytes, key_id: str, key_digest: bytes) -> directory.Key | None:
     """Makes a key for a code, which is deleted by that: of two that use it at once, one gets nothing."""
     found = work.rows(_TAKE, (code_digest, work.now()))
     if not found:
@@ -646,8 +634,8 @@ def join(work: Transaction, code_digest: bytes, key_id: str, key_digest: bytes) 
     if any(is_disabled for (is_disabled,) in work.rows(_PERSON, (person,))):
         return None
     models = None if said is None else tuple(loads(said))
-    key = Key(key_id, key_digest, person, label, models, expires_at=expires_at)
-    change_directory(work, [Put(key)], f"join code of {person}", None)
+    key = directory.Key(key_id, key_digest, person, label, models, expires_at=expires_at)
+    change_directory(work, [directory.Put(key)], f"join code of {person}", None)
     return key
 
 

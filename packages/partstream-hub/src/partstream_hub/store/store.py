@@ -11,40 +11,13 @@ whose leases say what it holds.
 """
 
 from __future__ import annotations
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
-
+from partstream_hub.directory import BudgetRule, Directory, DirectoryChange, Key
 from partstream_hub.store import rows as tables
-from partstream_hub.store.rows import broken_invariants
-from partstream_hub.store.values import (
-    Access,
-    AnswerContent,
-    HubStoreUnusableError,
-    places,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from partstream_hub.directory import BudgetRule, Directory, DirectoryChange, Key
-    from partstream_hub.store.rows import BrokenInvariant
-    from partstream_hub.store.values import (
-        Change,
-        DirectoryRecord,
-        Engine,
-        GivenBack,
-        HeartbeatResult,
-        JoinCode,
-        LearnedBatch,
-        LearnedRow,
-        LeaseAsk,
-        LeaseGrant,
-        LedgerRow,
-        Settled,
-        Transaction,
-        Window,
-    )
-
+from partstream_hub.store import values
+from partstream_hub.store.rows import BrokenInvariant, broken_invariants
 
 # ---- Tables, version by version ----
 
@@ -146,7 +119,7 @@ VERSIONS: Final = (_FIRST, _SECOND, _THIRD)
 _TABLE: Final = "hub_schema"
 
 
-def migrated(engine: Engine, up_to: int = len(VERSIONS)) -> int:
+def migrated(engine: values.Engine, up_to: int = len(VERSIONS)) -> int:
     """Brings the tables to a version.
 
     Args:
@@ -159,10 +132,10 @@ def migrated(engine: Engine, up_to: int = len(VERSIONS)) -> int:
         StoreUnusableError: They are of a newer version.
     """
 
-    def migrate(work: Transaction) -> int:
+    def migrate(work: values.Transaction) -> int:
         version = _version(engine, work)
         if version > len(VERSIONS):
-            raise HubStoreUnusableError(
+            raise values.HubStoreUnusableError(
                 engine.where, f"tables of version {version}", f"{len(VERSIONS)} or lower: update partstream"
             )
         for statements in VERSIONS[version:up_to]:
@@ -175,7 +148,7 @@ def migrated(engine: Engine, up_to: int = len(VERSIONS)) -> int:
     return engine.run_alone(migrate)
 
 
-def _version(engine: Engine, work: Transaction) -> int:
+def _version(engine: values.Engine, work: values.Transaction) -> int:
     if not engine.table_exists(work, _TABLE):
         work.run(f"CREATE TABLE {_TABLE} (version BIGINT NOT NULL)")
         work.run(f"INSERT INTO {_TABLE} (version) VALUES (0)")  # noqa: S608
@@ -207,7 +180,7 @@ class HubStore:
         engine: SQLite or Postgres.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: values.Engine) -> None:
         self._engine = engine
 
     # ---- the database itself ----
@@ -227,7 +200,7 @@ class HubStore:
 
     def time(self) -> float:
         """The time of the database, in seconds since 1970."""
-        return self._engine.run(lambda work: work.now(), Access.READ)
+        return self._engine.run(lambda work: work.now(), values.Access.READ)
 
     def read(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a question of one's own about the tables; it cannot change anything.
@@ -236,7 +209,7 @@ class HubStore:
             statement: A SELECT in the words that SQLite and Postgres share, with `?` for each parameter.
             parameters: The parameters. What comes from outside is never a part of the statement.
         """
-        return self._engine.run(lambda work: work.rows(statement, parameters), Access.READ)
+        return self._engine.run(lambda work: work.rows(statement, parameters), values.Access.READ)
 
     def check(self) -> list[BrokenInvariant]:
         """What does not hold, at one moment, of that which always holds; empty, or something is wrong.
@@ -244,7 +217,7 @@ class HubStore:
         For each window `leased` is the sum of its leases, `spent + leased` has never been above its highest limit, and
         `spent + overrun` is what the ledger charges with what is forfeited.
         """
-        return self._engine.run(broken_invariants, Access.READ)
+        return self._engine.run(broken_invariants, values.Access.READ)
 
     def another(self) -> HubStore:
         """The same database over a connection of its own, so that what takes long delays no worker."""
@@ -259,13 +232,13 @@ class HubStore:
     def directory(self, known_version: int | None = None) -> Directory | None:
         """All that there is, at one moment; None if its version is `known_version`."""
 
-        def read(work: Transaction) -> Directory | None:
+        def read(work: values.Transaction) -> Directory | None:
             version = tables.version_of(work)
             return None if version == known_version else tables.read_directory(work, version)
 
-        return self._engine.run(read, Access.READ)
+        return self._engine.run(read, values.Access.READ)
 
-    def change(self, changes: Sequence[DirectoryChange], by: str, expected_version: int | None = None) -> Change:
+    def change(self, changes: Sequence[DirectoryChange], by: str, expected_version: int | None = None) -> values.Change:
         """Changes the directory, all or nothing, and notes who changed what.
 
         A limit that changes holds at once for the window that is open.
@@ -278,14 +251,14 @@ class HubStore:
             DirectoryChangedError: The directory has another version.
         """
         return self._engine.run(
-            lambda work: tables.change_directory(work, changes, by, expected_version), Access.WRITE_DURABLY
+            lambda work: tables.change_directory(work, changes, by, expected_version), values.Access.WRITE_DURABLY
         )
 
-    def records(self, most: int = 100, before_version: int | None = None) -> list[DirectoryRecord]:
+    def records(self, most: int = 100, before_version: int | None = None) -> list[values.DirectoryRecord]:
         """Who changed what, the newest first."""
-        return self._engine.run(lambda work: tables.read_records(work, most, before_version), Access.READ)
+        return self._engine.run(lambda work: tables.read_records(work, most, before_version), values.Access.READ)
 
-    def add_join_code(self, code: JoinCode) -> None:
+    def add_join_code(self, code: values.JoinCode) -> None:
         """Keeps the digest of a code, with which its person gets a key, once.
 
         Raises:
@@ -299,11 +272,13 @@ class HubStore:
         Returns:
             The key; None if the code is unknown, used or expired, or its person is gone or disabled.
         """
-        return self._engine.run(lambda work: tables.join(work, code_digest, key_id, key_digest), Access.WRITE_DURABLY)
+        return self._engine.run(
+            lambda work: tables.join(work, code_digest, key_id, key_digest), values.Access.WRITE_DURABLY
+        )
 
     # ---- workers ----
 
-    def heartbeat(self, worker: str, windows: Collection[int] = ()) -> HeartbeatResult:
+    def heartbeat(self, worker: str, windows: Collection[int] = ()) -> values.HeartbeatResult:
         """Shows that a worker is alive, and brings what has changed. The first one makes it known.
 
         A worker whose leases were forfeited is alive again and holds again what was taken from it: for each window the
@@ -325,11 +300,11 @@ class HubStore:
 
     # ---- budgets ----
 
-    def open_windows(self, rules: Sequence[BudgetRule]) -> dict[str, Window]:
+    def open_windows(self, rules: Sequence[BudgetRule]) -> dict[str, values.Window]:
         """The windows of rules at the time of the database, by the id of the rule; made where there is none."""
         return self._engine.run(lambda work: tables.open_windows(work, rules))
 
-    def lease(self, worker: str, asks: Sequence[LeaseAsk]) -> dict[int, LeaseGrant]:
+    def lease(self, worker: str, asks: Sequence[values.LeaseAsk]) -> dict[int, values.LeaseGrant]:
         """Leases as much of each window as there is: `amount`, or less, or 0 where even `least` does not fit.
 
         Afterwards `spent + leased <= limit` in each. A window that is over, and a worker that has left or whose leases
@@ -340,7 +315,9 @@ class HubStore:
         """
         return self._engine.run(lambda work: tables.lease(work, worker, asks))
 
-    def give_back(self, worker: str, counter: int, amounts: Mapping[int, int], recalls: Mapping[int, int]) -> GivenBack:
+    def give_back(
+        self, worker: str, counter: int, amounts: Mapping[int, int], recalls: Mapping[int, int]
+    ) -> values.GivenBack:
         """Gives back what a worker does not need, by the number of the window; never more than it holds.
 
         Args:
@@ -367,7 +344,9 @@ class HubStore:
         """
         return self._engine.run(lambda work: tables.ask_recall(work, windows))
 
-    def settle(self, worker: str, rows: Sequence[LedgerRow], contents: Sequence[AnswerContent] = ()) -> Settled:
+    def settle(
+        self, worker: str, rows: Sequence[values.LedgerRow], contents: Sequence[values.AnswerContent] = ()
+    ) -> values.Settled:
         """Enters answers into the ledger and charges them to the leases of a worker, each exactly once.
 
         A row that is new is charged: to the worker's lease, or to what was forfeited of it, then to what is free of
@@ -379,7 +358,7 @@ class HubStore:
         Returns:
             The ids of all the rows, which are in the ledger now, and what the worker holds of the windows charged.
         """
-        return self._engine.run(lambda work: tables.settle(work, worker, rows, contents), Access.WRITE_DURABLY)
+        return self._engine.run(lambda work: tables.settle(work, worker, rows, contents), values.Access.WRITE_DURABLY)
 
     def expire(self, worker: str, counter: int | None = None) -> dict[int, int]:
         """Takes what a silent worker holds as spent, because it is unknown what it has used.
@@ -394,9 +373,9 @@ class HubStore:
 
     # ---- kept requests and answers ----
 
-    def contents(self, answer_id: str) -> AnswerContent | None:
+    def contents(self, answer_id: str) -> values.AnswerContent | None:
         """The request and the answer, if they are kept."""
-        return next((AnswerContent(*row) for row in self.read(_CONTENT, (answer_id,))), None)
+        return next((values.AnswerContent(*row) for row in self.read(_CONTENT, (answer_id,))), None)
 
     def forget_contents(self, before: float) -> int:
         """Deletes the requests and answers that are older than a time; how many they were."""
@@ -408,12 +387,14 @@ class HubStore:
         Args:
             teams: The teams; none for people in no team, and for those who are gone.
         """
-        statement = _FORGET_OF_TEAMS.format(teams=places(len(teams))) if teams else _FORGET_OF_OTHERS
+        statement = _FORGET_OF_TEAMS.format(teams=values.places(len(teams))) if teams else _FORGET_OF_OTHERS
         return len(self._engine.run(lambda work: work.rows(statement, (before, *teams))))
 
     # ---- what workers learn of tokens ----
 
-    def exchange_learned(self, worker: str, rows: Sequence[LearnedRow], since: int, most: int = 2_000) -> LearnedBatch:
+    def exchange_learned(
+        self, worker: str, rows: Sequence[values.LearnedRow], since: int, most: int = 2_000
+    ) -> values.LearnedBatch:
         """Keeps what a worker has learned, and brings what others have.
 
         Can be repeated as it is. Facts are read whole batch by whole batch, so that there may be more than `most`.
@@ -424,5 +405,5 @@ class HubStore:
         """
         return self._engine.run(
             lambda work: tables.exchange_learned(work, worker, rows, since, most),
-            Access.WRITE if rows else Access.READ,
+            values.Access.WRITE if rows else values.Access.READ,
         )

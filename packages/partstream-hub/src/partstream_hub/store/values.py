@@ -7,18 +7,14 @@ for each parameter, and no value is ever a part of one.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from partstream.codec.checks import storable_text
 from partstream.errors import CallerError, PartstreamError, to_install
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
 
 # ---- Values ----
 

@@ -1,7 +1,6 @@
 """`hub.toml`: what it says, what is wrong in it and where, what has to change, and that nothing is lost on the way."""
 
 from __future__ import annotations
-
 import string
 import textwrap
 from decimal import Decimal

@@ -1,7 +1,6 @@
 """Conversations and upstreams: shares by weight, and who moves when an upstream comes or goes."""
 
 from __future__ import annotations
-
 from collections import Counter
 
 import pytest

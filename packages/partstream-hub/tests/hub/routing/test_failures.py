@@ -1,7 +1,6 @@
 """What the failure of an upstream means for the others and for itself."""
 
 from __future__ import annotations
-
 import math
 
 import pytest

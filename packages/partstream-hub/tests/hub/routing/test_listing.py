@@ -1,7 +1,6 @@
 """What is said of a routed model: what all its upstreams can do, and the highest price that an answer may come to."""
 
 from __future__ import annotations
-
 from typing import Any
 
 import pytest

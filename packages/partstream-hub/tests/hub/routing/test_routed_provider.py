@@ -1,7 +1,6 @@
 """Routed models over real HTTP: two model servers on loopback, one of which fails in every way that servers fail."""
 
 from __future__ import annotations
-
 import logging
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace

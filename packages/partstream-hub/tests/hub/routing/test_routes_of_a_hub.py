@@ -1,7 +1,6 @@
 """Routed models of a whole hub: listed once, not to be gone around, and changed in the database while answers run."""
 
 from __future__ import annotations
-
 import asyncio
 from typing import TYPE_CHECKING
 

@@ -5,7 +5,6 @@ which line installs it. Packages of others may add commands too.
 """
 
 from __future__ import annotations
-
 import sys
 from importlib import import_module
 from typing import Any, Final

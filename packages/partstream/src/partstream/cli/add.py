@@ -1,10 +1,10 @@
 """`partstream add`: asks for a model server, tries it, and writes it into the user's file as a profile."""
 
 from __future__ import annotations
-
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,7 +14,7 @@ import click
 from rich.markup import escape
 from rich.text import Text
 
-from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
+from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress, key_of, moved, place_of
 from partstream.cli.add_hub import HUB, key_of_hub, place_of_hub, refuse_codes
 from partstream.cli.console import Questions, make_console, print_hanging
 from partstream.cli.options import UnusableConfigurationError
@@ -32,14 +32,10 @@ from partstream.upstream.http_errors import says_path_is_missing
 from partstream.upstream.provider import ModelList
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
-    from partstream.cli.add_answers import KeySource, ServerAddress
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection_rules import Detected
-
 
 _MOST_SHOWN: Final = 20
 """The most models that are shown; `partstream models` shows all."""

@@ -1,10 +1,10 @@
 """What `partstream add` has to know before it tries a server: where it is, and where its key comes from."""
 
 from __future__ import annotations
-
 import os
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from partstream.config.editing import KeyFile, KeyringEntry, keyring_fault
+from partstream.config.editing import KeyFile, KeyPlace, KeyringEntry, keyring_fault
 from partstream.config.table import SETTINGS
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
@@ -21,11 +21,7 @@ from partstream.settings.row import shown_variable
 from partstream.upstream import endpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from partstream.cli.console import Questions
-    from partstream.config.editing import KeyPlace
-
 
 _INSECURE: Final = "allowInsecureHttp"
 _PLAIN: Final = frozenset({"api-version"})

@@ -6,7 +6,6 @@ read the arguments of a command.
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 import sys
@@ -15,16 +14,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from partstream.cli.add_answers import kept, key_of, key_place
+from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress, kept, key_of, key_place
 from partstream.config.editing import Addition, keyring_fault, trial_of
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import Secret, is_hub_key
 from partstream.upstream.hub import base_url_of, hub_address, is_join_link, join, join_code, join_link
 
 if TYPE_CHECKING:
-    from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress
     from partstream.cli.console import Questions
-
 
 HUB: Final = "hub"
 """The name of the preset."""

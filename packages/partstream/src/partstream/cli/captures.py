@@ -5,7 +5,7 @@ it, nothing is kept, and `--record` says which line installs it.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
@@ -14,11 +14,8 @@ import click
 from partstream.plugins import CAPTURES, MissingPackageError, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from partstream.server.application import ServingApp
     from partstream.upstream.context import AnswerTap
-
 
 Say: TypeAlias = "Callable[[str, str], object]"
 """Says something beside the answers, in a style."""

@@ -4,11 +4,11 @@ Reads the options and holds the conversation; does not know the wire, which is t
 """
 
 from __future__ import annotations
-
 import asyncio
 import re
 import sys
-from contextlib import aclosing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 from rich.markup import escape
 
-from partstream.cli.captures import KEPT, chat_captures
+from partstream.cli.captures import KEPT, ChatCaptures, chat_captures
 from partstream.cli.console import MOMENTS, StreamRenderer, make_console, read_usage, saying_that_it_waits, usage_line
 from partstream.cli.options import gateway_of, upstream_options
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option, reloaded
@@ -39,31 +39,23 @@ from partstream.lm.parts import (
 )
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.runtime.answer_files import AnswerFiles, FileNotKeptError, described, is_file
-from partstream.runtime.consumer import LanguageModels, choose_model
+from partstream.runtime.consumer import LanguageModelChat, LanguageModels, choose_model
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import default_name
-from partstream.runtime.requests import ViolationLog
+from partstream.runtime.requests import LanguageModelChatResponse, ViolationLog
 from partstream.runtime.tool_loop import assistant_content
 from partstream.tokens import Counters
 from partstream.tokens.ledger import open_ledger
-from partstream.upstream.configuration import Timeouts
+from partstream.upstream.configuration import GatewayConfiguration, Timeouts
 from partstream.upstream.context import LogLevel
 from partstream.upstream.http_errors import says_path_is_missing
 from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractAsyncContextManager
-
     from rich.console import Console
 
-    from partstream.cli.captures import ChatCaptures
     from partstream.lm.contract import Violation
     from partstream.lm.parts import FinishReason, ResponsePart
-    from partstream.runtime.consumer import LanguageModelChat
-    from partstream.runtime.requests import LanguageModelChatResponse
-    from partstream.upstream.configuration import GatewayConfiguration
-
 
 _PROMPT: Final = "> "
 

@@ -16,21 +16,23 @@ and says what was done.
 """
 
 from __future__ import annotations
-
 import hashlib
 import json
 import re
 import shlex
 import sys
 import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.settings_files import (
+    FileForm,
+    Key,
     Member,
     Node,
     Splice,
@@ -42,12 +44,6 @@ from partstream.codec.settings_files import (
 )
 from partstream.config.editing import edit_file
 from partstream.settings.kinds import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from partstream.codec.settings_files import FileForm, Key
-
 
 # ---- JSON files ----
 

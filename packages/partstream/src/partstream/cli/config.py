@@ -1,7 +1,6 @@
 """`partstream config`: the settings in force, the source of each, and the path of the configuration file."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from partstream.config.loading import Configuration
     from partstream.upstream.detection_rules import Detected
-
 
 _COLUMNS: Final = ("Setting", "Value", "Source")
 _SECONDS: Final = 10.0

@@ -6,20 +6,20 @@ their files.
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
 
-from partstream.cli.client_settings import CLIENTS, Server, TokenPlace
+from partstream.cli.client_settings import CLIENTS, Client, FileSettings, Server, Settings, TokenPlace
 from partstream.cli.console import Questions, make_console
 from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.terminal import ExitCode
@@ -30,15 +30,8 @@ from partstream.errors import CallerError, LanguageModelError, LanguageModelErro
 from partstream.server.clients import TOKEN_VARIABLE, given_token, machine_token_file
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
-from partstream.upstream.endpoint import with_scheme
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from partstream.cli.client_settings import Client, FileSettings, Settings
-    from partstream.upstream.endpoint import Secret
-    from partstream.upstream.model_facts import ModelRecord
-
+from partstream.upstream.endpoint import Secret, with_scheme
+from partstream.upstream.model_facts import ModelRecord
 
 _URL: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 _RECORDS: Final = "client-settings"

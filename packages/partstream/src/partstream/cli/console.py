@@ -6,7 +6,6 @@ person at a terminal; without one, it says which option answers the question.
 """
 
 from __future__ import annotations
-
 import asyncio
 import getpass
 import json
@@ -15,13 +14,14 @@ import re
 import sys
 import webbrowser
 from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.cells import cell_len
-from rich.console import Console, RenderHook
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.markup import escape
 from rich.panel import Panel
 from rich.segment import Segment
@@ -31,26 +31,12 @@ from rich.text import Text
 from partstream.cli.terminal import ungated
 from partstream.codec.json_codec import loads
 from partstream.codec.text import visible
-from partstream.lm.outputs import Finish, Unmapped
-from partstream.lm.parts import (
-    STATEFUL_MARKER_MIME_TYPE,
-    USAGE_MIME_TYPE,
-    DataPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    Usage,
-)
+from partstream.lm import parts
+from partstream.lm.outputs import Finish, StreamOutput, Unmapped
 from partstream.settings.kinds import ConfigurationError, shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-
-    from rich.console import ConsoleOptions, ConsoleRenderable, RenderResult
-
     from partstream.codec.system import UserFolder
-    from partstream.lm.outputs import StreamOutput
-
 
 _PIECES: Final = re.compile(r"\n|[^\S\n]+|\S+")
 
@@ -230,14 +216,14 @@ class StreamRenderer:
     def show(self, output: StreamOutput) -> None:
         """Shows one output."""
         match output:
-            case TextPart(value=value):
+            case parts.TextPart(value=value):
                 self._write(value, "")
-            case ThinkingPart(value=value):
+            case parts.ThinkingPart(value=value):
                 self._write(value, "dim italic")
-            case ToolCallPart():
+            case parts.ToolCallPart():
                 self.end_line()
                 self._console.print(_call_box(output))
-            case DataPart():
+            case parts.DataPart():
                 self._show_data(output)
             case Unmapped(type=kind):
                 self._unmapped[kind] += 1
@@ -264,10 +250,10 @@ class StreamRenderer:
         if text:
             self._console.print(text, style=self._style or None, end="", markup=False, soft_wrap=True)
 
-    def _show_data(self, part: DataPart) -> None:
-        if part.mime_type == USAGE_MIME_TYPE:
+    def _show_data(self, part: parts.DataPart) -> None:
+        if part.mime_type == parts.USAGE_MIME_TYPE:
             line = f"── {usage_line(read_usage(part))}"
-        elif part.mime_type == STATEFUL_MARKER_MIME_TYPE:
+        elif part.mime_type == parts.STATEFUL_MARKER_MIME_TYPE:
             return  # meant for hosts, which keep it in the conversation
         else:
             line = f"data: {visible(part.mime_type)}, {len(part.data):,} bytes"
@@ -293,7 +279,7 @@ class StreamRenderer:
             self._console.print(f"[dim]   {count} × {escape(visible(kind))}: not shown, no part represents it[/dim]")
 
 
-def usage_line(usage: Usage) -> str:
+def usage_line(usage: parts.Usage) -> str:
     """The token counts of a model call in a few words, without the unknown ones."""
     pieces = (
         (usage.input_tokens, "in"),
@@ -304,10 +290,10 @@ def usage_line(usage: Usage) -> str:
     return "tokens " + ", ".join(f"{count:,} {name}" for count, name in pieces if count is not None)
 
 
-def read_usage(part: DataPart) -> Usage:
+def read_usage(part: parts.DataPart) -> parts.Usage:
     """The token counts in a data part of media type `usage`; see :func:`partstream.lm.parts.usage_part`."""
     payload: dict[str, Any] = loads(part.data)
-    return Usage(
+    return parts.Usage(
         payload["prompt_tokens"],
         payload["completion_tokens"],
         payload["total_tokens"],
@@ -316,7 +302,7 @@ def read_usage(part: DataPart) -> Usage:
     )
 
 
-def _call_box(call: ToolCallPart) -> Panel:
+def _call_box(call: parts.ToolCallPart) -> Panel:
     name, call_id = visible(call.name), visible(call.call_id)
     arguments = json.dumps(call.input, ensure_ascii=False)
     if cell_len(arguments) > _ARGUMENTS_ON_ONE_LINE:

@@ -5,9 +5,9 @@ package is needed. A request and its response pass through the code that an appl
 """
 
 from __future__ import annotations
-
 import asyncio
 import time
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ from partstream.lm.parts import TextPart, Usage
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
 from partstream.runtime import tool_loop
-from partstream.runtime.consumer import LanguageModels
+from partstream.runtime.consumer import LanguageModelChat, LanguageModels
 from partstream.server.application import app
 from partstream.server.demo_provider import DEMO_MODEL, DemoProvider
 from partstream.server.listening import DEFAULT_PORT
@@ -37,12 +37,7 @@ from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.console import Console
-
-    from partstream.runtime.consumer import LanguageModelChat
-
 
 _QUESTION: Final = "How is the weather in Lisbon, and what time is it in Tokyo?"
 _BASE_PATHS: Final = app(DemoProvider()).base_paths

@@ -1,7 +1,6 @@
 """`partstream doctor`: prints what was found about the configuration and the server; does not examine them itself."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -9,7 +8,7 @@ import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 from rich.text import Text
@@ -21,11 +20,8 @@ from partstream.cli.terminal import ExitCode
 from partstream.codec.settings_files import UnusableTextError, read_nodes
 from partstream.codec.text import visible
 from partstream.config import examination
+from partstream.config.loading import Configuration
 from partstream.config.table import RawValue
-
-if TYPE_CHECKING:
-    from partstream.config.loading import Configuration
-
 
 _EDITORS: Final = (
     ("VS Code", "Code", ".vscode"),

@@ -1,9 +1,9 @@
 """`partstream models`: a server's models as VS Code would get them, with the source of every number."""
 
 from __future__ import annotations
-
 import asyncio
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing, redirect_stdout
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -27,18 +27,16 @@ from partstream.runtime.provider_files import default_name
 from partstream.upstream import model_information
 from partstream.upstream.detection import open_upstream
 from partstream.upstream.http import DocumentFetcher
-from partstream.upstream.model_facts import Source
+from partstream.upstream.model_facts import Fact, Source
 from partstream.upstream.provider import ModelList
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
     from rich.console import Console
 
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.model_facts import Fact
 
 
 @click.command(short_help="List a server's models, with their limits and the source of each.")

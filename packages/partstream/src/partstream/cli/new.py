@@ -1,17 +1,17 @@
 """`partstream new`: writes a small project with a provider, its test and settings for VS Code."""
 
 from __future__ import annotations
-
 import json
 import keyword
 import re
 import string
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -19,10 +19,6 @@ from partstream.cli.program import program
 from partstream.cli.provider_source import TEMPLATES, Template, UnusableProviderError, find_template
 from partstream.errors import CallerError
 from partstream.plugins import MissingPackageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _PROVIDER: Final = "provider.py.txt"
 _SHARED: Final = {"README.md": "README.md.txt", "pyproject.toml": "pyproject.toml.txt", ".gitignore": "gitignore.txt"}

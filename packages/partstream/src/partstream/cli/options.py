@@ -1,29 +1,23 @@
 """The options that name a command's upstream, and the configuration made from them and all other places."""
 
 from __future__ import annotations
-
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from collections.abc import Callable, Container, Mapping
+from typing import Any, Final, TypeVar, cast
 
 import click
 
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible, visible_record
-from partstream.config.loading import load_configuration
+from partstream.config.loading import Configuration, load_configuration
 from partstream.config.table import SETTINGS, RawValue
 from partstream.errors import CallerError
 from partstream.settings.kinds import ValueForm, shown_name
-from partstream.settings.row import shown_variable
+from partstream.settings.row import Setting, shown_variable
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.context import TRACE, LogLevel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
-
-    from partstream.config.loading import Configuration
-    from partstream.settings.row import Setting
-    from partstream.upstream.configuration import GatewayConfiguration
 
 
 def log_to_standard_error(level: LogLevel) -> None:

@@ -1,7 +1,6 @@
 """`partstream profiles`: lists the profiles of the user's file, and removes one with the key that was kept for it."""
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -4,7 +4,6 @@ A module of its own, because what it looks up costs a start of the command line 
 """
 
 from __future__ import annotations
-
 import json
 import os
 import shlex

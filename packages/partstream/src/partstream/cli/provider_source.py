@@ -1,9 +1,9 @@
 """The option that names a person's own provider, and the provider of it; for every command that asks one."""
 
 from __future__ import annotations
-
 import shlex
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -13,13 +13,10 @@ import click
 from partstream.cli.terminal import ExitCode
 from partstream.plugins import PACKAGES, MissingPackageError
 from partstream.runtime.progress import fault_of
-from partstream.runtime.provider_files import ProviderNotFoundError, ReloadedProvider, SourceLoader
+from partstream.runtime.provider_files import ProviderLoader, ProviderNotFoundError, ReloadedProvider, SourceLoader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.runtime.provider_files import ProviderLoader
     from partstream.tokens.ledger import Ledger
 
 

@@ -4,38 +4,22 @@ The options make a :class:`~partstream.cli.serve_plan.ServePlan`; :class:`Deploy
 """
 
 from __future__ import annotations
-
 import asyncio
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from partstream.cli import serve_plan
 from partstream.cli.serve_options import all_options, number_options, option_of, variable_of
-from partstream.cli.serve_plan import (
-    JsonScreen,
-    Opened,
-    Screen,
-    ServePlan,
-    ServerCallbacks,
-    Start,
-    TextScreen,
-    loop_factory,
-    observer_options,
-    served_hub,
-    store_options,
-)
 from partstream.cli.terminal import ExitCode
 from partstream.errors import CallerError, to_install
 from partstream.server.clients import TOKEN_VARIABLE
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT, CannotListenError, listening_sockets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
-
 
 _MOST_WORKERS: Final = 256
 way_options: Final = all_options(
@@ -73,7 +57,7 @@ class Deployment:
         """The way that the options choose; takes them out of `options`."""
         return cls(**{one.name: options.pop(one.name) for one in fields(cls)})
 
-    def serve(self, plan: ServePlan, screen: Screen) -> int:
+    def serve(self, plan: serve_plan.ServePlan, screen: serve_plan.Screen) -> int:
         """Serves until it is stopped; the exit code.
 
         Raises:
@@ -82,19 +66,19 @@ class Deployment:
         return _serve_here(plan, screen) if self.workers == 1 else _serve_by_workers(self, plan, screen)
 
 
-def _serve_here(plan: ServePlan, screen: Screen) -> int:
+def _serve_here(plan: serve_plan.ServePlan, screen: serve_plan.Screen) -> int:
     with _usage_errors("port"):
         token = plan.token()
-        opened = Opened.of(plan, token, screen.reloaded)
+        opened = serve_plan.Opened.of(plan, token, screen.reloaded)
         sockets = listening_sockets(plan.host, plan.port, opened.limits.peer_seconds)
-        start = Start(plan.host, sockets[0].getsockname()[1], token, plan.is_public, plan.hub_place)
-    callbacks = ServerCallbacks(partial(screen.started, start), screen.listed, screen.draining)
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        start = serve_plan.Start(plan.host, sockets[0].getsockname()[1], token, plan.is_public, plan.hub_place)
+    callbacks = serve_plan.ServerCallbacks(partial(screen.started, start), screen.listed, screen.draining)
+    with asyncio.Runner(loop_factory=serve_plan.loop_factory()) as runner:
         ended_well = runner.run(opened.serve(sockets, callbacks))
     return ExitCode.FINE if ended_well else ExitCode.INTERRUPTED
 
 
-def _serve_by_workers(way: Deployment, plan: ServePlan, screen: Screen) -> int:
+def _serve_by_workers(way: Deployment, plan: serve_plan.ServePlan, screen: serve_plan.Screen) -> int:
     from partstream.cli.serve_workers import Workers, can_share_sockets  # noqa: PLC0415 - for this alone
 
     if not can_share_sockets():
@@ -102,7 +86,7 @@ def _serve_by_workers(way: Deployment, plan: ServePlan, screen: Screen) -> int:
     with _usage_errors("port"):
         token, limits = plan.token(), plan.limits()
         shared = listening_sockets(plan.host, plan.port, limits.peer_seconds)
-        start = Start(plan.host, shared[0].getsockname()[1], token, plan.is_public, plan.hub_place)
+        start = serve_plan.Start(plan.host, shared[0].getsockname()[1], token, plan.is_public, plan.hub_place)
     with _usage_errors("worker_port"):
         ports = [way.worker_port and way.worker_port + number for number in range(way.workers)]
         own = [listening_sockets(DEFAULT_HOST, port, limits.peer_seconds) for port in ports]
@@ -161,10 +145,10 @@ _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
     envvar=variable_of("raw_reasoning"),
     help="Send reasoning as response.reasoning.delta in place of a summary; most clients read only the summary.",
 )
-@served_hub().add_options
+@serve_plan.served_hub().add_options
 @way_options
-@store_options
-@observer_options
+@serve_plan.store_options
+@serve_plan.observer_options
 @number_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def command(
@@ -193,9 +177,9 @@ def command(
 
     SIGTERM and Ctrl-C let open answers end; a second one ends at once.
     """
-    screen: Screen = JsonScreen() if as_json else TextScreen()
-    way, elsewhere = Deployment.of_options(options), served_hub().elsewhere(options)
-    plan = ServePlan(
+    screen: serve_plan.Screen = serve_plan.JsonScreen() if as_json else serve_plan.TextScreen()
+    way, elsewhere = Deployment.of_options(options), serve_plan.served_hub().elsewhere(options)
+    plan = serve_plan.ServePlan(
         sources=sources,
         profiles=profiles,
         demo=demo,

@@ -1,17 +1,13 @@
 """The names and variables of the options of `partstream serve`, and those options that are numbers of tables."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
 
 import click
 
 from partstream.server.listening import CONNECTION_NUMBERS
 from partstream.server.settings import SERVING_NUMBERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 SERVE_PREFIX: Final = "PARTSTREAM_SERVE_"
 

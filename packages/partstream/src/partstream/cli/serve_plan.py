@@ -10,13 +10,13 @@ from them. Where the package is missing, each of these options says which line i
 """
 
 from __future__ import annotations
-
 import asyncio
 import gc
 import inspect
 import json
 import os
 import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -34,7 +34,7 @@ from partstream.cli.terminal import echo_while_read
 from partstream.codec.system import CACHE, DATA
 from partstream.plugins import SERVE, MissingPackageError, find
 from partstream.runtime.progress import fault_of
-from partstream.runtime.provider_files import default_name
+from partstream.runtime.provider_files import ReloadedProvider, default_name
 from partstream.server.clients import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, local_program, machine_token
 from partstream.server.listening import (
     DEFAULT_HOST,
@@ -47,21 +47,17 @@ from partstream.server.listening import (
 )
 from partstream.server.settings import SERVING_NUMBERS, ServingSettings
 from partstream.server.telemetry import LogForm, json_line, open_answer_ledger, text_line
-from partstream.server.tracing import start_tracing
+from partstream.server.tracing import Tracing, start_tracing
 from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 
     from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.runtime.provider_files import ReloadedProvider
     from partstream.server.application import ServingApp
     from partstream.server.clients import AccessToken
     from partstream.server.stored_answers import SQLiteAnswers
-    from partstream.server.tracing import Tracing
     from partstream.tokens.ledger import Ledger
-
 
 _FILE_NAME: Final = "serve-responses.sqlite"
 _DAYS: Final = 30.0

@@ -5,7 +5,6 @@ end of the input stops the worker as SIGTERM does. Its reports go into a pipe, e
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -13,20 +12,16 @@ import pickle
 import signal
 import socket
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from partstream.cli.serve_plan import JsonScreen, Opened, Screen, ServerCallbacks, TextScreen, loop_factory
+from partstream.cli.serve_plan import JsonScreen, Opened, Screen, ServePlan, ServerCallbacks, TextScreen, loop_factory
 from partstream.cli.terminal import ExitCode
 from partstream.codec.silent_log import end_silence
 from partstream.errors import CallerError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from partstream.cli.serve_plan import ServePlan
 
 
 @dataclass(frozen=True, slots=True)

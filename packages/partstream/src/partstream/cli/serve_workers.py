@@ -4,13 +4,13 @@ A worker that dies is started again after a delay, which doubles until one start
 """
 
 from __future__ import annotations
-
 import asyncio
 import json
 import os
 import pickle
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,10 +21,8 @@ from partstream.server.listening import stopped_by_signals
 if TYPE_CHECKING:
     import socket
     from asyncio.subprocess import Process
-    from collections.abc import Sequence
 
     from partstream.cli.serve_plan import Screen, ServePlan, Start
-
 
 LONGEST_DELAY: Final = 30.0
 """Seconds; a machine on which every start fails is not kept busy by starting."""

@@ -1,7 +1,6 @@
 """`partstream sidecar`: starts by hand the process that the VS Code extension talks to."""
 
 from __future__ import annotations
-
 import sys
 
 import click

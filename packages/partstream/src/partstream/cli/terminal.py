@@ -5,19 +5,16 @@ What commands write through `click.echo`, loggers and the standard streams meets
 """
 
 from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
 import click
 
 from partstream.codec.text import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 class _GatedStream:

@@ -5,8 +5,8 @@ served from such a server are in both, and are added up once. `--html` writes th
 """
 
 from __future__ import annotations
-
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from fnmatch import fnmatchcase
@@ -25,26 +25,14 @@ from partstream.codec.text import visible
 from partstream.server.pages.document import Hashes
 from partstream.server.pages.usage import usage_html
 from partstream.settings.kinds import shown_name
+from partstream.tokens import ledger_file
 from partstream.tokens.ledger import LEDGER_NAME
-from partstream.tokens.ledger_file import (
-    LedgerFile,
-    Sum,
-    UsageTotals,
-    add_up,
-    add_up_answers,
-    clear_usage,
-    read_answer_rows,
-    read_usage_rows,
-)
 from partstream.tokens.usage import UsageBook
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from rich.console import Console
 
     from partstream.tokens.records import AnswerRow, UsageRow
-
 
 _WIDEST_BAR: Final = 60
 """Columns."""
@@ -56,7 +44,7 @@ _KINDS: Final = (("new input", "▓", "#", "cyan"), ("cached input", "░", "-",
 """The pieces of a bar: name, character, character in ASCII, colour."""
 
 
-_Totals: TypeAlias = dict[tuple[date, tuple[str, ...], str], UsageTotals]
+_Totals: TypeAlias = dict[tuple[date, tuple[str, ...], str], ledger_file.UsageTotals]
 """The totals by day, by the names of who asked, and by model."""
 
 
@@ -122,14 +110,14 @@ def command(
         raise click.UsageError("--html: the page shows everything at once; leave out --json, --clear and --by")
     upstreams = None if profile is None else _upstreams_of(profile)
     path = DATA.path() / LEDGER_NAME
-    file = LedgerFile(path)
+    file = ledger_file.LedgerFile(path)
     try:
         if clear:
             _clear(file, is_sure=yes)
             return
         since = datetime.now(UTC).astimezone().date() - timedelta(days=days - 1)
-        served = read_answer_rows(file, since) if path.is_file() else []
-        rows = read_usage_rows(file, since) if path.is_file() and who == "model" else []
+        served = ledger_file.read_answer_rows(file, since) if path.is_file() else []
+        rows = ledger_file.read_usage_rows(file, since) if path.is_file() and who == "model" else []
     finally:
         file.close()
     columns, named = _WHO.get(who, ((), None))
@@ -140,10 +128,10 @@ def command(
         return
     if named is None:
         rows += [one.usage for one in only_served]
-        of_models = add_up(rows, model_pattern)
+        of_models = ledger_file.add_up(rows, model_pattern)
         totals: _Totals = {(day, (), model): one for (day, model), one in of_models.items()}
     else:
-        totals = add_up_answers(served, named, model_pattern)
+        totals = ledger_file.add_up_answers(served, named, model_pattern)
     if as_json:
         click.echo(dumps([_row(day, columns, names, model, one) for (day, names, model), one in totals.items()]))
     elif totals:
@@ -171,20 +159,20 @@ def _upstreams_of(profile: str) -> frozenset[str]:
     return frozenset(fingerprint_of(protocol, base_url) for protocol in asked_protocols())
 
 
-def _clear(file: LedgerFile, *, is_sure: bool) -> None:
+def _clear(file: ledger_file.LedgerFile, *, is_sure: bool) -> None:
     if not file.path.is_file():
         click.echo("No usage is recorded.")
         return
     if not is_sure:
         click.confirm("Delete the usage of all answers?", abort=True)
-    if not clear_usage(file):
+    if not ledger_file.clear_usage(file):
         click.echo(f"cannot write {file.path}: the usage was not deleted", err=True)
         sys.exit(ExitCode.FOUND)
     click.echo("The usage of all answers was deleted.")
 
 
 def _row(
-    day: date, columns: tuple[str, ...], names: tuple[str, ...], model: str, totals: UsageTotals
+    day: date, columns: tuple[str, ...], names: tuple[str, ...], model: str, totals: ledger_file.UsageTotals
 ) -> dict[str, Any]:
     """The totals of one day and model, and of who asked, as JSON."""
     sums = {
@@ -231,7 +219,7 @@ def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
     return table
 
 
-def _cells(totals: UsageTotals) -> tuple[str, ...]:
+def _cells(totals: ledger_file.UsageTotals) -> tuple[str, ...]:
     share = totals.cached_share
     return (
         f"{totals.answers:,}",
@@ -242,12 +230,12 @@ def _cells(totals: UsageTotals) -> tuple[str, ...]:
     )
 
 
-def _number(one: Sum, form: str) -> str:
+def _number(one: ledger_file.Sum, form: str) -> str:
     return "–" if one.value is None else form.format(one.value) + ("+" if one.unknown else "")
 
 
-def _all_of(totals: list[UsageTotals]) -> UsageTotals:
-    everything = UsageTotals()
+def _all_of(totals: list[ledger_file.UsageTotals]) -> ledger_file.UsageTotals:
+    everything = ledger_file.UsageTotals()
     for one in totals:
         everything.answers += one.answers
         everything.of_cached += one.of_cached
@@ -262,7 +250,7 @@ def _all_of(totals: list[UsageTotals]) -> UsageTotals:
 
 def _bars(console: Console, totals: _Totals) -> list[Text]:
     """A bar for each day, and a legend of its pieces."""
-    by_day: dict[date, list[UsageTotals]] = {}
+    by_day: dict[date, list[ledger_file.UsageTotals]] = {}
     for (day, _, _), of_row in totals.items():
         by_day.setdefault(day, []).append(of_row)
     pieces = {day: _pieces(_all_of(rows)) for day, rows in by_day.items()}
@@ -285,7 +273,7 @@ def _bars(console: Console, totals: _Totals) -> list[Text]:
     return [*lines, legend]
 
 
-def _pieces(totals: UsageTotals) -> tuple[float, float, float]:
+def _pieces(totals: ledger_file.UsageTotals) -> tuple[float, float, float]:
     """The known tokens of each piece of a bar."""
     cached = min(totals.cached.known, totals.input.known)
     return totals.input.known - cached, cached, totals.output.known

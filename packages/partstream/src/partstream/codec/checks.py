@@ -1,7 +1,6 @@
 """Checks of values from outside: numbers, arguments of public constructors, and objects with an interface of ours."""
 
 from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -5,20 +5,15 @@ servers send when they cut UTF-16 text; the standard library reads the texts tha
 """
 
 from __future__ import annotations
-
 import json
 import math
 import re
 from collections import namedtuple
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from itertools import accumulate
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from typing import Annotated, Any, Final, NamedTuple
 
 MOST_LEVELS: Final = 256
 """The most levels of objects and lists in an event, and in a JSON text that an event holds.

@@ -7,16 +7,12 @@ found in a decoded text is hidden at its place in the original text (:class:`Dec
 """
 
 from __future__ import annotations
-
 import re
 from base64 import b64decode, b64encode
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
+from typing import Any, Final, NamedTuple, NoReturn, Self
 
 HIDDEN: Final = "***"
 """The replacement of a secret."""

@@ -1,15 +1,11 @@
 """The forms of settings files, each as what can be read of it and changed in its text; touches no disk."""
 
 from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
+from typing import Any, Final, NamedTuple, Protocol
 
 Key = tuple[str, ...]
 """The names that lead to a value, from the outermost."""

@@ -6,7 +6,6 @@ does not, because `logging` takes a tenth of its time.
 """
 
 from __future__ import annotations
-
 import logging
 
 logging.getLogger("partstream").addHandler(logging.NullHandler())

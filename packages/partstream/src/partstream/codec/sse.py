@@ -4,7 +4,6 @@ The events do not depend on how the bytes are split, and decoding takes linear t
 """
 
 from __future__ import annotations
-
 import re
 from itertools import repeat
 from typing import Final, Protocol, TypeAlias

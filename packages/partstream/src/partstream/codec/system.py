@@ -4,17 +4,16 @@ The only module of this room that touches the system. It creates and opens no fo
 """
 
 from __future__ import annotations
-
 import os
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
 
 
 # ---- The user's folders for files of programs ----

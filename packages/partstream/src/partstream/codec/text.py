@@ -1,7 +1,6 @@
 """Text as code in Markdown, whatever marks it holds."""
 
 from __future__ import annotations
-
 import json
 import re
 from typing import Any, Final

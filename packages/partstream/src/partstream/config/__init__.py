@@ -4,17 +4,15 @@ What reads places and keys is loaded when first used: the table of settings need
 """
 
 from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
-from partstream.config.table import SETTINGS
+from partstream.config.table import SETTINGS, RawValue, Resolved, Value
 from partstream.settings.row import Setting, SettingSource
 
 if TYPE_CHECKING:
     from partstream.config.loading import Configuration, load_configuration
-    from partstream.config.table import RawValue, Resolved, Value
 
 
 __all__ = [

@@ -7,17 +7,17 @@ file before the settings are written; a later failure puts back what was there.
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 import re
 import tempfile
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
@@ -25,13 +25,8 @@ from partstream.config.loading import load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
 from partstream.errors import CallerError
 from partstream.settings.kinds import ConfigurationError, shown_name
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from partstream.upstream.configuration import GatewayConfiguration
-
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _TABLE: Final = re.compile(r"\s*\[", re.ASCII)

@@ -9,65 +9,44 @@ place of the person: a terminal or an editor.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, get_type_hints
+from pathlib import Path
+from typing import Any, Final, get_type_hints
 from urllib.parse import urlsplit
 
 from partstream.codec.json_codec import JSONDecodeError, find_non_json, loads
-from partstream.config.loading import RenewingKey
+from partstream.config.loading import Configuration, RenewingKey
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamError, UpstreamHTTPError
 from partstream.lm.cancellation import CancellationToken
-from partstream.lm.contract import Level
+from partstream.lm.contract import Level, Violation
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.lm.parts import TextPart, ToolCallPart, UnifiedFinishReason
-from partstream.lm.provider import LanguageModelChatInformation, ModelFields
+from partstream.lm.outputs import Finish
+from partstream.lm.parts import ResponsePart, TextPart, ToolCallPart, UnifiedFinishReason
+from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, ModelFields
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.protocols.protocol import asking, broken_protocols
-from partstream.runtime.consumer import LanguageModels
+from partstream.runtime.consumer import LanguageModelChat, LanguageModels
 from partstream.runtime.progress import failing_place, fault_of
 from partstream.runtime.provider_files import ProviderNotFoundError, SourceLoader, default_name
+from partstream.runtime.requests import LanguageModelChatResponse
 from partstream.settings.kinds import ConfigurationError, closest_name
 from partstream.settings.row import hidden_url
-from partstream.upstream.configuration import RetryPolicy
+from partstream.upstream import http_errors
+from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.detection import advice_on_protocol, ask_round, open_upstream
-from partstream.upstream.detection_rules import Presence, known_wires, own_base_url
-from partstream.upstream.discovery import list_questions, read_catalogue
+from partstream.upstream.detection_rules import CandidateProtocol, Detected, Presence, Round, known_wires, own_base_url
+from partstream.upstream.discovery import Fetch, FetchResponse, list_questions, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback
-from partstream.upstream.http import ConnectionSetupError, DocumentFetcher
-from partstream.upstream.http_errors import (
-    GENERAL_ADVICE,
-    WEB_PAGE_ADVICE,
-    advice_on_missing_list,
-    is_about_the_key,
-    is_general,
-    says_path_is_missing,
-    sends_key,
-)
+from partstream.upstream.http import Connections, ConnectionSetupError, DocumentFetcher
+from partstream.upstream.model_information import ModelSelection
 from partstream.upstream.provider import GatewayProvider, list_refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from partstream.config.loading import Configuration
-    from partstream.lm.contract import Violation
-    from partstream.lm.outputs import Finish
-    from partstream.lm.parts import ResponsePart
-    from partstream.lm.provider import LanguageModelChatProvider
-    from partstream.runtime.consumer import LanguageModelChat
-    from partstream.runtime.requests import LanguageModelChatResponse
-    from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.detection_rules import CandidateProtocol, Detected, Round
-    from partstream.upstream.discovery import Fetch, FetchResponse
-    from partstream.upstream.http import Connections
-    from partstream.upstream.model_information import ModelSelection
 
 
 class CheckStatus(StrEnum):
@@ -135,7 +114,7 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     if sign.presence is Presence.SILENT:
         advice = sign.advice or "the finding about its models may say why"
         return Endpoints((Finding("endpoint", CheckStatus.WARNING, says, advice),), None)
-    advice = sign.advice or (WEB_PAGE_ADVICE if sign.presence is Presence.NO_API else "")
+    advice = sign.advice or (http_errors.WEB_PAGE_ADVICE if sign.presence is Presence.NO_API else "")
     if there:
         base_url = elsewhere.get(there[0].name)
         more = "" if base_url is None else f", and `baseUrl` to {hidden_url(base_url)}"
@@ -221,13 +200,13 @@ _FORBIDDEN: Final = 403
 def explained(error: LanguageModelError, gateway: GatewayConfiguration, advice: Advice = AT_A_TERMINAL) -> str:
     """The sentence of an error, with the advice that fits the place."""
     if isinstance(error, UpstreamError):
-        error.advise(_advice_on_key(error, advice, has_key=sends_key(gateway)))
+        error.advise(_advice_on_key(error, advice, has_key=http_errors.sends_key(gateway)))
     return error.message
 
 
 def _advice_on_key(error: UpstreamError, advice: Advice, *, has_key: bool) -> str:
     """What helps where the key may be the reason; "" where it is not."""
-    if is_about_the_key(error):
+    if http_errors.is_about_the_key(error):
         return f"{error.advice} {advice.another_key}".strip() if has_key else advice.no_key
     is_forbidden = isinstance(error, UpstreamHTTPError) and error.http_status == _FORBIDDEN
     return advice.perhaps_a_key if is_forbidden and not has_key and not error.advice else ""
@@ -493,9 +472,9 @@ _LISTS_NOTHING: Final = Finding(
 async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch, advice: Advice) -> list[Finding]:
     if answer.status != 200:
         error = list_refusal(answer, gateway)
-        if says_path_is_missing(error):
-            helps = await advice_on_missing_list(fetch, gateway)
-            error.advise(f"{helps} If so: name models in `models`" if is_general(helps) else helps)
+        if http_errors.says_path_is_missing(error):
+            helps = await http_errors.advice_on_missing_list(fetch, gateway)
+            error.advise(f"{helps} If so: name models in `models`" if http_errors.is_general(helps) else helps)
         verdict = CheckStatus.WARNING if answer.status in _NO_LIST and not gateway.discovers else CheckStatus.PROBLEM
         explained(error, gateway, advice)
         helps = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
@@ -504,11 +483,13 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
         document = loads(answer.body)
     except JSONDecodeError:
         error = list_refusal(answer, gateway)
-        return [Finding("server", CheckStatus.PROBLEM, error.statement, error.advice or GENERAL_ADVICE)]
+        return [Finding("server", CheckStatus.PROBLEM, error.statement, error.advice or http_errors.GENERAL_ADVICE)]
     try:
         catalogue = read_catalogue(document)
     except UpstreamError:
-        return [Finding("server", CheckStatus.PROBLEM, "its answer is not a list of models", GENERAL_ADVICE)]
+        return [
+            Finding("server", CheckStatus.PROBLEM, "its answer is not a list of models", http_errors.GENERAL_ADVICE)
+        ]
     listed = catalogue.entries.keys()
     if not listed and not _named(gateway):
         return [_LISTS_NOTHING]

@@ -8,7 +8,6 @@ package `@vercel/oidc`; that login goes to Vercel alone, never to the upstream.
 """
 
 from __future__ import annotations
-
 import asyncio
 import base64
 import binascii
@@ -18,33 +17,17 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.config.table import (
-    FILE_VARIABLE,
-    KEY_SETTINGS,
-    LIFETIME,
-    Layer,
-    RawValue,
-    chosen_profile,
-    configuration_file,
-    editor_layer,
-    environment_layer,
-    faults_of_profiles,
-    file_layer,
-    group_layer,
-    is_readable_by_all,
-    read_document,
-    read_profiles,
-    resolve,
-)
+from partstream.config import table
 from partstream.errors import UpstreamError
 from partstream.protocols.protocol import KeyKind
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, fits_header, shown_name
@@ -52,12 +35,6 @@ from partstream.settings.row import SettingSource, secrets_in, shown_variable
 from partstream.upstream.configuration import GatewayConfiguration, upstream_rows
 from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstream.http import ConnectionSetupError, DocumentFetcher, UpstreamHTTP
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from partstream.config.table import Resolved
-
 
 _logger = logging.getLogger("partstream.configuration")
 
@@ -88,7 +65,7 @@ def read_file(path: Path) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
-        if is_readable_by_all(path):
+        if table.is_readable_by_all(path):
             _logger.warning("the key in %s can be read by everyone on this machine: chmod 600 it", path)
     except OSError as error:
         raise CredentialError(source, error.strerror or type(error).__name__, "a file that can be read") from None
@@ -456,7 +433,7 @@ def make_key(settings: Mapping[str, Any], surroundings: KeySurroundings) -> Rene
     if name is None:
         return None
     source, read = _PLACES[name](settings[name], surroundings)
-    lifetime = settings.get(LIFETIME)
+    lifetime = settings.get(table.LIFETIME)
 
     async def fetch(refused: Secret | None) -> FetchedKey:
         return fetched_key(source, await read(), lifetime, surroundings.clock())
@@ -508,7 +485,7 @@ class Configuration:
         profiles: The names of all profiles of the file.
     """
 
-    resolved: Resolved
+    resolved: table.Resolved
     file: Path
     environment: Mapping[str, str] = field(repr=False)
     profile: str | None = None
@@ -538,7 +515,9 @@ class Configuration:
             surroundings.connection, proxy=gateway.proxy, verify_certificates=gateway.verify_certificates
         )
         key = make_key(values, replace(surroundings, connection=connection))
-        place = "" if key is None else repr(sorted((name, values[name]) for name in KEY_SETTINGS if name in values))
+        place = (
+            "" if key is None else repr(sorted((name, values[name]) for name in table.KEY_SETTINGS if name in values))
+        )
         return replace(gateway, credentials=key, key_place=place, warnings=self.resolved.warnings)
 
     def _placed(self, error: ConfigurationError) -> ConfigurationError:
@@ -546,7 +525,7 @@ class Configuration:
         values = self.resolved.values
         if isinstance(error, PlainHttpError):
             url = values["baseUrl"]
-            has_key = any(name in values for name in (*KEY_SETTINGS, "headers"))
+            has_key = any(name in values for name in (*table.KEY_SETTINGS, "headers"))
             # A group is of VS Code, which has no command line.
             by = (
                 error.allowed_by
@@ -565,7 +544,7 @@ class Configuration:
 
 def load_configuration(
     *,
-    command_line: Mapping[str, RawValue] | None = None,
+    command_line: Mapping[str, table.RawValue] | None = None,
     group: Mapping[str, Any] | None = None,
     editor: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
@@ -586,18 +565,20 @@ def load_configuration(
         ConfigurationError: A setting is unknown or unusable, in any place; the message shows no secret.
     """
     variables = os.environ if environment is None else environment
-    path = configuration_file(variables)
-    document = read_document(path, must_exist=bool(variables.get(FILE_VARIABLE)) and not may_lack_file)
+    path = table.configuration_file(variables)
+    document = table.read_document(path, must_exist=bool(variables.get(table.FILE_VARIABLE)) and not may_lack_file)
     layers = (
-        Layer(SettingSource.COMMAND_LINE, command_line or {}),
-        group_layer(group or {}),
-        editor_layer(editor or {}),
-        environment_layer(variables),
-        file_layer(path, document),
-        Layer(SettingSource.DEFAULT, {name: RawValue(value, name) for name, value in (defaults or {}).items()}),
+        table.Layer(SettingSource.COMMAND_LINE, command_line or {}),
+        table.group_layer(group or {}),
+        table.editor_layer(editor or {}),
+        table.environment_layer(variables),
+        table.file_layer(path, document),
+        table.Layer(
+            SettingSource.DEFAULT, {name: table.RawValue(value, name) for name, value in (defaults or {}).items()}
+        ),
     )
-    profiles = read_profiles(path, document)
-    profile = chosen_profile(profiles, layers)
-    resolved = resolve(layers if profile is None else (*layers, profiles[profile]))
-    faults = faults_of_profiles(profiles, besides=profile)
+    profiles = table.read_profiles(path, document)
+    profile = table.chosen_profile(profiles, layers)
+    resolved = table.resolve(layers if profile is None else (*layers, profiles[profile]))
+    faults = table.faults_of_profiles(profiles, besides=profile)
     return Configuration(replace(resolved, notes=(*resolved.notes, *faults)), path, variables, profile, tuple(profiles))

@@ -12,33 +12,20 @@ it would be where the key goes.
 """
 
 from __future__ import annotations
-
 import os
 import stat
 import sys
 import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import MOST_SECONDS
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.protocols.protocol import AUTO, ProtocolLoadError
-from partstream.settings.kinds import (
-    BODY,
-    TEXT,
-    ConfigurationError,
-    Kind,
-    SeveralFaultsError,
-    UnknownSettingError,
-    ValueForm,
-    closest_name,
-    number,
-    shown_name,
-    string,
-    text,
-)
+from partstream.settings import kinds
 from partstream.settings.row import (
     Contents,
     Dialog,
@@ -55,17 +42,13 @@ from partstream.settings.row import (
 from partstream.upstream.configuration import upstream_rows
 from partstream.upstream.endpoint import with_scheme
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-
 LIFETIME: Final = "apiKeyLifetime"
 """The setting that goes with the others and names no place itself."""
 
 
 def _variable(name: str, where: str) -> str:
     if not name.isprintable() or not name or "=" in name or " " in name:
-        raise ConfigurationError(where, "an invalid name", "the name of an environment variable")
+        raise kinds.ConfigurationError(where, "an invalid name", "the name of an environment variable")
     return name
 
 
@@ -76,35 +59,35 @@ def _file(value: str, where: str) -> Path:
     """The absolute path; the current folder may be untrusted."""
     path = os.path.expanduser(value)
     if not os.path.isabs(path):
-        raise ConfigurationError(where, "a relative path", "an absolute path, or one that begins with ~/")
+        raise kinds.ConfigurationError(where, "a relative path", "an absolute path, or one that begins with ~/")
     return Path(path)
 
 
 def _keyring(value: str, where: str) -> tuple[str, str]:
     service, _, user = value.rpartition("/")
     if not service or not user:
-        raise ConfigurationError(where, "no service and user", "an entry such as service/user")
+        raise kinds.ConfigurationError(where, "no service and user", "an entry such as service/user")
     return service, user
 
 
 def _command(value: Any, where: str) -> list[str]:
     expected = 'a list of a program and its arguments, such as ["gcloud", "auth", "print-access-token"]'
     if isinstance(value, str):
-        raise ConfigurationError(where, "one string, which would need a shell", expected)
+        raise kinds.ConfigurationError(where, "one string, which would need a shell", expected)
     if not isinstance(value, list) or not value:
-        raise ConfigurationError(where, type(value).__name__, expected)
+        raise kinds.ConfigurationError(where, type(value).__name__, expected)
     for index, part in enumerate(value):
-        if "\0" in string(part, f"{where}[{index}]"):
-            raise ConfigurationError(f"{where}[{index}]", "a null character", "text")
+        if "\0" in kinds.string(part, f"{where}[{index}]"):
+            raise kinds.ConfigurationError(f"{where}[{index}]", "a null character", "text")
     if not value[0]:
-        raise ConfigurationError(f"{where}[0]", "nothing", "a program")
+        raise kinds.ConfigurationError(f"{where}[0]", "nothing", "a program")
     return value
 
 
 KEY_ROWS: Final = (
     Setting(
         "apiKeyEnv",
-        text(_variable),
+        kinds.text(_variable),
         "The environment variable that holds the key",
         option="--api-key-env",
         metavar="VARIABLE",
@@ -112,28 +95,28 @@ KEY_ROWS: Final = (
     ),
     Setting(
         "apiKeyFile",
-        text(_file),
+        kinds.text(_file),
         "The file that holds the key: an absolute path, or one that begins with `~/`",
         dialog=Dialog("API key file"),
     ),
     Setting(
         "apiKeyKeyring",
-        text(_keyring),
+        kinds.text(_keyring),
         "The entry of the system's keyring that is the key, as `service/user`; needs the package `keyring`",
         dialog=Dialog("API key keyring"),
     ),
     Setting(
         "apiKeyCommand",
-        Kind(ValueForm.LIST, _command, {"type": "array", "minItems": 1, "items": {"type": "string"}}),
+        kinds.Kind(kinds.ValueForm.LIST, _command, {"type": "array", "minItems": 1, "items": {"type": "string"}}),
         "A program and its arguments, whose output is the key; no shell is involved",
         secrecy=Secrecy.ARGUMENTS,
         dialog=Dialog("API key command"),
     ),
     Setting(
         LIFETIME,
-        Kind(
-            ValueForm.NUMBER,
-            partial(number, fits=lambda value: 1 <= value <= MOST_SECONDS, expected="a number of seconds from 1"),
+        kinds.Kind(
+            kinds.ValueForm.NUMBER,
+            partial(kinds.number, fits=lambda value: 1 <= value <= MOST_SECONDS, expected="a number of seconds from 1"),
             {"type": "number", "minimum": 1},
         ),
         "For how many seconds a key from a file, the keyring or a command is good",
@@ -142,14 +125,14 @@ KEY_ROWS: Final = (
     ),
     Setting(
         "vercelOidc",
-        BODY,
+        kinds.BODY,
         "The Vercel project whose token is the key: that of `VERCEL_OIDC_TOKEN`, or one that the login of the Vercel "
         "CLI gets",
         contents=Contents(
             Nesting.OBJECT,
             (
-                Setting("project", TEXT, "The id of the project"),
-                Setting("team", TEXT, "The id of its team"),
+                Setting("project", kinds.TEXT, "The id of the project"),
+                Setting("team", kinds.TEXT, "The id of its team"),
             ),
         ),
         dialog=Dialog("Vercel OIDC"),
@@ -164,7 +147,7 @@ DEFAULT_PROFILE: Final = "defaultProfile"
 _KEY: Final = "apiKey"
 _PROVIDER: Final = Setting(
     "provider",
-    TEXT,
+    kinds.TEXT,
     "A Python provider of your own that answers for this group instead of a server: `path/to/file.py` or "
     "`module:attribute`",
     places=frozenset({SettingSource.GROUP}),
@@ -174,7 +157,7 @@ _PROVIDER: Final = Setting(
 _PROFILE_ROWS: Final = (
     Setting(
         "profile",
-        TEXT,
+        kinds.TEXT,
         "The profile to use: the table `[profiles.NAME]` of the file, with the settings of one upstream",
         otherwise="`defaultProfile`, unless another place names a base URL",
         places=frozenset({SettingSource.COMMAND_LINE, SettingSource.ENVIRONMENT}),
@@ -184,7 +167,7 @@ _PROFILE_ROWS: Final = (
     ),
     Setting(
         DEFAULT_PROFILE,
-        TEXT,
+        kinds.TEXT,
         "The profile that is used when nobody names a profile or a base URL",
         places=frozenset({SettingSource.FILE}),
         is_bound=False,
@@ -291,7 +274,9 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
     for variable, row in variables.items():
         text = environment.get(variable, "").strip()
         if variable in environment and not is_left_out(row, text):
-            given[row.name] = RawValue(text if row.kind.form is ValueForm.TEXT else _json(text, variable), variable)
+            given[row.name] = RawValue(
+                text if row.kind.form is kinds.ValueForm.TEXT else _json(text, variable), variable
+            )
     others = sorted(
         name
         for name in environment
@@ -313,7 +298,7 @@ def configuration_file(environment: Mapping[str, str]) -> Path:
     if named := environment.get(FILE_VARIABLE, ""):
         path = Path(named).expanduser()
         if not path.is_absolute():
-            raise ConfigurationError(FILE_VARIABLE, repr(named), "an absolute path, or one that begins with ~/")
+            raise kinds.ConfigurationError(FILE_VARIABLE, repr(named), "an absolute path, or one that begins with ~/")
         return path
     if sys.platform == "win32":
         base = environment.get("APPDATA") or str(Path.home() / "AppData" / "Roaming")
@@ -335,17 +320,17 @@ def read_document(path: Path, *, must_exist: bool) -> dict[str, Any]:
             content = file.read(_MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         if must_exist:
-            raise ConfigurationError(FILE_VARIABLE, f"{str(path)!r}, which is not there", "a file") from None
+            raise kinds.ConfigurationError(FILE_VARIABLE, f"{str(path)!r}, which is not there", "a file") from None
         return {}
     except OSError as error:
-        raise ConfigurationError(str(path), error.strerror or str(error), "a file that can be read") from error
+        raise kinds.ConfigurationError(str(path), error.strerror or str(error), "a file that can be read") from error
     if len(content) > _MAX_BYTES:
-        raise ConfigurationError(str(path), f"more than {_MAX_BYTES} bytes", "a short file")
+        raise kinds.ConfigurationError(str(path), f"more than {_MAX_BYTES} bytes", "a short file")
     try:
         return tomllib.loads(content.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         # The message of either names the place and shows nothing of the file but a single character.
-        raise ConfigurationError(str(path), f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
+        raise kinds.ConfigurationError(str(path), f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
 
 
 def file_layer(path: Path, document: Mapping[str, Any]) -> Layer:
@@ -366,7 +351,7 @@ def file_layer(path: Path, document: Mapping[str, Any]) -> Layer:
 def profile_layer(path: Path, name: str, settings: Mapping[str, Any]) -> Layer:
     """The settings of one profile of the user's file."""
     given = {one: RawValue(value, f"{path}: {PROFILES}.{name}.{one}") for one, value in _not_empty(settings).items()}
-    return Layer(SettingSource.PROFILE, given, name=f"the profile {shown_name(name)} in {path}")
+    return Layer(SettingSource.PROFILE, given, name=f"the profile {kinds.shown_name(name)} in {path}")
 
 
 def _holds_key(document: Mapping[str, Any]) -> bool:
@@ -388,11 +373,11 @@ def _json(text: str, variable: str) -> Any:
     try:
         return loads(text.encode())
     except JSONDecodeError:
-        raise ConfigurationError(variable, "invalid JSON", "JSON, such as true, 5, [...] or {...}") from None
+        raise kinds.ConfigurationError(variable, "invalid JSON", "JSON, such as true, 5, [...] or {...}") from None
 
 
 def _hint(name: str, variables: Mapping[str, object]) -> str:
-    close = closest_name(name.removeprefix(_PREFIX), [one.removeprefix(_PREFIX) for one in variables])
+    close = kinds.closest_name(name.removeprefix(_PREFIX), [one.removeprefix(_PREFIX) for one in variables])
     return f"; did you mean {_PREFIX}{close}?" if close else ""
 
 
@@ -502,13 +487,13 @@ def _read(layer: Layer, protocol: str | None, warnings: list[str]) -> dict[str, 
         name: row for name, row in settings_of(protocol).items() if layer.place in {*row.places, SettingSource.DEFAULT}
     }
 
-    def on_unknown(error: ConfigurationError) -> None:
+    def on_unknown(error: kinds.ConfigurationError) -> None:
         if layer.place is not SettingSource.GROUP:
             raise error
         warnings.append(str(error))
 
     values: dict[str, Value] = {}
-    faults: list[ConfigurationError] = []
+    faults: list[kinds.ConfigurationError] = []
     for name, given in layer.given.items():
         row = rows.get(name)
         try:
@@ -517,24 +502,26 @@ def _read(layer: Layer, protocol: str | None, warnings: list[str]) -> dict[str, 
             else:
                 value = row.read(given.value, given.where, on_unknown)
                 values[name] = Value(row, given.value, value, layer.place, given.where)
-        except ConfigurationError as error:
+        except kinds.ConfigurationError as error:
             faults.append(error)
     if faults:
-        raise faults[0] if len(faults) == 1 else SeveralFaultsError(faults)
+        raise faults[0] if len(faults) == 1 else kinds.SeveralFaultsError(faults)
     named = [name for name in _KEY_PLACES if name in values]
     if len(named) > 1:
-        raise ConfigurationError(values[named[1]].where, f"a second source of the key beside {named[0]}", "one of them")
+        raise kinds.ConfigurationError(
+            values[named[1]].where, f"a second source of the key beside {named[0]}", "one of them"
+        )
     if LIFETIME in values and not named:
-        raise ConfigurationError(values[LIFETIME].where, "a lifetime alone", "a source of the key beside it")
+        raise kinds.ConfigurationError(values[LIFETIME].where, "a lifetime alone", "a source of the key beside it")
     return values
 
 
-def _unknown(name: str, given: RawValue, layer: Layer, rows: Mapping[str, Setting]) -> ConfigurationError:
+def _unknown(name: str, given: RawValue, layer: Layer, rows: Mapping[str, Setting]) -> kinds.ConfigurationError:
     row = settings_of().get(name)
     if row is None:
-        return UnknownSettingError(given.where, name, layer.shown_name, rows, holder_of(name, rows.values()))
+        return kinds.UnknownSettingError(given.where, name, layer.shown_name, rows, holder_of(name, rows.values()))
     places = ", ".join(place for place in SettingSource if place in row.places)
-    return ConfigurationError(
+    return kinds.ConfigurationError(
         given.where, f"a setting that cannot stand in {layer.shown_name}", f"it in one of: {places}"
     )
 
@@ -566,7 +553,7 @@ def faults_of_profiles(profiles: Mapping[str, Layer], *, besides: str | None) ->
         if name != besides:
             try:
                 resolve((layer,))
-            except ConfigurationError as error:
+            except kinds.ConfigurationError as error:
                 faults.append(f"{layer.name} is of no use: {error}")
     return tuple(faults)
 
@@ -580,11 +567,13 @@ def read_profiles(path: Path, document: Mapping[str, Any]) -> dict[str, Layer]:
     given = document.get(PROFILES, {})
     where = f"{path}: {PROFILES}"
     if not isinstance(given, dict):
-        raise ConfigurationError(where, type(given).__name__, "tables such as [profiles.work]")
+        raise kinds.ConfigurationError(where, type(given).__name__, "tables such as [profiles.work]")
     for name, settings in given.items():
         if not isinstance(settings, dict):
-            spot = f"{where}.{shown_name(name)}"
-            raise ConfigurationError(spot, type(settings).__name__, f"a table [profiles.{shown_name(name)}]")
+            spot = f"{where}.{kinds.shown_name(name)}"
+            raise kinds.ConfigurationError(
+                spot, type(settings).__name__, f"a table [profiles.{kinds.shown_name(name)}]"
+            )
     return {name: profile_layer(path, name, settings) for name, settings in given.items()}
 
 
@@ -609,12 +598,12 @@ def chosen_profile(profiles: Mapping[str, Layer], layers: Iterable[Layer]) -> st
         if given is not None:
             if isinstance(given.value, str) and given.value in profiles:
                 return given.value
-            names = ", ".join(map(shown_name, profiles))
-            close = closest_name(given.value, profiles) if isinstance(given.value, str) else None
-            hint = f"; did you mean {shown_name(close)}?" if close else ""
-            got = shown_name(given.value) if isinstance(given.value, str) else type(given.value).__name__
+            names = ", ".join(map(kinds.shown_name, profiles))
+            close = kinds.closest_name(given.value, profiles) if isinstance(given.value, str) else None
+            hint = f"; did you mean {kinds.shown_name(close)}?" if close else ""
+            got = kinds.shown_name(given.value) if isinstance(given.value, str) else type(given.value).__name__
             expected = f"one of the profiles {names}{hint}" if names else "a profile; `partstream add` makes one"
-            raise ConfigurationError(given.where, got, expected)
+            raise kinds.ConfigurationError(given.where, got, expected)
     return None
 
 

@@ -5,17 +5,14 @@ that are not text never become text, whatever their label.
 """
 
 from __future__ import annotations
-
 import re
 from base64 import b64encode
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from partstream.codec.text import bare_media_type
-
-if TYPE_CHECKING:
-    from partstream.lm.parts import DataPart
+from partstream.lm.parts import DataPart
 
 
 class MediaKind(StrEnum):

@@ -14,7 +14,7 @@ marker of the response.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import reduce
@@ -23,50 +23,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.redaction import HiddenValues
-from partstream.conversation.provider_state import (
-    ITEMS,
-    ORIGIN,
-    PLACE,
-    AnswerPlace,
-    Carried,
-    StateMarker,
-    carried_reasoning,
-    follows_text,
-    marker_part,
-    place_reasoning,
-    read_marker,
-    usable_items,
-)
-from partstream.conversation.turns import (
-    ANY_IDS,
-    ANY_NAME,
-    Call,
-    CallIdRule,
-    CallIds,
-    HistoryDigest,
-    NameForm,
-    Note,
-    Result,
-    Text,
-    ToolNames,
-    TurnRole,
-    answer_digest,
-    pair,
-    read_turns,
-    short_digest,
-    well_formed,
-)
-from partstream.lm.messages import Role, Tool
+from partstream.conversation import provider_state
+from partstream.conversation import turns as conversation
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, tool_call_part
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, check_headers, choice
 from partstream.settings.row import Secrecy, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from partstream.conversation.provider_state import Origin
-    from partstream.conversation.turns import Turn
-    from partstream.lm.messages import ChatMessage, RequestOptions, ToolMode
     from partstream.lm.parts import ResponsePart
 
 
@@ -75,7 +39,7 @@ if TYPE_CHECKING:
 
 def history_digest(messages: Iterable[ChatMessage]) -> str:
     """The digest of a whole conversation, for the marker of its response."""
-    digest = HistoryDigest()
+    digest = conversation.HistoryDigest()
     for message in messages:
         digest.add(message)
     return digest.value
@@ -83,10 +47,10 @@ def history_digest(messages: Iterable[ChatMessage]) -> str:
 
 def find_continuation(
     messages: Sequence[ChatMessage],
-    markers: Mapping[int, StateMarker],
-    turns: Sequence[Turn],
-    origin: Origin,
-    ids: CallIds,
+    markers: Mapping[int, provider_state.StateMarker],
+    turns: Sequence[conversation.Turn],
+    origin: provider_state.Origin,
+    ids: conversation.CallIds,
 ) -> tuple[int, str] | None:
     """The last message whose stored response saw exactly the messages before it, and the id of that response; or None.
 
@@ -98,7 +62,7 @@ def find_continuation(
         if marker.origin == origin and marker.response_id and is_answer(messages[number], marker)
     }
     found = None
-    digest = HistoryDigest()
+    digest = conversation.HistoryDigest()
     for number, message in enumerate(messages):
         marker = usable.get(number)
         if marker is not None and marker.response_id and digest.value == marker.history:
@@ -107,15 +71,15 @@ def find_continuation(
     if found is None:
         return None
     rest = [turn for turn in turns if turn.message > found[0]]
-    results = (piece for turn in rest for piece in turn.content if isinstance(piece, Result))
+    results = (piece for turn in rest for piece in turn.content if isinstance(piece, conversation.Result))
     return found if rest and not any(ids.is_changed(result.call_id) for result in results) else None
 
 
-def is_answer(message: ChatMessage, marker: StateMarker) -> bool:
+def is_answer(message: ChatMessage, marker: provider_state.StateMarker) -> bool:
     """Whether a message still holds exactly the response."""
     if any(isinstance(part, ToolResultPart) for part in message.content):
         return False
-    return answer_digest(message.content) == marker.answer
+    return conversation.answer_digest(message.content) == marker.answer
 
 
 # ---- The request in the form common to all protocols ----
@@ -148,7 +112,7 @@ class ChatRequest:
     """
 
     model_id: str
-    turns: tuple[Turn, ...]
+    turns: tuple[conversation.Turn, ...]
     instructions: str
     tools: tuple[Tool, ...]
     tool_mode: ToolMode
@@ -198,8 +162,8 @@ class ConversationRules:
     `tool_schema` puts the schema of a tool into the form that the server takes.
     """
 
-    call_ids: CallIdRule = ANY_IDS
-    tool_names: NameForm = ANY_NAME
+    call_ids: conversation.CallIdRule = conversation.ANY_IDS
+    tool_names: conversation.NameForm = conversation.ANY_NAME
     may_end: Callable[[Mapping[str, Any]], bool] = _any_item
     tool_schema: Callable[[Mapping[str, Any] | None], FormedSchema] = _any_schema
 
@@ -434,51 +398,53 @@ class Preparation:
     current: int
     rules: ConversationRules
     continuation: tuple[int, str] | None
-    names: ToolNames
-    ids: CallIds
-    notes: tuple[Note, ...]
+    names: conversation.ToolNames
+    ids: conversation.CallIds
+    notes: tuple[conversation.Note, ...]
 
     @property
-    def carries(self) -> Carried:
+    def carries(self) -> provider_state.Carried:
         """The state that the request can carry.
 
         A turn with calls can carry reasoning even where none of it is left: a server that misses it takes the request
         once more without thinking, see :attr:`partstream.conversation.preparation.ChatRequest.reasoning_is_refused`.
         """
-        response = Carried.RESPONSE if self.continuation else Carried.NOTHING
+        response = provider_state.Carried.RESPONSE if self.continuation else provider_state.Carried.NOTHING
         calling = (
             turn.message
             for turn in self.whole.turns
-            if turn.message >= self.current and any(isinstance(piece, Call) for piece in turn.content)
+            if turn.message >= self.current and any(isinstance(piece, conversation.Call) for piece in turn.content)
         )
         return reduce(or_, map(self._kind, {*self.reasoning, *calling}), response)
 
-    def request(self, carried: Carried = Carried.EVERYTHING) -> ChatRequest:
+    def request(self, carried: provider_state.Carried = provider_state.Carried.EVERYTHING) -> ChatRequest:
         """The request, with at most the state in `carried`."""
         request, turns = self.whole, self.whole.turns
-        if self.continuation is not None and Carried.RESPONSE in carried:
+        if self.continuation is not None and provider_state.Carried.RESPONSE in carried:
             last, response_id = self.continuation
             turns = tuple(turn for turn in turns if turn.message > last)
             request = replace(request, previous_response_id=response_id)
         reasoning = {number: items for number, items in self.reasoning.items() if self._kind(number) in carried}
         done: set[int] = set()
-        placed: list[Turn] = []
+        placed: list[conversation.Turn] = []
         for turn in turns:
             items = reasoning.get(turn.message)
-            if items and turn.role is TurnRole.ASSISTANT and turn.message not in done:
+            if items and turn.role is conversation.TurnRole.ASSISTANT and turn.message not in done:
                 done.add(turn.message)
-                turn = replace(turn, content=place_reasoning(turn.content, items, self.rules.may_end))  # noqa: PLW2901
+                turn = replace(turn, content=provider_state.place_reasoning(turn.content, items, self.rules.may_end))  # noqa: PLW2901
             placed.append(turn)
-        is_refused = Carried.REASONING in self.carries and Carried.REASONING not in carried
+        is_refused = (
+            provider_state.Carried.REASONING in self.carries and provider_state.Carried.REASONING not in carried
+        )
         return replace(request, turns=tuple(placed), has_reasoning=bool(reasoning), reasoning_is_refused=is_refused)
 
-    def _kind(self, number: int) -> Carried:
+    def _kind(self, number: int) -> provider_state.Carried:
         """The kind of the reasoning in a message."""
-        return Carried.EARLIER if number < self.current else Carried.REASONING
+        return provider_state.Carried.EARLIER if number < self.current else provider_state.Carried.REASONING
 
 
 def prepare(
-    origin: Origin,
+    origin: provider_state.Origin,
     messages: Sequence[ChatMessage],
     options: RequestOptions,
     settings: RequestSettings,
@@ -495,16 +461,16 @@ def prepare(
         call_id_prefix: The prefix of this upstream's call ids, which is removed; other ids stay.
         rules: The ids, names and items that the server accepts.
     """
-    given, notes = read_turns(messages)
-    calls = (piece.name for turn in given for piece in turn.content if isinstance(piece, Call))
+    given, notes = conversation.read_turns(messages)
+    calls = (piece.name for turn in given for piece in turn.content if isinstance(piece, conversation.Call))
     formed = [rules.tool_schema(tool.input_schema) for tool in options.tools]
     renamed = {tool.name: one.renamed for tool, one in zip(options.tools, formed, strict=True) if one.renamed}
-    names = ToolNames([*(tool.name for tool in options.tools), *calls], rules.tool_names, renamed)
-    ids = CallIds(call_id_prefix, rules.call_ids)
+    names = conversation.ToolNames([*(tool.name for tool in options.tools), *calls], rules.tool_names, renamed)
+    ids = conversation.CallIds(call_id_prefix, rules.call_ids)
     markers = _markers(messages)
     # The upstreams of one program share a prefix, so only the marker shows which one made a call.
     foreign = {number for number, marker in markers.items() if marker.origin.upstream != origin.upstream}
-    turns, pairing_notes = pair(given, ids, names, foreign)
+    turns, pairing_notes = conversation.pair(given, ids, names, foreign)
     instructions, turns = _instructions(turns, settings)
     context_size = options.model_configuration.get("contextSize")
     cache_key = _text_or_none(options.model_options.get("_conversationId"))
@@ -513,7 +479,7 @@ def prepare(
         turns=tuple(turns),
         instructions=instructions,
         tools=tuple(
-            Tool(names.to_upstream(tool.name), well_formed(tool.description), one.schema)
+            Tool(names.to_upstream(tool.name), conversation.well_formed(tool.description), one.schema)
             for tool, one in zip(options.tools, formed, strict=True)
         ),
         tool_mode=options.tool_mode,
@@ -521,7 +487,7 @@ def prepare(
         options={name: value for name, value in options.model_options.items() if not name.startswith("_")},
         reasoning_effort=_text_or_none(options.model_configuration.get("reasoningEffort")),
         context_size=context_size if type(context_size) is int and context_size > 0 else None,
-        cache_key=cache_key if cache_key is None or len(cache_key) <= 64 else short_digest(cache_key, 16),
+        cache_key=cache_key if cache_key is None or len(cache_key) <= 64 else conversation.short_digest(cache_key, 16),
         previous_response_id=None,
         has_reasoning=False,
         settings=settings,
@@ -530,13 +496,13 @@ def prepare(
     continuation = None
     if settings.continuation is not Continuation.OFF and settings.stores:
         continuation = find_continuation(messages, markers, turns, origin, ids)
-    current = max((turn.message for turn in turns if turn.role is TurnRole.USER), default=0)
+    current = max((turn.message for turn in turns if turn.role is conversation.TurnRole.USER), default=0)
     reasoning = _reasoning(messages, markers, origin, current)
     lost = sorted({word for one in formed for word in one.lost})
     of_tools = [tool.name for tool, one in zip(options.tools, formed, strict=True) if one.lost]
     if lost:
         said = f"schemas of tools lose {', '.join(lost)}, which the server does not take"
-        notes.append(Note(said[:_MOST_SAID], f"tools {', '.join(of_tools)}"[:_MOST_SAID]))
+        notes.append(conversation.Note(said[:_MOST_SAID], f"tools {', '.join(of_tools)}"[:_MOST_SAID]))
     return Preparation(request, reasoning, current, rules, continuation, names, ids, (*notes, *pairing_notes))
 
 
@@ -545,7 +511,10 @@ _MOST_SAID: Final = 500
 
 
 def _reasoning(
-    messages: Sequence[ChatMessage], markers: Mapping[int, StateMarker], origin: Origin, current: int
+    messages: Sequence[ChatMessage],
+    markers: Mapping[int, provider_state.StateMarker],
+    origin: provider_state.Origin,
+    current: int,
 ) -> dict[int, tuple[Mapping[str, Any], ...]]:
     """The reasoning items to put back, by the number of the message.
 
@@ -555,34 +524,36 @@ def _reasoning(
     found: dict[int, tuple[Mapping[str, Any], ...]] = {}
     for number, message in enumerate(messages):
         marker = markers.get(number)
-        if message.role is not Role.ASSISTANT or not (items := carried_reasoning(message, marker, origin)):
+        if message.role is not Role.ASSISTANT or not (
+            items := provider_state.carried_reasoning(message, marker, origin)
+        ):
             continue
         if number >= current or marker is None or not marker.answer or is_answer(message, marker):
             found[number] = items
     return found
 
 
-def _markers(messages: Sequence[ChatMessage]) -> dict[int, StateMarker]:
+def _markers(messages: Sequence[ChatMessage]) -> dict[int, provider_state.StateMarker]:
     """Our markers, by the number of their assistant message; the last of several."""
     return {
         number: marker
         for number, message in enumerate(messages)
         if message.role is Role.ASSISTANT
         for part in message.content
-        if isinstance(part, DataPart) and (marker := read_marker(part)) is not None
+        if isinstance(part, DataPart) and (marker := provider_state.read_marker(part)) is not None
     }
 
 
-def _instructions(turns: list[Turn], settings: RequestSettings) -> tuple[str, list[Turn]]:
+def _instructions(turns: list[conversation.Turn], settings: RequestSettings) -> tuple[str, list[conversation.Turn]]:
     """The text of the system messages and the other turns, if the settings send system messages as instructions."""
     if settings.system_as is not SystemAs.INSTRUCTIONS:
         return "", turns
     texts: dict[int, str] = {}
     for turn in turns:
-        if turn.role is TurnRole.SYSTEM:
-            text = "".join(piece.value for piece in turn.content if isinstance(piece, Text))
+        if turn.role is conversation.TurnRole.SYSTEM:
+            text = "".join(piece.value for piece in turn.content if isinstance(piece, conversation.Text))
             texts[turn.message] = texts.get(turn.message, "") + text
-    return "\n\n".join(texts.values()), [turn for turn in turns if turn.role is not TurnRole.SYSTEM]
+    return "\n\n".join(texts.values()), [turn for turn in turns if turn.role is not conversation.TurnRole.SYSTEM]
 
 
 def _text_or_none(value: Any) -> str | None:
@@ -595,12 +566,12 @@ def _text_or_none(value: Any) -> str | None:
 class ResponseState:
     """The state that one response leaves in the conversation; sees every part of the response, in order."""
 
-    def __init__(self, origin: Origin, names: ToolNames) -> None:
+    def __init__(self, origin: provider_state.Origin, names: conversation.ToolNames) -> None:
         self._origin = origin
         self._names = names
         self._texts: list[str] = []
         self._calls: list[ToolCallPart] = []
-        self._place = AnswerPlace()
+        self._place = provider_state.AnswerPlace()
         self._reasoning: list[dict[str, Any]] = []
 
     def see(self, part: ResponsePart) -> ResponsePart:
@@ -614,15 +585,22 @@ class ResponseState:
             self._calls.append(part)
             self._place.add_call()
         elif isinstance(part, ThinkingPart) and part.metadata is not None:
-            return self._see_thinking(part, part.metadata.get(ITEMS))
+            return self._see_thinking(part, part.metadata.get(provider_state.ITEMS))
         return part
 
     def _see_thinking(self, part: ThinkingPart, items: Any) -> ThinkingPart:
         if not isinstance(items, list | tuple) or part.metadata is None:
             return part
         place = self._place.value
-        self._reasoning += [{**item, PLACE: place} for item in items[len(self._reasoning) :]]
-        return replace(part, metadata={**part.metadata, ITEMS: list(self._reasoning), ORIGIN: self._origin.key})
+        self._reasoning += [{**item, provider_state.PLACE: place} for item in items[len(self._reasoning) :]]
+        return replace(
+            part,
+            metadata={
+                **part.metadata,
+                provider_state.ITEMS: list(self._reasoning),
+                provider_state.ORIGIN: self._origin.key,
+            },
+        )
 
     def marker(self, model_id: str, response_id: str | None, history: Callable[[], str]) -> DataPart | None:
         """The stateful marker of the response, or None if it would carry no state.
@@ -632,11 +610,13 @@ class ResponseState:
             response_id: The id of the response if the server was to store it, otherwise None.
             history: Returns the digest of the request's messages; called only if needed.
         """
-        reasoning = usable_items(self._reasoning)
+        reasoning = provider_state.usable_items(self._reasoning)
         if response_id is None and not reasoning:
             return None
-        marker = StateMarker(self._origin, response_id, reasoning=reasoning)
-        if response_id is not None or any(map(follows_text, reasoning)):
+        marker = provider_state.StateMarker(self._origin, response_id, reasoning=reasoning)
+        if response_id is not None or any(map(provider_state.follows_text, reasoning)):
             parts: list[ResponsePart] = [TextPart("".join(self._texts)), *self._calls]
-            marker = replace(marker, answer=answer_digest(parts), history="" if response_id is None else history())
-        return marker_part(model_id, marker)
+            marker = replace(
+                marker, answer=conversation.answer_digest(parts), history="" if response_id is None else history()
+            )
+        return provider_state.marker_part(model_id, marker)

@@ -19,28 +19,20 @@ origin is dropped. It travels in three ways:
 """
 
 from __future__ import annotations
-
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, is_json, loads
-from partstream.conversation.turns import Attachment, Call, Reasoning, Text, short_digest
+from partstream.conversation.turns import Attachment, Call, Piece, Reasoning, Text, short_digest
 from partstream.lm.messages import ChatMessage, Role
-from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from partstream.conversation.turns import Piece
-    from partstream.lm.parts import MessagePart
-
+from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE, DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart
 
 # ---- Places of items ----
 

@@ -13,36 +13,31 @@ steps are:
 """
 
 from __future__ import annotations
-
 import json
 import re
 from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby, takewhile
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from partstream.conversation.media import MediaKind, read_media
-from partstream.lm.messages import Role
+from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import (
     KNOWN_MARKS,
     DataPart,
+    MessagePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
+    ToolResultContent,
     ToolResultPart,
     is_mark,
     row_of_class,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from partstream.lm.messages import ChatMessage
-    from partstream.lm.parts import MessagePart, ToolResultContent
-
 
 # ---- Turns ----
 

@@ -6,12 +6,8 @@ Not thread-safe: cancel a source on the thread (the event loop) of its listeners
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)

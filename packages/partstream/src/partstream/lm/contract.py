@@ -12,23 +12,16 @@ in VS Code, and where it usually comes from.
 """
 
 from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum, auto
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from partstream.codec.json_codec import find_non_json, shorten
 from partstream.errors import ContractViolationError, LanguageModelError
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from partstream.lm.parts import ResponsePart
-
+from partstream.lm.parts import DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
 
 # ---- Rules ----
 

@@ -4,7 +4,6 @@ A line cuts the arguments and shows only the size of a result (docs/wires/agents
 """
 
 from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence

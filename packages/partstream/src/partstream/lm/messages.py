@@ -5,16 +5,13 @@ Source: `@types/vscode` 1.140, `LanguageModelChatRequestMessage`, `LanguageModel
 """
 
 from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
 from partstream.codec.checks import MAPPING, TEXT, Expectation, check, check_fields, optional, sequence_of
 from partstream.lm.parts import MessagePart, TextPart
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 class Role(IntEnum):

@@ -9,22 +9,16 @@ A request is an :class:`InboundRequest`, in whichever protocol it came.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import TEXT, check_fields, instance_of, optional
 from partstream.errors import LanguageModelError
-from partstream.lm.parts import FinishReason, ResponsePart, TextPart, Usage
+from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.parts import FinishReason, ResponsePart, TextPart, ThinkingPart, Usage
 from partstream.settings.kinds import Choice
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.parts import ThinkingPart
 
 
 class Outcome(StrEnum):

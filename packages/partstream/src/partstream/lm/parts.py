@@ -12,13 +12,13 @@ programs, which never belong in a prompt. A media type alone shows a mark (Copil
 """
 
 from __future__ import annotations
-
 import binascii
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from partstream.codec.checks import (
     BOOLEAN,
@@ -38,10 +38,6 @@ from partstream.codec.checks import (
 )
 from partstream.codec.text import bare_media_type
 from partstream.errors import UnexpectedValueError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
 
 _Row = TypeVar("_Row")
 

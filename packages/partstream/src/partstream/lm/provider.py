@@ -5,8 +5,8 @@ lives in local variables of `provide_language_model_chat_response`.
 """
 
 from __future__ import annotations
-
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict, runtime_checkable
@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict, runtime_check
 from partstream.codec.checks import BOOLEAN, COUNT, FILLED_TEXT, MAPPING, TEXT, Expectation, check_fields, optional
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from partstream.lm.cancellation import CancellationToken, Event
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish

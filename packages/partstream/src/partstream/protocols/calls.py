@@ -18,22 +18,18 @@ Nothing is silent: mended, repeated and cut calls come out as :class:`Unmapped`,
 """
 
 from __future__ import annotations
-
 import hashlib
 import json
 import re
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, islice, pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
 from partstream.conversation.turns import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.protocols.read_response import read_arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
 
 # ---- Pieces ----
 

@@ -15,13 +15,10 @@ compete with what still comes. Two choices compete where one of them goes on aft
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
 
 from partstream.protocols.read_response import Wire, index
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 class Said(NamedTuple):

@@ -4,20 +4,14 @@ Knows no event and no protocol's fields. docs/contract.md describes the form.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.media import URI_LIST
 from partstream.lm.outputs import CitationMode, FileMode, StreamOutput, Unmapped
-from partstream.lm.parts import DataPart, TextPart
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
-
-    from partstream.lm.parts import ResponsePart
-
+from partstream.lm.parts import DataPart, ResponsePart, TextPart
 
 CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
 """The media type of the part that names a source, in :attr:`partstream.lm.outputs.CitationMode.DATA`."""

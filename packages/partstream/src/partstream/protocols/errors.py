@@ -12,23 +12,18 @@ wires. A protocol whose servers have others adds them with an :class:`Errors` of
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from html import unescape
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import MOST_SECONDS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.conversation.provider_state import Carried
-from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from partstream.errors import UpstreamError
+from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 
 
 class ErrorKind(StrEnum):

@@ -10,32 +10,16 @@ The kinds come from the statuses of three wires (docs/wires/serving.md#statuses-
 """
 
 from __future__ import annotations
-
 import math
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from partstream.errors import (
-    CallerError,
-    ContextLengthExceededError,
-    InvalidRequestError,
-    LanguageModelError,
-    LanguageModelErrorCode,
-    RequestNotExpressibleError,
-    UnknownModelError,
-    UnsupportedParameterError,
-    UpstreamError,
-    UpstreamFailureError,
-    UpstreamHTTPError,
-    UpstreamTimeoutError,
-)
+from partstream import errors
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 class FailureKind(StrEnum):
@@ -160,7 +144,7 @@ def plain_reply(error: Callable[[int, str], Mapping[str, Any]], failure: ServedF
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class RefusedRequestError(CallerError):
+class RefusedRequestError(errors.CallerError):
     """A request that a real server refuses although its wire has a place for it, in the server's own words.
 
     Attributes:
@@ -205,8 +189,8 @@ def _refused(error: RefusedRequestError) -> ServedFailure:
     return ServedFailure(kind, str(error), error.param, error.code, fields=error.fields)
 
 
-def _of_upstream(error: UpstreamError) -> ServedFailure:
-    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
+def _of_upstream(error: errors.UpstreamError) -> ServedFailure:
+    said = error.provider_message if isinstance(error, errors.UpstreamFailureError | errors.UpstreamHTTPError) else None
     kind = COMMON_ERRORS.kind_of(error)
     found = _BY_STATUS.get(error.http_status or 0) or _BY_CODE.get(error.code, FailureKind.UPSTREAM)
     if kind is not None:
@@ -217,19 +201,22 @@ def _of_upstream(error: UpstreamError) -> ServedFailure:
 
 
 _ERRORS: Final[tuple[tuple[type[BaseException], Callable[[Any], ServedFailure]], ...]] = (
-    (UnsupportedParameterError, lambda one: ServedFailure(FailureKind.UNSUPPORTED_PARAMETER, str(one), one.where)),
-    (InvalidRequestError, lambda one: ServedFailure(FailureKind.INVALID_REQUEST, str(one), one.where)),
-    (RefusedRequestError, _refused),
-    (RequestNotExpressibleError, lambda one: ServedFailure(FailureKind.INVALID_REQUEST, one.message, one.where)),
-    (UnknownModelError, lambda one: ServedFailure(FailureKind.MODEL_NOT_FOUND, one.message, "model")),
     (
-        ContextLengthExceededError,
+        errors.UnsupportedParameterError,
+        lambda one: ServedFailure(FailureKind.UNSUPPORTED_PARAMETER, str(one), one.where),
+    ),
+    (errors.InvalidRequestError, lambda one: ServedFailure(FailureKind.INVALID_REQUEST, str(one), one.where)),
+    (RefusedRequestError, _refused),
+    (errors.RequestNotExpressibleError, lambda one: ServedFailure(FailureKind.INVALID_REQUEST, one.message, one.where)),
+    (errors.UnknownModelError, lambda one: ServedFailure(FailureKind.MODEL_NOT_FOUND, one.message, "model")),
+    (
+        errors.ContextLengthExceededError,
         lambda one: ServedFailure(FailureKind.CONTEXT_LENGTH, one.message, tokens=one.count, token_limit=one.limit),
     ),
-    (UpstreamTimeoutError, lambda one: ServedFailure(FailureKind.TIMEOUT, one.message)),
-    (UpstreamError, _of_upstream),
-    (LanguageModelError, lambda one: ServedFailure(_BY_CODE.get(one.code, FailureKind.INTERNAL), one.message)),
-    (CallerError, lambda one: ServedFailure(FailureKind.INTERNAL, str(one))),
+    (errors.UpstreamTimeoutError, lambda one: ServedFailure(FailureKind.TIMEOUT, one.message)),
+    (errors.UpstreamError, _of_upstream),
+    (errors.LanguageModelError, lambda one: ServedFailure(_BY_CODE.get(one.code, FailureKind.INTERNAL), one.message)),
+    (errors.CallerError, lambda one: ServedFailure(FailureKind.INTERNAL, str(one))),
     (TimeoutError, lambda _: ServedFailure(FailureKind.TIMEOUT, "the answer took too long")),
 )
 """How each error is read; of several classes that an error is of, the first row counts."""
@@ -282,10 +269,10 @@ _BY_STATUS: Final[Mapping[int, FailureKind]] = {
 _OF_OURS: Final[Mapping[int, FailureKind]] = {401: FailureKind.UNAUTHENTICATED, 405: FailureKind.METHOD_NOT_ALLOWED}
 """Statuses of our own refusals that mean something else than those of an upstream."""
 
-_BY_CODE: Final[Mapping[LanguageModelErrorCode, FailureKind]] = {
-    LanguageModelErrorCode.NOT_FOUND: FailureKind.MODEL_NOT_FOUND,
-    LanguageModelErrorCode.NO_PERMISSIONS: FailureKind.FORBIDDEN,
-    LanguageModelErrorCode.BLOCKED: FailureKind.RATE_LIMITED,
+_BY_CODE: Final[Mapping[errors.LanguageModelErrorCode, FailureKind]] = {
+    errors.LanguageModelErrorCode.NOT_FOUND: FailureKind.MODEL_NOT_FOUND,
+    errors.LanguageModelErrorCode.NO_PERMISSIONS: FailureKind.FORBIDDEN,
+    errors.LanguageModelErrorCode.BLOCKED: FailureKind.RATE_LIMITED,
 }
 """What VS Code's code of a provider's error means."""
 
@@ -350,7 +337,7 @@ def common_reply(failure: ServedFailure, rows: Mapping[FailureKind, FailureRow] 
     return FailedReply(row.status, retry_headers(failure), {"error": error})
 
 
-def said_in_stream(error: LanguageModelError | None) -> dict[str, Any]:
+def said_in_stream(error: errors.LanguageModelError | None) -> dict[str, Any]:
     """Why an answer that has begun has failed: the fields `message`, `type`, `param` and `code`."""
     if error is None:
         return {"message": "it gave no reason", "type": _SERVER, "param": None, "code": _SERVER}

@@ -6,22 +6,17 @@ each once. A file that cannot be read is counted, never dropped.
 """
 
 from __future__ import annotations
-
 import hashlib
 from base64 import b64decode
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from partstream.codec.text import bare_media_type
 from partstream.conversation.media import sniff
-from partstream.lm.outputs import StreamOutput, Unmapped
-from partstream.lm.parts import DataPart, unchecked_part
+from partstream.lm.outputs import FileMode, StreamOutput, Unmapped
+from partstream.lm.parts import DataPart, ResponsePart, unchecked_part
 from partstream.protocols.citations import linked_file
 from partstream.protocols.read_response import Wire, identifier, mapping
-
-if TYPE_CHECKING:
-    from partstream.lm.outputs import FileMode
-    from partstream.lm.parts import ResponsePart
 
 _UNKNOWN: Final = "application/octet-stream"
 _URL_ALPHABET: Final = str.maketrans("-_", "+/", "\r\n")

@@ -12,11 +12,8 @@ The fast decoders refuse half a character, so events without one cost nothing.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
+from collections.abc import Hashable
+from typing import Any, Final
 
 _FIRST: Final = ("\ud800", "\udbff")
 _SECOND: Final = ("\udc00", "\udfff")

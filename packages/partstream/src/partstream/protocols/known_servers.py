@@ -5,7 +5,6 @@ protocol, see :attr:`partstream.protocols.protocol.Protocol.spoken_at`.
 """
 
 from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final

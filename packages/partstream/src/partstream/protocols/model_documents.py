@@ -13,19 +13,13 @@ and fit its tools; no form of an entry leaves it those, but a list without entri
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qs
 
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.serve import MODEL, ServedDocument, model_in_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from partstream.protocols.serve import ServedModel, WireRequest
-
+from partstream.protocols.serve import MODEL, ServedDocument, ServedModel, WireRequest, model_in_path
 
 # ---- The field for Codex ----
 

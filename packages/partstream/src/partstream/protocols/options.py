@@ -12,25 +12,20 @@ refuses only that value.
 """
 
 from __future__ import annotations
-
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.turns import Note
-from partstream.errors import RequestNotExpressibleError, UpstreamFailureError, UpstreamHTTPError
+from partstream.conversation.turns import Call, Note
+from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.schemas import sound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
     from partstream.conversation.preparation import ChatRequest
-    from partstream.conversation.turns import Call
-    from partstream.errors import UpstreamError
     from partstream.protocols.serve import WireRequest
 
 

@@ -17,9 +17,8 @@ listed.
 """
 
 from __future__ import annotations
-
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from functools import cache
@@ -29,19 +28,21 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream._moved import renamed
-from partstream.codec.sse import BareJSONDecoder, JSONLinesDecoder, SSEDecoder
-from partstream.conversation.preparation import ANY_CONVERSATION
+from partstream.codec.sse import BareJSONDecoder, EventDecoder, JSONLinesDecoder, SSEDecoder
+from partstream.conversation.preparation import ANY_CONVERSATION, ChatRequest, ConversationRules, RequestSettings
 from partstream.conversation.provider_state import Carried
 from partstream.errors import CallerError, PartstreamError
 from partstream.protocols.errors import COMMON_ERRORS, Errors
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, WireEvent, WireRequest  # noqa: TC001 - names that installed protocols import from here
+from partstream.protocols.serve import (  # names that installed protocols import from here
+    RequestReaderSpec,
+    ResponseWriterSpec,
+    WireEvent,
+    WireRequest,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
     from importlib.metadata import EntryPoint
 
-    from partstream.codec.sse import EventDecoder
-    from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings
     from partstream.conversation.turns import Note
     from partstream.lm.outputs import ResponseStream, StreamOptions
     from partstream.lm.provider import LanguageModelChatInformation

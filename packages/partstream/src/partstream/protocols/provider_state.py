@@ -8,7 +8,6 @@ that the server reads only its own texts again, and it is not encrypted.
 """
 
 from __future__ import annotations
-
 import hmac
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode

@@ -6,22 +6,17 @@ no request. A wire brings the table of its parts; :class:`AskedMessages` joins m
 """
 
 from __future__ import annotations
-
 from base64 import b64decode
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Tool
-from partstream.lm.parts import DataPart, TextPart
+from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolResultPart
 from partstream.protocols.read_response import read_arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from partstream.lm.parts import MessagePart, ToolResultPart
 
 
 class Counts:

@@ -14,14 +14,13 @@ path for chunks that differ in one text alone.
 """
 
 from __future__ import annotations
-
 import re
 import string
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from partstream.codec.json_codec import (
@@ -32,17 +31,10 @@ from partstream.codec.json_codec import (
     make_text_decoder,
     nests_too_deeply,
 )
-from partstream.errors import AdapterUsageError, TruncatedStreamError
-from partstream.lm.outputs import Outcome
+from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError
+from partstream.lm.outputs import FastPath, Outcome, StreamOutput
 from partstream.lm.parts import FinishReason, UnifiedFinishReason
 from partstream.protocols.citations import RecentText
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from partstream.errors import LanguageModelError
-    from partstream.lm.outputs import FastPath, StreamOutput
-
 
 # ---- Lifecycle ----
 

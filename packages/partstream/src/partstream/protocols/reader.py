@@ -14,8 +14,8 @@ this way:
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from typing import Protocol as TypingProtocol
@@ -32,24 +32,18 @@ from partstream.codec.json_codec import (
     may_nest_deeply,
     nests_too_deeply,
 )
-from partstream.codec.sse import SHORT_EVENT
-from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamProtocolError
+from partstream.codec.sse import SHORT_EVENT, ServerSentEvent
+from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.halves import Halves
-from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, Protocol
+from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, EndMark, Framing, Protocol, ProtocolName
+from partstream.protocols.protocol import Protocol as WireProtocol
 from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
 from partstream.protocols.thinking import open_response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from partstream.codec.sse import ServerSentEvent
-    from partstream.errors import LanguageModelError
     from partstream.lm.outputs import FastPath, ResponseStream, StreamOutput
-    from partstream.protocols.protocol import EndMark, Framing, ProtocolName
-    from partstream.protocols.protocol import Protocol as WireProtocol
-
 
 _EVENT: Final = re.compile(rb"^data:", re.MULTILINE)
 _AT_ONCE: Final = 256 * 1024

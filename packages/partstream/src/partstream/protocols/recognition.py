@@ -12,42 +12,27 @@ recognized too, so that an error can name them.
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Sequence
 from html import unescape
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from partstream import errors
 from partstream.codec.json_codec import JSONDecodeError, begun_object, loads, nests_too_deeply
-from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, BareJSONDecoder
-from partstream.errors import (
-    EmptyStreamError,
-    EventTooLargeError,
-    ToolArgumentsError,
-    TruncatedStreamError,
-    UnreadableStreamError,
-    UpstreamFailureError,
-    UpstreamProtocolError,
-)
-from partstream.lm.outputs import Finish, StreamOptions, Unmapped
+from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, BareJSONDecoder, EventDecoder, ServerSentEvent
+from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.protocol import (
     JSON_LINES,
     LENIENT_SSE,
     SSE,
+    Framing,
     MatchConfidence,
+    Protocol,
     known_framings,
     loadable_protocols,
 )
 from partstream.protocols.read_response import LifecycleState
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from partstream.codec.sse import EventDecoder, ServerSentEvent
-    from partstream.errors import LanguageModelError
-    from partstream.lm.outputs import StreamOutput
-    from partstream.protocols.protocol import Framing, Protocol
-    from partstream.protocols.serve import WireEvent
-
+from partstream.protocols.serve import WireEvent
 
 _CONVERSE_FIELDS: Final = frozenset({"messageStart", "contentBlockStart", "contentBlockDelta", "messageStop"})
 
@@ -226,15 +211,15 @@ class WireFinder:
         if not self._is_over:
             self._decide()
 
-    def error(self) -> LanguageModelError:
+    def error(self) -> errors.LanguageModelError:
         """Why the bytes are no answer that anything here reads."""
         if self._decoder is not None and self._decoder.error is not None:
             return self._decoder.error
         head, expected = bytes(self.data[:LOOKED_AT]), "an answer of a model in a known protocol"
         found = _error_of_no_events(head, expected) or _error_of_events(self.events, head, expected)
         if found is None and len(self.data) >= _MOST_BYTES:
-            return EventTooLargeError(_MOST_BYTES, _MOST_BYTES)
-        return found or TruncatedStreamError(LifecycleState.IDLE.name)
+            return errors.EventTooLargeError(_MOST_BYTES, _MOST_BYTES)
+        return found or errors.TruncatedStreamError(LifecycleState.IDLE.name)
 
     def _choose_framing(self, head: bytes) -> None:
         self._head = None
@@ -297,8 +282,8 @@ class WireFinder:
 
 
 def explanation(
-    error: LanguageModelError | None, head: bytes, begun: Sequence[ServerSentEvent], row: Protocol
-) -> LanguageModelError | None:
+    error: errors.LanguageModelError | None, head: bytes, begun: Sequence[ServerSentEvent], row: Protocol
+) -> errors.LanguageModelError | None:
     """What the bytes of an answer are of which a protocol has understood nothing.
 
     Args:
@@ -310,10 +295,10 @@ def explanation(
     Returns:
         The error that says it; None where nothing but the given one is known.
     """
-    if isinstance(error, EventTooLargeError | ToolArgumentsError):
+    if isinstance(error, errors.EventTooLargeError | errors.ToolArgumentsError):
         return None
     expected = f"an answer in {row.shown_title}"
-    if isinstance(error, TruncatedStreamError):
+    if isinstance(error, errors.TruncatedStreamError):
         finder = WireFinder()
         finder.feed(head)
         finder.end()
@@ -321,7 +306,7 @@ def explanation(
         if found is None and finder.events and not begun and finder.row is not None and finder.row.name != row.name:
             found = _error_of_other_framing(head, row, expected)
         return found or _error_of_another(finder.events, finder.row, row, head, expected)
-    if error is not None and not isinstance(error, UpstreamProtocolError):
+    if error is not None and not isinstance(error, errors.UpstreamProtocolError):
         return None
     named = [(name, event) for name, data in begun if (event := _object(data) or begun_object(data)) is not None]
     events = [NamedEvent(name.decode(errors="replace"), event) for name, event in named]
@@ -333,7 +318,7 @@ def explanation(
     return _error_of_another(events, like, row, first, expected)
 
 
-def _error_of_other_framing(first: bytes, row: Protocol, expected: str) -> LanguageModelError | None:
+def _error_of_other_framing(first: bytes, row: Protocol, expected: str) -> errors.LanguageModelError | None:
     """The error of a first event that is framed as another protocol's; None where it is like no protocol's."""
     finder = WireFinder()
     finder.feed(first + b"\n\n")
@@ -347,14 +332,16 @@ def _error_of_other_framing(first: bytes, row: Protocol, expected: str) -> Langu
     return _unreadable(_beginning_of(first), expected, first, "give no protocol: the first events show it")
 
 
-def _error_of_document(finder: WireFinder, row: Protocol, head: bytes, expected: str) -> LanguageModelError | None:
+def _error_of_document(
+    finder: WireFinder, row: Protocol, head: bytes, expected: str
+) -> errors.LanguageModelError | None:
     """The error of a JSON document where a stream was expected."""
     if not finder.is_json or not finder.events or claims_of(row, finder.events).any:
         return None
     document = finder.events[0].event
     outputs = _outputs_of(document, row) if document.get("error") else []
     failure = next((one.error for one in outputs if isinstance(one, Finish)), None)
-    if isinstance(failure, UpstreamFailureError):
+    if isinstance(failure, errors.UpstreamFailureError):
         return failure
     if finder.document is not None:
         advice = "give no protocol: a document is read too"
@@ -364,7 +351,7 @@ def _error_of_document(finder: WireFinder, row: Protocol, head: bytes, expected:
 
 def _error_of_another(
     events: Sequence[NamedEvent], like: Protocol | None, row: Protocol, head: bytes, expected: str
-) -> LanguageModelError | None:
+) -> errors.LanguageModelError | None:
     """The error of events of another protocol; None where that one is not sure of one, or this one may be meant."""
     if claims_of(row, events).any:
         return None
@@ -376,19 +363,19 @@ def _error_of_another(
 
 def _unreadable(
     got: str, expected: str, head: bytes, advice: str = "", like: Protocol | None = None
-) -> UnreadableStreamError:
+) -> errors.UnreadableStreamError:
     if like is not None:
         advice = f'give protocol="{like.name}", or no protocol: the first events show it'
-    return UnreadableStreamError(
+    return errors.UnreadableStreamError(
         got=got, expected=expected, advice=advice, like=None if like is None else like.name, beginning=_text(head)
     )
 
 
-def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None:
+def _error_of_no_events(head: bytes, expected: str) -> errors.LanguageModelError | None:
     """The error of bytes that hold nothing which begins an event; None where something does."""
     begins = head.lstrip(_BLANKS)
     if not begins:
-        return EmptyStreamError("blanks alone" if head else "no byte", expected)
+        return errors.EmptyStreamError("blanks alone" if head else "no byte", expected)
     if begins.startswith(b"<"):
         found = _TITLE.search(_text(head, LOOKED_AT))
         title = " ".join(unescape(found[1]).split())[:_SHOWN] if found else ""
@@ -397,7 +384,7 @@ def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None
     if head.startswith(_GZIP):
         return _unreadable("bytes packed with gzip", expected, head, "let the HTTP client unpack the body")
     if all(line.startswith(b":") or not line.strip() for line in begins.splitlines()):
-        return EmptyStreamError("comments alone", expected)
+        return errors.EmptyStreamError("comments alone", expected)
     if (
         not begins.startswith((*SSE.begins, b"{", b"["))
         and not any(one.startswith(begins) for one in SSE.begins)
@@ -408,7 +395,7 @@ def _error_of_no_events(head: bytes, expected: str) -> LanguageModelError | None
     return None
 
 
-def _error_of_events(events: Sequence[NamedEvent], head: bytes, expected: str) -> LanguageModelError | None:
+def _error_of_events(events: Sequence[NamedEvent], head: bytes, expected: str) -> errors.LanguageModelError | None:
     """The error of events that no protocol here knows; None without events."""
     foreign = _error_of_foreign(events, head, expected)
     if foreign is not None or not events:
@@ -419,7 +406,7 @@ def _error_of_events(events: Sequence[NamedEvent], head: bytes, expected: str) -
     return _unreadable(said, expected, head, "if the bytes are right, name their protocol")
 
 
-def _error_of_foreign(events: Sequence[NamedEvent], head: bytes, expected: str) -> LanguageModelError | None:
+def _error_of_foreign(events: Sequence[NamedEvent], head: bytes, expected: str) -> errors.LanguageModelError | None:
     """The error of events that nothing here reads, by the name of their wire."""
     if (name := name_of_stream(event for _, event in events)) is None:
         return None
@@ -481,11 +468,11 @@ def _text(head: bytes, most: int = _SHOWN) -> str:
 # ---- Likeness ----
 
 
-def understood_nothing(error: LanguageModelError | None) -> bool:
+def understood_nothing(error: errors.LanguageModelError | None) -> bool:
     """Whether the error of a Finish says that no answer began, or that the input held no event at all."""
-    if isinstance(error, TruncatedStreamError):
+    if isinstance(error, errors.TruncatedStreamError):
         return error.state == LifecycleState.IDLE.name
-    return isinstance(error, UpstreamProtocolError)
+    return isinstance(error, errors.UpstreamProtocolError)
 
 
 def likeness(events: Sequence[WireEvent]) -> str | None:

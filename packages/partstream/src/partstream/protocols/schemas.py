@@ -19,20 +19,15 @@ smallest form once, see :func:`smallest_schemas`: types, properties, items and a
 """
 
 from __future__ import annotations
-
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import FormedSchema
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 Schema: TypeAlias = dict[str, Any]
 

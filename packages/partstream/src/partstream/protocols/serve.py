@@ -17,21 +17,15 @@ paths and finds the name in them again.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
-from partstream.lm.outputs import Outcome
-from partstream.protocols.failures import plain_reply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from partstream.lm.outputs import InboundRequest, Reply, ResponseWriter
-    from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
+from partstream.lm.outputs import InboundRequest, Outcome, Reply, ResponseWriter
+from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure, plain_reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ them, set apart from the answer. Of a wire that has a place for thinking, and se
 """
 
 from __future__ import annotations
-
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -19,14 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.codec.checks import narrow
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import EndingStream, PausingStream, ReportingStream, ThinkingMode, ThinkTags, Unmapped
-from partstream.lm.parts import TextPart, ThinkingPart, text_part, thinking_part
+from partstream.lm.parts import TextPart, ThinkingPart, Usage, text_part, thinking_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from partstream.errors import LanguageModelError
     from partstream.lm.outputs import FastPath, ResponseStream, StreamOptions, StreamOutput
-    from partstream.lm.parts import Usage
     from partstream.protocols.protocol import ResponseReaderSpec
 
 

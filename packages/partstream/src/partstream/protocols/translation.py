@@ -7,21 +7,15 @@ protocol cannot be asked or served.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.provider_state import Origin
 from partstream.errors import CallerError
-from partstream.lm.outputs import StreamOptions
+from partstream.lm.outputs import InboundRequest, Reply, StreamOptions, StreamOutput
+from partstream.protocols.protocol import Protocol
 from partstream.protocols.reader import StreamReader
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from partstream.lm.outputs import InboundRequest, Reply, StreamOutput
-    from partstream.protocols.protocol import Protocol
-    from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
+from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
 
 
 class MissingCornerError(CallerError):

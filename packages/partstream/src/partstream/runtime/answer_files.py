@@ -6,27 +6,21 @@ the oldest files go first. Any number of processes may share one.
 """
 
 from __future__ import annotations
-
 import hashlib
 import logging
 import os
 import re
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.system import CACHE
 from partstream.conversation.media import MediaKind, extension_of, read_media
-from partstream.lm.parts import is_mark
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from partstream.lm.parts import DataPart
-
+from partstream.lm.parts import DataPart, is_mark
 
 _logger = logging.getLogger("partstream.files")
 

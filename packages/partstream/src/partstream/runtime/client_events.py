@@ -18,35 +18,27 @@ their iterators run in a thread, and pass their pieces to the event loop as fast
 """
 
 from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging
 import threading
 from collections import Counter, deque
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextvars import copy_context
 from functools import partial
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import described, refuse
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
-from partstream.lm.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.protocol import AUTO, PROTOCOLS, loadable_protocols
+from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.parts import ResponsePart
+from partstream.protocols.protocol import AUTO, PROTOCOLS, Protocol, ProtocolName, loadable_protocols
 from partstream.protocols.recognition import NamedEvent, ProtocolMatcher, name_of_stream
 from partstream.protocols.thinking import open_response
 from partstream.runtime.client_failures import failure_of
 from partstream.runtime.stream_adapter import as_chunk, chunks_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-
-    from partstream.lm.outputs import StreamOutput
-    from partstream.lm.parts import ResponsePart
-    from partstream.protocols.protocol import Protocol, ProtocolName
-
 
 ClientEvents: TypeAlias = AsyncIterable[Any] | Iterable[Any]
 """The events of one answer, as a client streams them: objects made of Pydantic's models, dicts, or JSON texts."""

@@ -7,27 +7,16 @@ with names of secrets are removed from it.
 """
 
 from __future__ import annotations
-
 import os
 import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
+from partstream import errors
 from partstream.codec.redaction import Redactor
-from partstream.errors import (
-    LanguageModelError,
-    LanguageModelErrorCode,
-    TimeoutPhase,
-    UpstreamConnectionError,
-    UpstreamHTTPError,
-    UpstreamTimeoutError,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST: Final = 8
@@ -82,24 +71,24 @@ _SAYS: Final[Mapping[FailureKind, str]] = {
     FailureKind.USAGE: "the agent is not set up in the right way",
     FailureKind.TOOL: "a tool of the agent failed",
 }
-_CODES: Final[Mapping[FailureKind, LanguageModelErrorCode]] = {
-    FailureKind.LIMIT: LanguageModelErrorCode.BLOCKED,
-    FailureKind.REFUSED: LanguageModelErrorCode.BLOCKED,
+_CODES: Final[Mapping[FailureKind, errors.LanguageModelErrorCode]] = {
+    FailureKind.LIMIT: errors.LanguageModelErrorCode.BLOCKED,
+    FailureKind.REFUSED: errors.LanguageModelErrorCode.BLOCKED,
 }
 
 
-class AgentFailedError(LanguageModelError):
+class AgentFailedError(errors.LanguageModelError):
     """An agent failed; its exception is the `__cause__`, and `error_type` the name of its class."""
 
     def __init__(self, framework: str, kind: FailureKind, error_type: str, said: str) -> None:
         message = f"{_SAYS[kind]}: {said or error_type} ({framework}, {error_type})"
-        super().__init__(message, _CODES.get(kind, LanguageModelErrorCode.UNSPECIFIED))
+        super().__init__(message, _CODES.get(kind, errors.LanguageModelErrorCode.UNSPECIFIED))
         self.framework = framework
         self.kind = kind
         self.error_type = error_type
 
 
-class AgentSaidNothingError(LanguageModelError):
+class AgentSaidNothingError(errors.LanguageModelError):
     """A run ended without text, a tool call or a file, which VS Code would show as no response.
 
     Attributes:
@@ -144,7 +133,7 @@ def failure_of(error: Exception, framework: str, kinds: Mapping[str, FailureKind
         framework: The agent's framework.
         kinds: What the exceptions of the framework mean, by the name of their class or of a base class.
     """
-    if isinstance(error, LanguageModelError):
+    if isinstance(error, errors.LanguageModelError):
         return error
     names = [one.__name__ for one in type(error).__mro__]
     kind = next((kinds[name] for name in names if name in kinds), None)
@@ -158,7 +147,7 @@ def failure_of(error: Exception, framework: str, kinds: Mapping[str, FailureKind
         places = ((error, "status_code"), (error, "code"), (getattr(error, "response", None), "status_code"))
         for place, name in places:
             if type(status := getattr(place, name, None)) is int:
-                return UpstreamHTTPError(status, provider_message=said)
+                return errors.UpstreamHTTPError(status, provider_message=said)
     if kind is FailureKind.CONNECTION:
         # The address of the request, without user information and query.
         address = _SERVER
@@ -166,7 +155,7 @@ def failure_of(error: Exception, framework: str, kinds: Mapping[str, FailureKind
             parts = urlsplit(str(getattr(getattr(error, "request", None), "url", "")))
             if parts.hostname:
                 address = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
-        return UpstreamConnectionError(address, said or type(error).__name__)
+        return errors.UpstreamConnectionError(address, said or type(error).__name__)
     if kind is FailureKind.TIMEOUT:
-        return UpstreamTimeoutError(TimeoutPhase.TOTAL, None, advice=said)
+        return errors.UpstreamTimeoutError(errors.TimeoutPhase.TOTAL, None, advice=said)
     return AgentFailedError(framework, kind, type(error).__name__, said)

@@ -5,9 +5,9 @@ settings of the connection or options of the request; an unknown one is refused 
 """
 
 from __future__ import annotations
-
 import asyncio
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 from urllib.parse import urlsplit
 
@@ -17,7 +17,7 @@ from partstream.lm.contract import CheckMode
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import StreamOptions
 from partstream.lm.provider import LanguageModelChatProvider
-from partstream.protocols.protocol import AUTO
+from partstream.protocols.protocol import AUTO, ProtocolName
 from partstream.runtime.consumer import ALSO_CALLED, REQUEST_FIELDS, LanguageModels, RequestFields, choose_model
 from partstream.runtime.simple import FunctionProvider, UnknownKeywordError
 from partstream.tokens import Counters
@@ -27,13 +27,9 @@ from partstream.upstream.model_information import ModelOverride, ModelSelection
 from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
-    from contextlib import AbstractAsyncContextManager
     from types import TracebackType
 
-    from partstream.protocols.protocol import ProtocolName
     from partstream.runtime.consumer import LanguageModelChat, Prompt
-
 
 _NO_OPTIONS: Final = RequestOptions()
 

@@ -8,7 +8,6 @@ answering. How a request runs is in :mod:`partstream.runtime.requests`.
 """
 
 from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter
@@ -25,18 +24,8 @@ from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.protocol import PLAIN_MESSAGES, PROTOCOLS
 from partstream.protocols.serve import WireRequest
+from partstream.runtime import requests
 from partstream.runtime.progress import defined_at
-from partstream.runtime.requests import (
-    ConsumerLimits,
-    ConsumerSettings,
-    LanguageModelChatResponse,
-    ProviderErrorListener,
-    RunningRequest,
-    ViolationListener,
-    ViolationLog,
-    as_language_model_error,
-    log_provider_error,
-)
 from partstream.runtime.simple import UnknownKeywordError
 from partstream.settings.kinds import closest_name
 
@@ -44,7 +33,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from partstream.lm.provider import LanguageModelChatCapabilities, Progress
-
 
 # ---- Prompts and options ----
 
@@ -290,7 +278,7 @@ class LanguageModelChat:
         options: RequestOptions = _NO_OPTIONS,
         token: CancellationToken | None = None,
         **fields: Unpack[RequestFields],
-    ) -> LanguageModelChatResponse:
+    ) -> requests.LanguageModelChatResponse:
         """Asks the model and returns the response, still to come: `async for part in model.stream("Hi")`.
 
         Does the same as VS Code's :meth:`send_request`, but without an `await`, and takes what :meth:`ask` takes.
@@ -300,7 +288,7 @@ class LanguageModelChat:
 
     async def send_request(
         self, messages: Prompt, options: RequestOptions = _NO_OPTIONS, token: CancellationToken | None = None
-    ) -> LanguageModelChatResponse:
+    ) -> requests.LanguageModelChatResponse:
         """Sends a request to the model; the provider starts at once, whether or not the response is read.
 
         Args:
@@ -338,8 +326,8 @@ class Registration:
         self,
         vendor: str,
         provider: LanguageModelChatProvider,
-        settings: ConsumerSettings,
-        running: dict[asyncio.Task[None], RunningRequest],
+        settings: requests.ConsumerSettings,
+        running: dict[asyncio.Task[None], requests.RunningRequest],
     ) -> None:
         self.vendor = vendor
         self.provider = provider
@@ -374,13 +362,15 @@ class Registration:
         messages: Sequence[ChatMessage],
         options: RequestOptions,
         token: CancellationToken | None,
-    ) -> LanguageModelChatResponse:
+    ) -> requests.LanguageModelChatResponse:
         """Calls the provider and returns the response, still to come; see :meth:`LanguageModelChat.send_request`."""
         self._require_registered(information.id)
         sent = checks.sequence_of("messages", messages, ChatMessage, "a ChatMessage")
         checks.check("options", options, _OPTIONS)
         checks.check("token", token, _TOKEN)
-        request = RunningRequest(self.vendor, information.id, (tool.name for tool in options.tools), self._settings)
+        request = requests.RunningRequest(
+            self.vendor, information.id, (tool.name for tool in options.tools), self._settings
+        )
 
         async def provide(progress: Progress, provider_token: CancellationToken) -> None:
             await self.provider.provide_language_model_chat_response(
@@ -391,7 +381,7 @@ class Registration:
         if task is not None:
             self._running[task] = request
             task.add_done_callback(self._running.pop)
-        return LanguageModelChatResponse(request)
+        return requests.LanguageModelChatResponse(request)
 
     async def count_tokens(
         self, information: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken | None
@@ -406,7 +396,7 @@ class Registration:
         except errors.LanguageModelError:
             raise
         except Exception as error:
-            raise as_language_model_error(error, self.vendor) from error
+            raise requests.as_language_model_error(error, self.vendor) from error
 
     async def _ask_for_models(self) -> tuple[LanguageModelChatInformation, ...]:
         seconds = self._settings.limits.list_seconds
@@ -524,7 +514,7 @@ _NAMES: Final = tuple(_PROPERTIES)
 
 # ---- The registry ----
 
-_DEFAULT_LIMITS = ConsumerLimits()
+_DEFAULT_LIMITS = requests.ConsumerLimits()
 _METHODS: Final = tuple(LanguageModelChatProvider.__abstractmethods__)
 _PROVIDER: Final = checks.Expectation(
     "a LanguageModelChatProvider: an object, not its class",
@@ -570,14 +560,16 @@ class LanguageModels:
         self,
         *,
         contract_mode: CheckMode = CheckMode.LENIENT,
-        on_violation: ViolationListener | None = None,
-        on_provider_error: ProviderErrorListener = log_provider_error,
-        limits: ConsumerLimits = _DEFAULT_LIMITS,
+        on_violation: requests.ViolationListener | None = None,
+        on_provider_error: requests.ProviderErrorListener = requests.log_provider_error,
+        limits: requests.ConsumerLimits = _DEFAULT_LIMITS,
     ) -> None:
-        self._settings = ConsumerSettings(contract_mode, on_violation or ViolationLog(), on_provider_error, limits)
+        self._settings = requests.ConsumerSettings(
+            contract_mode, on_violation or requests.ViolationLog(), on_provider_error, limits
+        )
         self._registrations: dict[str, Registration] = {}
         # The event loop holds tasks weakly: without this a request without readers could vanish half-way.
-        self._running: dict[asyncio.Task[None], RunningRequest] = {}
+        self._running: dict[asyncio.Task[None], requests.RunningRequest] = {}
         self._changed: EventEmitter[None] = EventEmitter()
 
     @property
@@ -674,7 +666,7 @@ async def offered_models(models: LanguageModels, vendor: str) -> Sequence[Langua
     offered = await models.select_chat_models({"vendor": vendor})
     error = models.provider_errors.get(vendor)
     if error is not None:
-        raise error if isinstance(error, errors.PartstreamError) else as_language_model_error(error, vendor)
+        raise error if isinstance(error, errors.PartstreamError) else requests.as_language_model_error(error, vendor)
     return offered
 
 

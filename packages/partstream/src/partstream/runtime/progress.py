@@ -8,29 +8,23 @@ there on. Every command and every host uses them for a bug of a provider, so tha
 """
 
 from __future__ import annotations
-
 import sys
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, cast
 
 from partstream.codec.checks import narrow
 from partstream.errors import ContractViolationError, PartstreamError
-from partstream.lm.contract import CheckMode, CodePlace, ContractChecker
+from partstream.lm.contract import CheckMode, CodePlace, ContractChecker, Violation
 from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import Finish
-from partstream.lm.parts import TextPart, ThinkingPart
-from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
+from partstream.lm.parts import ResponsePart, TextPart, ThinkingPart
+from partstream.lm.provider import DrainingProgress, FinishingProgress, Progress, WaitingProgress
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
     from pathlib import Path
     from types import FrameType, TracebackType
-
-    from partstream.lm.contract import Violation
-    from partstream.lm.parts import ResponsePart
-    from partstream.lm.provider import Progress
-
 
 # ---- The person's own code ----
 

@@ -10,11 +10,11 @@ their version, which is closed after the last of them; an edit that cannot be lo
 """
 
 from __future__ import annotations
-
 import asyncio
 import importlib.util
 import inspect
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -23,20 +23,16 @@ from zlib import crc32
 
 from partstream.codec.checks import narrow
 from partstream.errors import CallerError
-from partstream.lm.cancellation import EventEmitter
-from partstream.lm.provider import LanguageModelChatProvider
+from partstream.lm.cancellation import CancellationToken, Disposable, EventEmitter
+from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
 from partstream.plugins import AGENTS, MissingPackageError, find
 from partstream.tokens.counting import LedgerUser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import CodeType, ModuleType
 
-    from partstream.lm.cancellation import CancellationToken, Disposable
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.tokens.ledger import Ledger
-
 
 Stamp: TypeAlias = tuple[int, int, int] | None
 """The facts about a file that an edit changes: modification time in nanoseconds, length, inode; None without a file."""

@@ -1,22 +1,14 @@
 """One call for every protocol: takes the bytes of a response, returns its parts and then its Finish."""
 
 from __future__ import annotations
-
-from collections.abc import AsyncIterable, Iterable
-from typing import TYPE_CHECKING, Final, TypeAlias, overload
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from typing import Final, TypeAlias, overload
 
 from partstream.codec.checks import Expectation, check, refuse
-from partstream.lm.outputs import Finish, StreamOptions, Unmapped
+from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.protocol import AUTO
+from partstream.protocols.protocol import AUTO, Protocol, ProtocolName
 from partstream.protocols.reader import StreamReader
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from partstream.lm.outputs import StreamOutput
-    from partstream.protocols.protocol import Protocol, ProtocolName
-
 
 _Yielded: TypeAlias = TextPart | ThinkingPart | ToolCallPart | DataPart | Finish
 _OnUnmapped: TypeAlias = "Callable[[Unmapped], object]"

@@ -9,32 +9,24 @@ background: its token first, after a short grace its task, and one that does not
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import Enum, auto
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeAlias
+from types import TracebackType
+from typing import Final, TypeAlias
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.errors import LanguageModelError, ProviderStuckError
-from partstream.lm.cancellation import CancellationTokenSource
-from partstream.lm.contract import CheckMode
-from partstream.lm.parts import TextPart
+from partstream.lm.cancellation import CancellationToken, CancellationTokenSource, Disposable
+from partstream.lm.contract import CheckMode, Violation
+from partstream.lm.outputs import Finish
+from partstream.lm.parts import FinishReason, ResponsePart, TextPart, Usage
+from partstream.lm.provider import Progress
 from partstream.runtime.progress import CheckedProgress, failing_place
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-    from types import TracebackType
-
-    from partstream.lm.cancellation import CancellationToken, Disposable
-    from partstream.lm.contract import Violation
-    from partstream.lm.outputs import Finish
-    from partstream.lm.parts import FinishReason, ResponsePart, Usage
-    from partstream.lm.provider import Progress
-
 
 _TURN_SECONDS: Final = 0.005
 """How long a provider that waits for nothing keeps the event loop to itself; far below what a person notices."""

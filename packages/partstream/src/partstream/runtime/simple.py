@@ -13,58 +13,31 @@ decorator is applied, with the file and the line of the function; a wrong keywor
 """
 
 from __future__ import annotations
-
 import inspect
 import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast, get_type_hints, overload
+from typing import Any, Final, TypeAlias, Unpack, cast, get_type_hints, overload
 
-from partstream.codec.checks import (
-    BOOLEAN,
-    COUNT,
-    FILLED_TEXT,
-    MAPPING,
-    NUMBER,
-    TEXT,
-    Expectation,
-    InvalidArgumentError,
-    check,
-    described,
-    optional,
-)
+from partstream.codec import checks
 from partstream.codec.json_codec import locate_non_json
-from partstream.lm.messages import RequestOptions, Role
+from partstream.lm import provider
+from partstream.lm.cancellation import CancellationToken
+from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.lm.outputs import Finish
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part
-from partstream.lm.provider import (
-    DrainingProgress,
-    FinishingProgress,
-    LanguageModelChatCapabilities,
-    LanguageModelChatInformation,
-    LanguageModelChatProvider,
-    ModelFields,
-)
+from partstream.lm.parts import DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart, text_part
 from partstream.runtime.progress import CheckedProgress, suspended_at
 from partstream.settings.kinds import closest_name
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
 from partstream.upstream.context import run_until_cancelled
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-
-    from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import ChatMessage
-    from partstream.lm.parts import ResponsePart
-    from partstream.lm.provider import Progress
-
 
 # ---- Keywords and functions ----
 
 _DECORATOR: Final = "chat_model"
 
 
-class UnknownKeywordError(InvalidArgumentError):
+class UnknownKeywordError(checks.InvalidArgumentError):
     """A function got a keyword that it does not have.
 
     A decorator takes fields of VS Code that are not known here in `extra`; :func:`partstream.ask` takes options of one
@@ -105,25 +78,31 @@ _ALSO_CALLED: Final = {
 }
 """Other words for some keywords."""
 
-_KEYWORDS: Final[Mapping[str, Expectation]] = {
-    "name": optional(FILLED_TEXT),
-    "id": optional(FILLED_TEXT),
-    "family": optional(FILLED_TEXT),
-    "version": FILLED_TEXT,
-    "max_input_tokens": COUNT,
-    "max_output_tokens": COUNT,
-    "image_input": BOOLEAN,
-    "tool_calling": Expectation(
-        "True, False or the most tools that a request may hold", lambda value: BOOLEAN.fits(value) or COUNT.fits(value)
+_KEYWORDS: Final[Mapping[str, checks.Expectation]] = {
+    "name": checks.optional(checks.FILLED_TEXT),
+    "id": checks.optional(checks.FILLED_TEXT),
+    "family": checks.optional(checks.FILLED_TEXT),
+    "version": checks.FILLED_TEXT,
+    "max_input_tokens": checks.COUNT,
+    "max_output_tokens": checks.COUNT,
+    "image_input": checks.BOOLEAN,
+    "tool_calling": checks.Expectation(
+        "True, False or the most tools that a request may hold",
+        lambda value: checks.BOOLEAN.fits(value) or checks.COUNT.fits(value),
     ),
-    "count_tokens": Expectation("a function that takes a text or a message", callable),
-    "tooltip": optional(TEXT),
-    "detail": optional(TEXT),
-    "extra": MAPPING,
+    "count_tokens": checks.Expectation("a function that takes a text or a message", callable),
+    "tooltip": checks.optional(checks.TEXT),
+    "detail": checks.optional(checks.TEXT),
+    "extra": checks.MAPPING,
 }
 """The decorator's own keywords."""
 
-_BY_TYPE: Final[Mapping[Any, Expectation]] = {bool: BOOLEAN, str: TEXT, float: NUMBER, int: COUNT}
+_BY_TYPE: Final[Mapping[Any, checks.Expectation]] = {
+    bool: checks.BOOLEAN,
+    str: checks.TEXT,
+    float: checks.NUMBER,
+    int: checks.COUNT,
+}
 
 
 def check_keywords(values: Mapping[str, object], given_to: str = _DECORATOR) -> None:
@@ -137,7 +116,7 @@ def check_keywords(values: Mapping[str, object], given_to: str = _DECORATOR) -> 
         InvalidArgumentError: A value does not fit.
     """
     for name, value in values.items():
-        check(f"{given_to}.{name}", value, _KEYWORDS[name])
+        checks.check(f"{given_to}.{name}", value, _KEYWORDS[name])
 
 
 def checked_fields(
@@ -155,14 +134,14 @@ def checked_fields(
         UnknownKeywordError: No field has this name.
         InvalidArgumentError: A value does not fit, or is no JSON value.
     """
-    known = get_type_hints(ModelFields)
+    known = get_type_hints(provider.ModelFields)
     for name, value in fields.items():
         if name not in known:
             raise UnknownKeywordError(name, (*_KEYWORDS, *more, *known), given_to, _ALSO_CALLED)
-        check(f"{given_to}.{name}", value, _BY_TYPE.get(known[name], MAPPING))
+        checks.check(f"{given_to}.{name}", value, _BY_TYPE.get(known[name], checks.MAPPING))
     whole = {**fields, **extra}
     if found := locate_non_json(whole, "extra"):
-        raise InvalidArgumentError(f"{given_to}.{found.place}", found.got, found.expected)
+        raise checks.InvalidArgumentError(f"{given_to}.{found.place}", found.got, found.expected)
     return whole
 
 
@@ -173,7 +152,9 @@ def check_answer_function(answer: object) -> None:
         InvalidArgumentError: It is not.
     """
     if not callable(answer):
-        raise InvalidArgumentError(_DECORATOR, described(answer), 'keywords, such as @chat_model(name="Parrot")')
+        raise checks.InvalidArgumentError(
+            _DECORATOR, checks.described(answer), 'keywords, such as @chat_model(name="Parrot")'
+        )
     name = getattr(answer, "__name__", type(answer).__name__)
     code = getattr(inspect.unwrap(answer), "__code__", None)
     placed = name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
@@ -188,16 +169,16 @@ def check_answer_function(answer: object) -> None:
             kind = "a function without `async`"
         else:
             kind = "a function with neither `async` nor `yield`"
-        raise InvalidArgumentError(_DECORATOR, f"{placed}, {kind}", _GENERATOR)
+        raise checks.InvalidArgumentError(_DECORATOR, f"{placed}, {kind}", _GENERATOR)
     signature = inspect.signature(answer)
     try:
         signature.bind(None, None)
     except TypeError:
         expected = f"two parameters: async def {name}(messages, options)"
-        raise InvalidArgumentError(_DECORATOR, f"{placed} with {signature}", expected) from None
+        raise checks.InvalidArgumentError(_DECORATOR, f"{placed} with {signature}", expected) from None
     if [*signature.parameters][:2] == ["options", "messages"]:
         expected = f"the messages first: async def {name}(messages, options)"
-        raise InvalidArgumentError(_DECORATOR, f"{placed} with {signature}", expected)
+        raise checks.InvalidArgumentError(_DECORATOR, f"{placed} with {signature}", expected)
 
 
 _GENERATOR: Final = (
@@ -219,14 +200,14 @@ AnswerFunction: TypeAlias = (
 :class:`~partstream.lm.outputs.Finish` last. `AsyncIterator` and `AsyncGenerator` are both good annotations of what it
 returns."""
 
-_TOKENS: Final = Expectation(
+_TOKENS: Final = checks.Expectation(
     "a whole number of 0 or more", lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0
 )
 _NO_OPTIONS: Final = RequestOptions()
 _NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class FunctionProvider(LanguageModelChatProvider):
+class FunctionProvider(provider.LanguageModelChatProvider):
     """Offers one model, for which a function answers; made by :func:`chat_model`.
 
     Calling it calls the function: `[piece async for piece in provider([ChatMessage.user("hi")])]`.
@@ -247,7 +228,7 @@ class FunctionProvider(LanguageModelChatProvider):
     def __init__(
         self,
         answer: AnswerFunction,
-        information: LanguageModelChatInformation,
+        information: provider.LanguageModelChatInformation,
         count_tokens: Callable[[str | ChatMessage], int],
     ) -> None:
         self.information = information
@@ -263,17 +244,17 @@ class FunctionProvider(LanguageModelChatProvider):
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
-    ) -> Sequence[LanguageModelChatInformation]:
+    ) -> Sequence[provider.LanguageModelChatInformation]:
         """Lists the one model."""
         del silent, token
         return (self.information,)
 
     async def provide_language_model_chat_response(
         self,
-        model: LanguageModelChatInformation,
+        model: provider.LanguageModelChatInformation,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
-        progress: Progress,
+        progress: provider.Progress,
         token: CancellationToken,
     ) -> None:
         """Runs the function; a cancellation closes it where it is suspended, and its `finally` blocks run.
@@ -286,7 +267,7 @@ class FunctionProvider(LanguageModelChatProvider):
             Exception: Any error that the function raises.
         """
         del model
-        draining = progress if isinstance(progress, DrainingProgress) else None
+        draining = progress if isinstance(progress, provider.DrainingProgress) else None
 
         async def report() -> None:
             async with aclosing(self(messages, options)) as answer:
@@ -294,7 +275,7 @@ class FunctionProvider(LanguageModelChatProvider):
                     progress.follow(answer)
                 async for piece in answer:
                     if isinstance(piece, Finish):
-                        if isinstance(progress, FinishingProgress):
+                        if isinstance(progress, provider.FinishingProgress):
                             progress.finish(piece)
                         if piece.error is not None:
                             raise piece.error
@@ -306,7 +287,7 @@ class FunctionProvider(LanguageModelChatProvider):
         await run_until_cancelled(report(), token)
 
     async def provide_token_count(
-        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
         """Counts with the function given to :func:`chat_model`.
 
@@ -316,7 +297,7 @@ class FunctionProvider(LanguageModelChatProvider):
         del model, token
         return self._counted(text)
 
-    def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
+    def token_count(self, model: provider.LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
         """Counts with the function given to :func:`chat_model`; the count has its source."""
         del model
         is_estimate = self._count_tokens is estimate_tokens
@@ -324,7 +305,7 @@ class FunctionProvider(LanguageModelChatProvider):
 
     def _counted(self, text: str | ChatMessage) -> int:
         count = self._count_tokens(text)
-        check("count_tokens", count, _TOKENS)
+        checks.check("count_tokens", count, _TOKENS)
         return count
 
 
@@ -347,7 +328,7 @@ def chat_model(
     tooltip: str | None = ...,
     detail: str | None = ...,
     extra: Mapping[str, Any] = ...,
-    **fields: Unpack[ModelFields],
+    **fields: Unpack[provider.ModelFields],
 ) -> Callable[[AnswerFunction], FunctionProvider]: ...
 
 
@@ -419,13 +400,13 @@ def chat_model(
         }
     )
     further = checked_fields(fields, extra)
-    capabilities = LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling)
+    capabilities = provider.LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling)
 
     def decorate(function: AnswerFunction) -> FunctionProvider:
         check_answer_function(function)
         named: str = getattr(function, "__name__", type(function).__name__)
         model_id = named if id is None else id
-        information = LanguageModelChatInformation(
+        information = provider.LanguageModelChatInformation(
             id=model_id,
             name=name or model_id,
             family=family or model_id,

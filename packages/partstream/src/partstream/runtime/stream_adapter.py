@@ -8,9 +8,8 @@ stream that the chunks look like.
 """
 
 from __future__ import annotations
-
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -31,21 +30,17 @@ from partstream.lm.outputs import (
     Unmapped,
     error_text,
 )
-from partstream.lm.provider import FinishingProgress
+from partstream.lm.provider import FinishingProgress, Progress
 from partstream.protocols.protocol import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, UnknownProtocolError, chunk_protocols
 from partstream.protocols.recognition import likeness, understood_nothing
 from partstream.protocols.thinking import open_response
 from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator
-
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.outputs import ResponseStream, StreamOutput
     from partstream.lm.parts import FinishReason, ResponsePart, Usage
-    from partstream.lm.provider import Progress
     from partstream.protocols.protocol import ProtocolName
-
 
 # ---- Chunks ----
 

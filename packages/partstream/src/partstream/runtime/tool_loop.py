@@ -7,11 +7,10 @@ events, values that a screen or a log can show, and ends with the whole conversa
 """
 
 from __future__ import annotations
-
 import asyncio
 import inspect
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,16 +20,12 @@ from partstream.codec.checks import Expectation, check_fields, instance_of, sequ
 from partstream.errors import CallerError, ToolRoundLimitError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultContent, ToolResultPart
-from partstream.runtime.consumer import LanguageModelChat, conversation_of
+from partstream.runtime.consumer import LanguageModelChat, Prompt, conversation_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
-
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart, ResponsePart
-    from partstream.runtime.consumer import Prompt
-
 
 # ---- Tools ----
 

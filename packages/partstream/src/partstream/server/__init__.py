@@ -11,7 +11,6 @@ application.
 """
 
 from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 

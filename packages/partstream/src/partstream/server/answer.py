@@ -12,35 +12,27 @@ the provider learns who asks with which program, and names the upstream that it 
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream import errors
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.errors import (
-    EmptyAnswerError,
-    LanguageModelError,
-    PartstreamError,
-    ProviderStuckError,
-    TimeoutPhase,
-    UpstreamFailureError,
-    UpstreamTimeoutError,
-    with_facts,
-)
 from partstream.lm.cancellation import CancellationTokenSource
-from partstream.lm.outputs import Finish, Outcome
+from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import (
     COST_KEY,
     USAGE_MIME_TYPE,
     DataPart,
     FinishReason,
+    ResponsePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -48,24 +40,16 @@ from partstream.lm.parts import (
     Usage,
 )
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, failing_place, thinking_text
-from partstream.server.models import counted_usage
-from partstream.tokens.records import watched_usage
-from partstream.upstream.context import capturing, run_to_the_last_report
+from partstream.server.models import CataloguedModel, counted_usage
+from partstream.tokens.records import UsageRow, watched_usage
+from partstream.upstream.context import AnswerTap, capturing, run_to_the_last_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from partstream.conversation.provider_state import CallersMemory
     from partstream.lm.contract import Violation
-    from partstream.lm.outputs import InboundRequest
-    from partstream.lm.parts import ResponsePart
     from partstream.server.clients import Caller, RequestClient
-    from partstream.server.models import CataloguedModel
     from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.server.settings import AnswerTrace, Reported, ServingSettings
-    from partstream.tokens.records import UsageRow
-    from partstream.upstream.context import AnswerTap
-
 
 UPSTREAM_HEADER: Final = "x-partstream-upstream"
 """The header of a reply that names the upstream, where the provider has named it."""
@@ -205,7 +189,7 @@ class ProviderCall:
 
     def stop(self) -> None:
         """Ends the response because the server is stopped, in the wire's own words. Later calls do nothing."""
-        error = UpstreamFailureError("the server is being stopped; ask again", http_status=529, retry_after=1.0)
+        error = errors.UpstreamFailureError("the server is being stopped; ask again", http_status=529, retry_after=1.0)
         if self._reply.events == 0 or self._stopped is Outcome.FAILED:
             self._end_early(Finish(Outcome.FAILED, error=error))
         else:
@@ -213,7 +197,7 @@ class ProviderCall:
 
     def time_out(self) -> None:
         """Ends the response because it has taken too long. Later calls do nothing."""
-        error = UpstreamTimeoutError(TimeoutPhase.TOTAL, self._settings.answer_seconds)
+        error = errors.UpstreamTimeoutError(errors.TimeoutPhase.TOTAL, self._settings.answer_seconds)
         self._end_early(Finish(Outcome.FAILED, error=error))
 
     async def wind_down(self) -> None:
@@ -232,7 +216,7 @@ class ProviderCall:
             if task.done():
                 return
             task.cancel()
-        error = ProviderStuckError(self._model.provider_name, self._model.id, seconds)
+        error = errors.ProviderStuckError(self._model.provider_name, self._model.id, seconds)
         _logger.error("%s", error)
 
     def kill(self) -> None:
@@ -289,17 +273,17 @@ class ProviderCall:
                 self.is_usage_counted = True
             finish = replace(finish, usage=usage)
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED} and finish.error is None:
-            finish = replace(finish, error=LanguageModelError("the provider gave no reason for its failure"))
+            finish = replace(finish, error=errors.LanguageModelError("the provider gave no reason for its failure"))
         self._write(finish)
 
     def _provider_raised(self, error: BaseException) -> None:
         if self._is_over:
-            if not isinstance(error, asyncio.CancelledError | LanguageModelError):
+            if not isinstance(error, asyncio.CancelledError | errors.LanguageModelError):
                 _logger.debug("the provider %s raised %s after its end", self._name, type(error).__name__)
             return
         self._checked.fail(error)
         said = self._checked.said_finish
-        if isinstance(error, EmptyAnswerError) and said is not None:
+        if isinstance(error, errors.EmptyAnswerError) and said is not None:
             # No wire of ours forbids an empty answer; a chat that shows nothing is another matter.
             limited = said.reason is not None and said.reason.unified in _LIMITS
             self._write(replace(said, outcome=Outcome.INCOMPLETE if limited else Outcome.COMPLETED, error=None))
@@ -311,14 +295,14 @@ class ProviderCall:
         if self._is_over:
             return
         self.error = error
-        if isinstance(error, LanguageModelError):
+        if isinstance(error, errors.LanguageModelError):
             told = error
-            _logger.info("the provider %s failed: %s", self._name, with_facts(str(error), error))
+            _logger.info("the provider %s failed: %s", self._name, errors.with_facts(str(error), error))
         else:
             kind, place = type(error).__name__, failing_place(error)
             _logger.error("the provider %s failed with %s%s", self._name, kind, "" if place is None else f" at {place}")
-            text = f": {error}" if isinstance(error, PartstreamError) else ""
-            told = LanguageModelError(f"the provider failed with {kind}{text}")
+            text = f": {error}" if isinstance(error, errors.PartstreamError) else ""
+            told = errors.LanguageModelError(f"the provider failed with {kind}{text}")
         said = self._checked.said_finish or Finish(Outcome.FAILED)
         outcome = said.outcome if said.outcome is Outcome.TRUNCATED else Outcome.FAILED
         self._end_early(replace(said, outcome=outcome, error=told))

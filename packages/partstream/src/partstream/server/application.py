@@ -19,53 +19,31 @@ also while a response runs: that shows when the client leaves.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from partstream.codec.checks import refuse
 from partstream.codec.json_codec import dumps, loads
 from partstream.errors import PartstreamError
+from partstream.lm.cancellation import Event
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.protocols.protocol import loadable_protocols
-from partstream.protocols.serve import ResolvedReferences
-from partstream.server.clients import NOBODY
+from partstream.protocols.protocol import Protocol, loadable_protocols
+from partstream.protocols.serve import ResolvedReferences, SocketConversation, SocketTurn
+from partstream.server import requests
+from partstream.server.clients import NOBODY, Caller
 from partstream.server.handler import RequestHandler, ResponseRun
-from partstream.server.replies import json_headers
-from partstream.server.requests import (
-    FAULT,
-    ClientLeftError,
-    NoRouteError,
-    RequestFailedError,
-    encoded_headers,
-    failure_of,
-    leaving,
-    request_of,
-)
-from partstream.server.settings import ServerOverrides, ServingSettings
-from partstream.server.state import MOST_BYTES, OwnerRoute, ServerState, page_handler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from partstream.lm.cancellation import Event
-    from partstream.protocols.protocol import Protocol
-    from partstream.protocols.serve import SocketConversation, SocketTurn
-    from partstream.server.clients import Caller
-    from partstream.server.models import CataloguedModel
-    from partstream.server.replies import Head
-    from partstream.server.requests import Endpoint, Receive, RequestHead, Scope, Send
-    from partstream.server.settings import AnswerObservation, Lifetime, StartTrace
-    from partstream.server.state import OwnerHandler
-    from partstream.upstream.context import TapSource
-
+from partstream.server.models import CataloguedModel
+from partstream.server.replies import Head, json_headers
+from partstream.server.settings import AnswerObservation, Lifetime, ServerOverrides, ServingSettings, StartTrace
+from partstream.server.state import MOST_BYTES, OwnerHandler, OwnerRoute, ServerState, page_handler
+from partstream.upstream.context import TapSource
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -205,7 +183,7 @@ class ServingApp:
         """
         await self._state.drain(self.settings.drain_seconds if seconds is None else seconds)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: requests.Scope, receive: requests.Receive, send: requests.Send) -> None:
         """Serves one connection of ASGI: a request, a WebSocket, or the life of the application.
 
         Raises:
@@ -217,7 +195,7 @@ class ServingApp:
             return
         if kind not in {"http", "websocket"}:
             raise ValueError(f"scope['type']: got {kind!r}, expected 'http', 'websocket' or 'lifespan'")
-        state, request = self._state, request_of(scope, f"req_{token_hex(12)}")
+        state, request = self._state, requests.request_of(scope, f"req_{token_hex(12)}")
         if kind == "http" and request.path in (HEALTH, READINESS):
             await self._report_health(request, send)
             return
@@ -232,7 +210,7 @@ class ServingApp:
         finally:
             state.requests -= 1
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _live(self, receive: requests.Receive, send: requests.Send) -> None:
         lifetimes = self._state.lifetimes
         while (await receive())["type"] == "lifespan.startup":
             try:
@@ -246,11 +224,11 @@ class ServingApp:
         await lifetimes.stop()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _report_health(self, request: RequestHead, send: Send) -> None:
+    async def _report_health(self, request: requests.RequestHead, send: requests.Send) -> None:
         """`/healthz`: the process lives. `/readyz`: it takes new answers. Neither needs a key."""
         is_well = request.path == HEALTH or self._state.is_ready
         body = dumps({"status": "ok" if is_well else "draining" if self.is_draining else "starting"})
-        headers = encoded_headers((*json_headers(body), *self._state.request_id_headers(request.request_id)))
+        headers = requests.encoded_headers((*json_headers(body), *self._state.request_id_headers(request.request_id)))
         await send({"type": "http.response.start", "status": 200 if is_well else 503, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if request.method == "HEAD" else body})
 
@@ -288,19 +266,26 @@ _NORMAL, _POLICY, _TOO_LARGE = 1000, 1008, 1009
 class SocketExchange:
     """One WebSocket; `request` is its handshake, with the path that it means."""
 
-    def __init__(self, state: ServerState, request: RequestHead, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(
+        self,
+        state: ServerState,
+        request: requests.RequestHead,
+        scope: requests.Scope,
+        receive: requests.Receive,
+        send: requests.Send,
+    ) -> None:
         self._state = state
         self._request = request
         self._can_refuse = _REFUSES in (scope.get("extensions") or {})
         self._receive = receive
-        self._send = leaving(send)
+        self._send = requests.leaving(send)
         self._left = asyncio.Event()
         self._news = asyncio.Event()
         self._turn = _Turn()
 
     async def serve(self) -> None:
         """Accepts the socket, or refuses it, and answers its requests until it is closed."""
-        with suppress(ClientLeftError):
+        with suppress(requests.ClientLeftError):
             await self._serve()
 
     async def _serve(self) -> None:
@@ -315,7 +300,7 @@ class SocketExchange:
         wire = endpoint.request(self._request.path, {}, self._request.headers, self._request.query, "GET")
         conversation = socket.open(wire)
         headers = (*self._state.request_id_headers(self._request.request_id), *socket.headers.items())
-        await self._send({"type": "websocket.accept", "headers": encoded_headers(headers)})
+        await self._send({"type": "websocket.accept", "headers": requests.encoded_headers(headers)})
         reading = asyncio.get_running_loop().create_task(self._read(conversation))
         try:
             await self._answer(conversation, endpoint, caller)
@@ -323,7 +308,7 @@ class SocketExchange:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
 
-    def _admitted(self) -> tuple[Endpoint, Caller]:
+    def _admitted(self) -> tuple[requests.Endpoint, Caller]:
         """The endpoint of the socket and the caller.
 
         Raises:
@@ -337,22 +322,24 @@ class SocketExchange:
         if caller is NOBODY and origin is not None and urlsplit(origin).netloc != host:
             # Any page in a browser can open a socket to this machine; only its origin tells it from a program.
             said = f"got the origin {origin[:80]!r} of another page; a server without a key takes no sockets of those"
-            raise RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
+            raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
         return endpoint, caller
 
     async def _refuse(self, error: PartstreamError) -> None:
         if not self._can_refuse:
             await self._send({"type": "websocket.close", "code": _POLICY, "reason": ""})
             return
-        failure = ServedFailure(FailureKind.NOT_FOUND, str(error)) if isinstance(error, NoRouteError) else None
+        failure = ServedFailure(FailureKind.NOT_FOUND, str(error)) if isinstance(error, requests.NoRouteError) else None
         endpoint = self._state.routes.nearest(self._request.path)
-        said = endpoint.writes.failed(replace(failure or failure_of(error), request_id=self._request.request_id))
+        said = endpoint.writes.failed(
+            replace(failure or requests.failure_of(error), request_id=self._request.request_id)
+        )
         body = dumps(said.body)
-        headers = encoded_headers(
+        headers = requests.encoded_headers(
             (
                 *json_headers(body),
                 *said.headers,
-                *(error.headers if isinstance(error, RequestFailedError) else ()),
+                *(error.headers if isinstance(error, requests.RequestFailedError) else ()),
                 *self._state.request_id_headers(self._request.request_id),
             )
         )
@@ -370,7 +357,7 @@ class SocketExchange:
                     return
                 await self._say(conversation.receive(said))
                 self._news.set()
-        except ClientLeftError:
+        except requests.ClientLeftError:
             return
         finally:
             self._left.set()
@@ -380,7 +367,7 @@ class SocketExchange:
         for message in messages:
             await self._send({"type": "websocket.send", "text": message})
 
-    async def _answer(self, conversation: SocketConversation, endpoint: Endpoint, caller: Caller) -> None:
+    async def _answer(self, conversation: SocketConversation, endpoint: requests.Endpoint, caller: Caller) -> None:
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + self._state.settings.socket_seconds
         while not self._left.is_set():
@@ -398,7 +385,7 @@ class SocketExchange:
                 return
 
     async def _take(
-        self, turn: SocketTurn, conversation: SocketConversation, endpoint: Endpoint, caller: Caller
+        self, turn: SocketTurn, conversation: SocketConversation, endpoint: requests.Endpoint, caller: Caller
     ) -> None:
         request = replace(self._request, request_id=f"req_{token_hex(12)}")
         run = ResponseRun(self._state, endpoint, request, conversation.recall)
@@ -408,13 +395,13 @@ class SocketExchange:
         try:
             self._state.check_room()
             await run.serve(turn.request, self._deliver, self._client_leaves, generates=turn.generates)
-        except ClientLeftError:
+        except requests.ClientLeftError:
             run.observe_left()
             raise
         except Exception as error:
             if not isinstance(error, PartstreamError):
                 _logger.exception("a request could not be served because of a fault of the server")
-            failure = failure_of(error) if isinstance(error, PartstreamError) else FAULT
+            failure = requests.failure_of(error) if isinstance(error, PartstreamError) else requests.FAULT
             said = endpoint.writes.failed(replace(failure, request_id=request.request_id))
             run.observe_refused(said.status, error)
             await self._say(conversation.refused(said.status, said.body))
@@ -429,10 +416,10 @@ class SocketExchange:
         if head is not None:
             self._turn.status = head.status
         if self._left.is_set():
-            raise ClientLeftError("the client left before its reply was whole")
+            raise requests.ClientLeftError("the client left before its reply was whole")
         try:
             await self._say(self._turn.messages(data, last=last))
-        except ClientLeftError:
+        except requests.ClientLeftError:
             self._left.set()  # the server reports it here first: requests that wait have no client
             raise
 

@@ -14,12 +14,11 @@ are the client's own words: good for showing and adding up, never for access.
 """
 
 from __future__ import annotations
-
 import hmac
 import os
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -34,7 +33,6 @@ from partstream.protocols.protocol import KeyKind
 from partstream.upstream.endpoint import Secret, is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from partstream.lm.outputs import InboundRequest

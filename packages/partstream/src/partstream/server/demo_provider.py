@@ -6,36 +6,25 @@ tools said.
 """
 
 from __future__ import annotations
-
 import asyncio
 import math
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import as_count
-from partstream.lm.messages import Role, ToolMode
+from partstream.lm import provider
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
-from partstream.lm.provider import (
-    DrainingProgress,
-    FinishingProgress,
-    LanguageModelChatCapabilities,
-    LanguageModelChatInformation,
-    LanguageModelChatProvider,
-)
 from partstream.runtime.simple import user_request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import ChatMessage, RequestOptions, Tool
     from partstream.lm.parts import ResponsePart
-    from partstream.lm.provider import Progress
 
-
-DEMO_MODEL: Final = LanguageModelChatInformation(
+DEMO_MODEL: Final = provider.LanguageModelChatInformation(
     id="demo",
     name="Partstream demo",
     family="demo",
@@ -43,7 +32,7 @@ DEMO_MODEL: Final = LanguageModelChatInformation(
     max_input_tokens=128_000,
     max_output_tokens=16_000,
     detail="built in",
-    capabilities=LanguageModelChatCapabilities(image_input=True, tool_calling=True),
+    capabilities=provider.LanguageModelChatCapabilities(image_input=True, tool_calling=True),
     # In cents for a million tokens: an invented price, with which a budget of money can be tried.
     extra={"inputCost": 100, "outputCost": 500, "pricing": "$1 / $5"},
 )
@@ -64,7 +53,7 @@ _LIMITS: Final = ("max_output_tokens", "max_completion_tokens", "max_tokens")
 _PIECES: Final = re.compile(r"\S+\s*")
 
 
-class DemoProvider(LanguageModelChatProvider):
+class DemoProvider(provider.LanguageModelChatProvider):
     """Offers :data:`DEMO_MODEL`.
 
     Args:
@@ -76,22 +65,22 @@ class DemoProvider(LanguageModelChatProvider):
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
-    ) -> Sequence[LanguageModelChatInformation]:
+    ) -> Sequence[provider.LanguageModelChatInformation]:
         """The one model."""
         del silent, token
         return [DEMO_MODEL]
 
     async def provide_language_model_chat_response(
         self,
-        model: LanguageModelChatInformation,
+        model: provider.LanguageModelChatInformation,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
-        progress: Progress,
+        progress: provider.Progress,
         token: CancellationToken,
     ) -> None:
         """Thinks, then calls a tool or answers."""
         del model
-        draining = progress if isinstance(progress, DrainingProgress) else None
+        draining = progress if isinstance(progress, provider.DrainingProgress) else None
         limits = (as_count(options.model_options.get(name)) for name in _LIMITS)
         room = min((one * _CHARACTERS_OF_TOKEN for one in limits if one), default=math.inf)
         for part in _answer(messages, options):
@@ -99,7 +88,7 @@ class DemoProvider(LanguageModelChatProvider):
                 return
             room -= sum(map(len, _texts((part,))))
             if room < 0:
-                if isinstance(progress, FinishingProgress):
+                if isinstance(progress, provider.FinishingProgress):
                     progress.finish(Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH, "length")))
                 return
             progress.report(part)
@@ -108,7 +97,7 @@ class DemoProvider(LanguageModelChatProvider):
             await asyncio.sleep(self._pace)
 
     async def provide_token_count(
-        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
         """A token for every four characters, those of tools' results among them."""
         del model, token

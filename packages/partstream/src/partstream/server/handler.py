@@ -15,11 +15,10 @@ give no other signal (docs/wires/serving.md#clients-that-leave).
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -27,40 +26,18 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import ASKED_IN
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import CancellationToken
-from partstream.lm.outputs import Reply
+from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import AnswerExcerpt
+from partstream.server import replies, requests
 from partstream.server.answer import UPSTREAM_HEADER, CurrentAnswer, ProviderCall
-from partstream.server.clients import NOBODY, client_of
-from partstream.server.models import counted_request, served_model
-from partstream.server.replies import (
-    BufferedReplySink,
-    DocumentReply,
-    Head,
-    KeepAlive,
-    StreamReply,
-    json_headers,
-    stream_headers,
-)
-from partstream.server.requests import (
-    CLOSE,
-    FAULT,
-    ClientLeftError,
-    NoRouteError,
-    RequestFailedError,
-    encoded_headers,
-    failure_of,
-    json_object,
-    leaving,
-)
+from partstream.server.clients import NOBODY, Caller, RequestClient, client_of
+from partstream.server.models import CataloguedModel, counted_request, served_model
 from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
-from partstream.server.state import OwnerRequest, asked_of_store
+from partstream.server.state import AnswerMemory, OwnerRequest, OwnerRoute, Remembered, ServerState, asked_of_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import (
         RequestReferences,
         ResolvedReferences,
@@ -69,27 +46,24 @@ if TYPE_CHECKING:
         StoredRoute,
         WireRequest,
     )
-    from partstream.server.clients import Caller, RequestClient
-    from partstream.server.models import CataloguedModel
-    from partstream.server.replies import RecordingReplySink, ReplySink, ReplyWriter
-    from partstream.server.requests import Endpoint, Receive, RequestHead, Route, Send
     from partstream.server.settings import AnswerTrace, Permit, ServingSettings
-    from partstream.server.state import AnswerMemory, OwnerRoute, Remembered, ServerState
 
 _logger = logging.getLogger("partstream.serving")
 
-Deliver: TypeAlias = Callable[[Head | None, bytes, bool], Awaitable[None]]
+Deliver: TypeAlias = Callable[[replies.Head | None, bytes, bool], Awaitable[None]]
 """Sends the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
 
 
 class RequestHandler:
     """One HTTP request, with the path that it means, and its reply."""
 
-    def __init__(self, state: ServerState, request: RequestHead, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, state: ServerState, request: requests.RequestHead, receive: requests.Receive, send: requests.Send
+    ) -> None:
         self._state = state
         self._request = request
         self._receive = receive
-        self._send = leaving(send)
+        self._send = requests.leaving(send)
         self._body = RequestBody(request, receive, state.settings)
         self._endpoint = state.routes.nearest(request.path)
         self._run = ResponseRun(state, self._endpoint, request)
@@ -101,13 +75,13 @@ class RequestHandler:
         try:
             try:
                 await self._dispatch()
-            except ClientLeftError:
+            except requests.ClientLeftError:
                 raise
             except Exception as error:
                 if self._is_head_sent:
                     raise
                 await self._refuse(error)
-        except ClientLeftError:
+        except requests.ClientLeftError:
             if self._is_answer:
                 self._run.observe_left()
 
@@ -126,7 +100,7 @@ class RequestHandler:
             self._state.check_room()
         caller = self._run.caller = self._state.authenticated(request.headers)
         if self._is_answer:
-            body = json_object(await self._body.read())
+            body = requests.json_object(await self._body.read())
             wire = self._endpoint.request(request.path, body, request.headers, request.query)
             await self._run.serve(wire, self._deliver, self._client_leaves)
         elif route.stored is not None:
@@ -138,16 +112,16 @@ class RequestHandler:
         """Reports an error before the head, in the words of the wire, once the client can read it."""
         headers: tuple[tuple[str, str], ...] = ()
         match error:
-            case NoRouteError(allowed=allowed):
+            case requests.NoRouteError(allowed=allowed):
                 kind = FailureKind.METHOD_NOT_ALLOWED if allowed else FailureKind.NOT_FOUND
                 failure = ServedFailure(kind, str(error))
                 headers = (("allow", ", ".join(allowed)),) if allowed else ()
-            case RequestFailedError():
+            case requests.RequestFailedError():
                 failure, headers = error.failure, error.headers
             case PartstreamError():
-                failure = failure_of(error)
+                failure = requests.failure_of(error)
             case _:
-                failure = FAULT
+                failure = requests.FAULT
                 _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
         await self._body.discard()
         said = self._endpoint.writes.failed(replace(failure, request_id=self._request.request_id))
@@ -165,13 +139,13 @@ class RequestHandler:
         await self._start(said.status, (*described, *said.headers))
         await self._send({"type": "http.response.body", "body": said.body})
 
-    async def _document(self, route: Route, caller: Caller) -> None:
+    async def _document(self, route: requests.Route, caller: Caller) -> None:
         """Sends a document of the protocol, such as its list of models or a count of tokens."""
         document, request = route.document, self._request
         assert document is not None  # noqa: S101 - the caller has looked
         body = await self._body.read()
         wire = self._endpoint.request(
-            request.path, json_object(body) if body else {}, request.headers, request.query, request.method
+            request.path, requests.json_object(body) if body else {}, request.headers, request.query, request.method
         )
         tokens = 0
         if document.counts is not None:
@@ -191,19 +165,19 @@ class RequestHandler:
         if not isinstance(found, FrameReplay):
             await self._reply(200, dumps(found))
             return
-        await self._start(200, stream_headers(found.content_type))
+        await self._start(200, replies.stream_headers(found.content_type))
         await found.send(self._deliver, self._client_leaves)
 
     async def _client_leaves(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    def _deliver(self, head: Head | None, data: bytes, last: bool) -> Awaitable[None]:
+    def _deliver(self, head: replies.Head | None, data: bytes, last: bool) -> Awaitable[None]:
         if head is None:  # nearly always: the server's own awaitable is awaited, without a coroutine of ours around it
             return self._send({"type": "http.response.body", "body": data, "more_body": not last})
         return self._begin(head, data, last)
 
-    async def _begin(self, head: Head, data: bytes, last: bool) -> None:
+    async def _begin(self, head: replies.Head, data: bytes, last: bool) -> None:
         await self._start(head.status, (*head.headers, *self._run.upstream_headers))
         if data or last:
             await self._send({"type": "http.response.body", "body": data, "more_body": not last})
@@ -211,14 +185,14 @@ class RequestHandler:
     async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
         self._is_head_sent = True
         said = (*headers, *self._state.request_id_headers(self._request.request_id))
-        if self._state.is_draining and CLOSE not in said:
-            said = (*said, CLOSE)
+        if self._state.is_draining and requests.CLOSE not in said:
+            said = (*said, requests.CLOSE)
         if not self._request.has_connection:
-            said = tuple(one for one in said if one != CLOSE)
-        await self._send({"type": "http.response.start", "status": status, "headers": encoded_headers(said)})
+            said = tuple(one for one in said if one != requests.CLOSE)
+        await self._send({"type": "http.response.start", "status": status, "headers": requests.encoded_headers(said)})
 
     async def _reply(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
-        await self._start(status, (*json_headers(body), *headers))
+        await self._start(status, (*replies.json_headers(body), *headers))
         await self._send({"type": "http.response.body", "body": body})
 
 
@@ -237,7 +211,7 @@ class RequestBody:
 
     __slots__ = ("_is_whole", "_receive", "_request", "_settings", "_size")
 
-    def __init__(self, request: RequestHead, receive: Receive, settings: ServingSettings) -> None:
+    def __init__(self, request: requests.RequestHead, receive: requests.Receive, settings: ServingSettings) -> None:
         self._request = request
         self._receive = receive
         self._settings = settings
@@ -267,7 +241,7 @@ class RequestBody:
         except TimeoutError as error:
             self._is_whole = True  # the rest is not read
             said = f"got {self._size:,} bytes within {self._settings.body_seconds:g} seconds, expected the whole body"
-            raise RequestFailedError(ServedFailure(FailureKind.TIMEOUT, said), CLOSE) from error
+            raise requests.RequestFailedError(ServedFailure(FailureKind.TIMEOUT, said), requests.CLOSE) from error
         return bytes(body)
 
     async def discard(self) -> None:
@@ -291,7 +265,7 @@ class RequestBody:
     async def _next(self) -> bytes:
         message = await self._receive()
         if message["type"] == "http.disconnect":
-            raise ClientLeftError("the client left before its request was whole")
+            raise requests.ClientLeftError("the client left before its request was whole")
         data: bytes = message.get("body", b"")
         self._size += len(data)
         self._is_whole = not message.get("more_body", False)
@@ -301,7 +275,7 @@ class RequestBody:
     def _check_size(size: int, most: int) -> None:
         if size > most:
             said = f"got a body of {size:,} bytes or more, expected at most {most:,}"
-            raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), CLOSE)
+            raise requests.RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), requests.CLOSE)
 
 
 # ---- A response of a model ----
@@ -332,8 +306,8 @@ class ResponseRun:
     def __init__(
         self,
         state: ServerState,
-        endpoint: Endpoint,
-        request: RequestHead,
+        endpoint: requests.Endpoint,
+        request: requests.RequestHead,
         recall: Callable[[RequestReferences], ResolvedReferences] | None = None,
     ) -> None:
         self.endpoint = endpoint
@@ -445,15 +419,17 @@ class ResponseRun:
         """Answers a request that is admitted."""
         endpoint, settings, request_id = self.endpoint, self._settings, self._request.request_id
         memory, rules, served_state = self._state.memory, self._state.rules, self._state.remembering(self.endpoint)
-        buffered = BufferedReplySink(deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write)
-        recorded: RecordingReplySink | None = None
+        buffered = replies.BufferedReplySink(
+            deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write
+        )
+        recorded: replies.RecordingReplySink | None = None
         if served_state is not None and (remembered.is_kept or self._recall is not None):
             recorded = memory.recorded(served_state, remembered, self.caller.name, buffered, is_stream=asked.stream)
-        sink: ReplySink = recorded or buffered
+        sink: replies.ReplySink = recorded or buffered
         usual = Reply(request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
-        kind = StreamReply if asked.stream else DocumentReply
-        reply: ReplyWriter = kind(endpoint.writes, asked, identity, sink, request_id)
+        kind = replies.StreamReply if asked.stream else replies.DocumentReply
+        reply: replies.ReplyWriter = kind(endpoint.writes, asked, identity, sink, request_id)
         capture = None
         if generates and self._state.taps is not None:
             client = self._client()
@@ -493,11 +469,11 @@ class ResponseRun:
     async def _transfer(
         self,
         answer: ProviderCall,
-        reply: ReplyWriter,
-        buffered: BufferedReplySink,
+        reply: replies.ReplyWriter,
+        buffered: replies.BufferedReplySink,
         model: CataloguedModel,
         client_leaves: Callable[[], Awaitable[None]],
-        recorded: RecordingReplySink | None,
+        recorded: replies.RecordingReplySink | None,
         *,
         generates: bool,
     ) -> None:
@@ -515,7 +491,7 @@ class ResponseRun:
 
         loop = asyncio.get_running_loop()
         watcher = loop.create_task(watch())
-        keep_alive = KeepAlive(reply, buffered, self._settings)
+        keep_alive = replies.KeepAlive(reply, buffered, self._settings)
         limit = loop.call_later(self._settings.answer_seconds, answer.time_out)
         if generates:
             answer.start()
@@ -524,7 +500,7 @@ class ResponseRun:
         try:
             async with asyncio.timeout(self._settings.answer_seconds + self._settings.stop_seconds):
                 await buffered.pump()
-        except (ClientLeftError, TimeoutError):  # or it did not take the end in time
+        except (requests.ClientLeftError, TimeoutError):  # or it did not take the end in time
             leave()
         finally:
             watcher.cancel()
@@ -563,7 +539,11 @@ class ResponseRun:
     # ---- What is known of it ----
 
     def _observe(
-        self, answer: ProviderCall, reply: ReplyWriter, buffered: BufferedReplySink, model: CataloguedModel
+        self,
+        answer: ProviderCall,
+        reply: replies.ReplyWriter,
+        buffered: replies.BufferedReplySink,
+        model: CataloguedModel,
     ) -> None:
         finish, first, rows = answer.finish, answer.progress.first_part_at, answer.usage_rows
         costs = [row.cost for row in rows if row.cost is not None]  # what the upstreams cost, where it is known
@@ -589,7 +569,7 @@ class ResponseRun:
 
     def observe_refused(self, status: int, error: Exception) -> None:
         """Reports a request that was refused to all who count responses."""
-        self._report(replace(self._observation(status, error), error=failure_of(error).kind.name.lower()))
+        self._report(replace(self._observation(status, error), error=requests.failure_of(error).kind.name.lower()))
 
     def observe_left(self) -> None:
         """Reports a request whose client left before it was whole."""
@@ -641,7 +621,11 @@ class FrameReplay:
     """The frames of a stream from the number `first` on: all of a response that is over, or those of one that runs."""
 
     def __init__(
-        self, frames: Sequence[bytes], running: RecordingReplySink | None, first: int, writes: ResponseWriterSpec
+        self,
+        frames: Sequence[bytes],
+        running: replies.RecordingReplySink | None,
+        first: int,
+        writes: ResponseWriterSpec,
     ) -> None:
         self.content_type = writes.content_type
         self._frames = frames

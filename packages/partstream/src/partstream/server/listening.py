@@ -6,24 +6,20 @@ is not among them.
 """
 
 from __future__ import annotations
-
 import asyncio
 import errno
 import ipaddress
 import signal
 import socket
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.checks import check_fields
 from partstream.errors import CallerError
 from partstream.server.settings import ServingNumber
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8642

@@ -9,11 +9,11 @@ as a dying server would.
 """
 
 from __future__ import annotations
-
 import asyncio
 import socket
 import struct
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -24,11 +24,9 @@ import h11
 from partstream.errors import CallerError, PartstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from partstream.server.requests import Application, Message, Receive, Scope
-
 
 BREAK_OFF: Final = "partstream.break_off"
 """The extension by which an application breaks the connection off, and the type of the message that does it.

@@ -8,26 +8,22 @@ Tokens are counted with the provider's own count; an estimate replaces one that 
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import as_count
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.lm.cancellation import CancellationToken
+from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import Usage
+from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.serve import ServedModel
 from partstream.tokens import MessageCounter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.outputs import InboundRequest
-    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 
 def is_cancellation_of_ours(error: BaseException) -> bool:

@@ -18,9 +18,9 @@ response is stored: a client that has the end may name the response in its next 
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -28,18 +28,14 @@ from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps, dumps_text, loads
 from partstream.errors import CallerError
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
-from partstream.lm.parts import TextPart, ThinkingPart
+from partstream.lm.parts import ResponsePart, TextPart, ThinkingPart
 from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import failure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
-
     from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, ResponseWriter, StreamOutput
-    from partstream.lm.parts import ResponsePart
     from partstream.protocols.serve import AnswerRecord, ResponseWriterSpec, StreamForm, WireEvent, WireRequest
     from partstream.server.settings import ServingSettings
-
 
 _FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})
 _logger = logging.getLogger("partstream.serving")

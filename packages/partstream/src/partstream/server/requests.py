@@ -9,8 +9,7 @@ means. Clients write `/v1` once too often or not at all (docs/wires/serving.md#b
 """
 
 from __future__ import annotations
-
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -20,15 +19,11 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import CallerError, PartstreamError
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.failures import failure_of as meaning_of
-from partstream.protocols.protocol import KeyKind
+from partstream.protocols.protocol import KeyKind, Protocol, RequestWriterSpec
 from partstream.protocols.serve import WireRequest, fits_path, literal_size, names_something
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from partstream.protocols.protocol import Protocol, RequestWriterSpec
     from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument, StoredRoute
-
 
 # ---- Heads ----
 

@@ -11,7 +11,6 @@ numbers and times; no word of a person or a model, and no key.
 """
 
 from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from partstream.codec.checks import BOOLEAN, Expectation, check_fields, instance_of, optional
-from partstream.server.clients import RequestClient
+from partstream.server.clients import Authenticator, Caller, RequestClient
 from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
@@ -29,12 +28,10 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest, Outcome, Reply
     from partstream.lm.parts import FinishReason, ResponsePart, Usage
     from partstream.protocols.serve import WireRequest
-    from partstream.server.clients import Authenticator, Caller
     from partstream.server.models import CataloguedModel
     from partstream.server.requests import Endpoint
     from partstream.server.stored_answers import SQLiteAnswers
     from partstream.tokens.records import UsageRow
-
 
 _logger = logging.getLogger("partstream.serving")
 

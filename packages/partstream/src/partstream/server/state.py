@@ -12,50 +12,33 @@ response that cannot be stored reaches its client all the same.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import secrets
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.provider_state import ThinkingMemory
-from partstream.lm.cancellation import EventEmitter
+from partstream.lm.cancellation import Disposable, EventEmitter
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.protocols.serve import ResolvedReferences
-from partstream.server.clients import TokenAuthenticator, key_places, machine_token, nobody_in_particular
-from partstream.server.models import ModelCatalogue
-from partstream.server.replies import RecordingReplySink
-from partstream.server.requests import (
-    CLOSE,
-    ChainTooLargeError,
-    NoRouteError,
-    RequestFailedError,
-    Routes,
-    StoreFailedError,
-    endpoints_of,
-    json_object,
-)
+from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState, StoredAnswer, WireRequest
+from partstream.server import requests
+from partstream.server.clients import Caller, TokenAuthenticator, key_places, machine_token, nobody_in_particular
+from partstream.server.models import CataloguedModel, ModelCatalogue
+from partstream.server.replies import RecordingReplySink, ReplySink
 from partstream.server.settings import Lifetimes
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
 
-    from partstream.lm.cancellation import Disposable
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
-    from partstream.protocols.serve import RequestReferences, ServedState, StoredAnswer, WireRequest
     from partstream.server.answer import ProviderCall
-    from partstream.server.clients import Caller
-    from partstream.server.models import CataloguedModel
-    from partstream.server.replies import ReplySink
-    from partstream.server.requests import Endpoint
     from partstream.server.settings import AnswerObservation, AnswerTrace, ServerOverrides, ServingSettings, StartTrace
     from partstream.server.stored_answers import SQLiteAnswers
     from partstream.upstream.context import TapSource
-
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -91,11 +74,11 @@ class ServerState:
         pages: Iterable[str],
         rules: ServerOverrides,
     ) -> None:
-        endpoints = endpoints_of(protocols)
+        endpoints = requests.endpoints_of(protocols)
         writers = [one.writes for one in endpoints.values()]
         self.settings = settings
         self.rules = rules
-        self.routes = Routes(endpoints, pages)
+        self.routes = requests.Routes(endpoints, pages)
         self.base_paths: dict[str, str] = {}
         for one in endpoints.values():
             self.base_paths.setdefault(one.protocol.name, one.base_path)
@@ -129,7 +112,7 @@ class ServerState:
         """How many answers run."""
         return len(self._answers)
 
-    def remembering(self, endpoint: Endpoint) -> ServedState | None:
+    def remembering(self, endpoint: requests.Endpoint) -> ServedState | None:
         """What is remembered of the answers of an endpoint; None for nothing."""
         return endpoint.writes.state if self.rules.remembers else None
 
@@ -144,7 +127,7 @@ class ServerState:
             said = (
                 "got no key that this server knows, expected it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
             )
-            raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
+            raise requests.RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
         return caller
 
     async def models_of(self, caller: Caller) -> Mapping[str, CataloguedModel]:
@@ -177,15 +160,15 @@ class ServerState:
             failure = ServedFailure(
                 FailureKind.OVERLOADED, "the server is being stopped; ask again", retry_after=_RETRY_SECONDS
             )
-            raise RequestFailedError(failure, CLOSE)
+            raise requests.RequestFailedError(failure, requests.CLOSE)
         if self.open_answers >= self.settings.concurrent_answers:
             raise self._crowded(f"{self.settings.concurrent_answers:,} answers run, the most; ask again")
         if self.requests > self.settings.concurrent_requests:
             raise self._crowded(f"{self.settings.concurrent_requests:,} requests are open, the most; ask again")
 
     @staticmethod
-    def _crowded(message: str) -> RequestFailedError:
-        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, message, retry_after=_RETRY_SECONDS))
+    def _crowded(message: str) -> requests.RequestFailedError:
+        return requests.RequestFailedError(ServedFailure(FailureKind.OVERLOADED, message, retry_after=_RETRY_SECONDS))
 
     def admit(self, answer: ProviderCall) -> None:
         """Counts an answer among those that run.
@@ -367,7 +350,9 @@ class AnswerMemory:
                     async with asyncio.timeout(_SAVE_SECONDS):
                         await self.store.save(owner, whole, list(state.items(whole)))
             except Exception as error:
-                why = str(error) if isinstance(error, StoreFailedError) else type(error).__name__  # no word of a prompt
+                why = (
+                    str(error) if isinstance(error, requests.StoreFailedError) else type(error).__name__
+                )  # no word of a prompt
                 _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400 - a traceback may hold such words
             finally:
                 self.running.pop((owner, answer.id), None)
@@ -394,12 +379,14 @@ async def asked_of_store(question: Awaitable[T], param: str = "previous_response
     """
     try:
         return await question
-    except ChainTooLargeError as error:
-        raise RequestFailedError(ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), param)) from error
-    except StoreFailedError as error:
+    except requests.ChainTooLargeError as error:
+        raise requests.RequestFailedError(ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), param)) from error
+    except requests.StoreFailedError as error:
         _logger.error("the stored answers could not be asked: %s", error)  # noqa: TRY400
         said = "stored answers cannot be found now; ask again"
-        raise RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS)) from error
+        raise requests.RequestFailedError(
+            ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS)
+        ) from error
 
 
 # ---- The owner's routes ----
@@ -425,7 +412,7 @@ class OwnerRequest:
         Raises:
             RequestFailedError: It is none.
         """
-        return json_object(self.body)
+        return requests.json_object(self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,7 +465,7 @@ class OwnerRoutes:
         if there is None:
             return None
         if method not in there:
-            raise NoRouteError(f"got method {method}, expected {', '.join(there)}", tuple(there))
+            raise requests.NoRouteError(f"got method {method}, expected {', '.join(there)}", tuple(there))
         return there[method]
 
 
@@ -491,7 +478,7 @@ def page_handler(make: Callable[[str], tuple[str, bytes]]) -> OwnerHandler:
     async def show(request: OwnerRequest, caller: Caller) -> OwnerReply:
         if not caller.is_owner:
             said = "this page is about all who ask this server, so it is for its admins"
-            raise RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
+            raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
         content_type, body = make(request.headers.get("accept", ""))
         return OwnerReply(body, content_type)
 

@@ -7,16 +7,17 @@ one writer. Old rows go at the start and after so many new ones; of a file that 
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3
 import threading
 import time
 import zlib
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps, loads
@@ -24,11 +25,6 @@ from partstream.codec.system import closed_on_error, use_write_ahead_log
 from partstream.errors import CallerError
 from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import ChainTooLargeError, StoreFailedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from pathlib import Path
-
 
 T = TypeVar("T")
 

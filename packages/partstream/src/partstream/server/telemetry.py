@@ -17,10 +17,10 @@ histogram with labels takes 1.4 us). No record holds a word of a prompt or a res
 """
 
 from __future__ import annotations
-
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -36,15 +36,12 @@ from partstream.lm.outputs import Outcome
 from partstream.server.clients import AnswerKind, ClientClass
 from partstream.settings.kinds import Choice
 from partstream.tokens.ledger import LEDGER_NAME, is_ledger_off
-from partstream.tokens.ledger_file import FORGET_ANSWERS, KEEP_ANSWER, FileThread, LedgerFile
+from partstream.tokens.ledger_file import FORGET_ANSWERS, KEEP_ANSWER, FileThread, LedgerFile, Statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from partstream.server.settings import AnswerObservation
-    from partstream.tokens.ledger_file import Statement
-
 
 # ---- Names ----
 

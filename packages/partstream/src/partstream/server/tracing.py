@@ -12,9 +12,9 @@ their own, so a collector that is away costs spans and no response.
 """
 
 from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -25,14 +25,11 @@ from partstream.errors import CallerError, to_install
 from partstream.server.telemetry import OPERATION, OURSELVES, Attribute, error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import TracerProvider as TraceTracerProvider
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
     from partstream.server.settings import AnswerObservation, AnswerTrace, StartTrace
-
 
 _TRACER: Final = "partstream.serving"
 

@@ -9,25 +9,21 @@ connections, size and time of heads, time of bodies. One timer runs for what has
 """
 
 from __future__ import annotations
-
 import asyncio
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from partstream.server.listening import ConnectionLimits
 from partstream.server.requests import WRITE_EXTENSION
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
-
-    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
-
 
 _CANCELLING_SECONDS: Final = 1.0
 """How long responses have to notice that their clients are gone when the process ends at once."""

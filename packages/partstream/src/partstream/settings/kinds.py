@@ -5,21 +5,16 @@ secret.
 """
 
 from __future__ import annotations
-
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from partstream.codec.checks import MOST_SECONDS, MOST_TOKENS
 from partstream.errors import CallerError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
 
 _ALIKE: Final = 0.7
 """How much of two names must be the same (`difflib`) for one to be taken for a slip of the other."""

@@ -8,29 +8,15 @@ Secrets are found in values of any form, also in unusable ones: a key under a mi
 """
 
 from __future__ import annotations
-
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from partstream.codec.json_codec import dumps
-from partstream.settings.kinds import (
-    HIDDEN,
-    KEY_IN_A_NAME,
-    ConfigurationError,
-    MisplacedSettingError,
-    UnknownSettingError,
-    json_object,
-    shown_name,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from partstream.settings.kinds import Kind
+from partstream.settings import kinds
 
 
 class SettingSource(StrEnum):
@@ -116,11 +102,11 @@ class Dialog:
     snippet: Mapping[str, Any] | None = None  # what the editor offers to insert, or None
 
 
-OnUnknown: TypeAlias = "Callable[[ConfigurationError], None]"
+OnUnknown: TypeAlias = "Callable[[kinds.ConfigurationError], None]"
 """Told of a setting that cannot be used where it stands; raises it, or goes on without it."""
 
 
-def refuse(error: ConfigurationError) -> None:
+def refuse(error: kinds.ConfigurationError) -> None:
     """Raises it."""
     raise error
 
@@ -149,7 +135,7 @@ class Setting:
     """
 
     name: str
-    kind: Kind
+    kind: kinds.Kind
     says: str
     default: Any = None
     otherwise: str = ""
@@ -244,7 +230,11 @@ def holder_of(name: str, rows: Iterable[Setting]) -> str | None:
 
 
 def _read_object(contents: Contents, given: Any, where: str, on_unknown: OnUnknown) -> dict[str, Any]:
-    given = {contents.short_for: given} if contents.short_for and isinstance(given, str) else json_object(given, where)
+    given = (
+        {contents.short_for: given}
+        if contents.short_for and isinstance(given, str)
+        else kinds.json_object(given, where)
+    )
     known = by_name(contents.rows)
     fields: dict[str, Any] = {}
     for name, value in given.items():
@@ -252,12 +242,12 @@ def _read_object(contents: Contents, given: Any, where: str, on_unknown: OnUnkno
         if name in known:
             set_field(fields, known[name].path, known[name].read(value, spot, on_unknown))
         elif name in contents.elsewhere:
-            on_unknown(MisplacedSettingError(spot, name, contents.elsewhere[name]))
+            on_unknown(kinds.MisplacedSettingError(spot, name, contents.elsewhere[name]))
         else:
-            on_unknown(UnknownSettingError(spot, name, where, known))
+            on_unknown(kinds.UnknownSettingError(spot, name, where, known))
     missing = next((row for row in contents.rows if row.is_required and row.name not in given), None)
     if missing is not None:
-        raise ConfigurationError(f"{where}.{missing.name}", "nothing", missing.says[0].lower() + missing.says[1:])
+        raise kinds.ConfigurationError(f"{where}.{missing.name}", "nothing", missing.says[0].lower() + missing.says[1:])
     return fields
 
 
@@ -266,7 +256,7 @@ def _read_contents(contents: Contents, given: Any, where: str, on_unknown: OnUnk
         return _read_object(contents, given, where, on_unknown)
     if contents.nesting is Nesting.LIST:
         return [_read_object(contents, item, f"{where}[{index}]", on_unknown) for index, item in enumerate(given)]
-    items = json_object(given, where).items()
+    items = kinds.json_object(given, where).items()
     return {name: _read_object(contents, item, f"{where}.{name}", on_unknown) for name, item in items}
 
 
@@ -315,18 +305,18 @@ def hidden_url(url: str) -> str:
     try:
         address = urlsplit(url)
     except ValueError:
-        return HIDDEN
+        return kinds.HIDDEN
     if not address.scheme or not address.netloc:
-        return HIDDEN
-    host = f"{HIDDEN}@{address.netloc.rpartition('@')[2]}" if "@" in address.netloc else address.netloc
-    query = "&".join(f"{name}={HIDDEN}" if equals else HIDDEN for name, equals, _ in _pairs(address.query))
+        return kinds.HIDDEN
+    host = f"{kinds.HIDDEN}@{address.netloc.rpartition('@')[2]}" if "@" in address.netloc else address.netloc
+    query = "&".join(f"{name}={kinds.HIDDEN}" if equals else kinds.HIDDEN for name, equals, _ in _pairs(address.query))
     return urlunsplit((address.scheme, host, address.path, query, ""))
 
 
 def shown_variable(name: str) -> str:
     """The name of an environment variable; hidden where it may be a key instead of the name."""
     is_name = _VARIABLE.fullmatch(name) and len(name) <= _LONGEST_VARIABLE
-    return name if is_name and ("_" in name or len(name) <= _LONGEST_WORD) else HIDDEN
+    return name if is_name and ("_" in name or len(name) <= _LONGEST_WORD) else kinds.HIDDEN
 
 
 def _secrets_in(rows: Mapping[str, Setting], given: Mapping[str, Any]) -> Iterator[str]:
@@ -370,7 +360,7 @@ def _strings(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, Mapping):
         for name, item in value.items():
-            if KEY_IN_A_NAME.search(str(name)):
+            if kinds.KEY_IN_A_NAME.search(str(name)):
                 yield str(name)
             yield from _strings(item)
     elif isinstance(value, list | tuple):
@@ -425,17 +415,17 @@ _FIND: Final[Mapping[Secrecy, Callable[[Any], Iterable[str]]]] = {
 
 
 def _without_values(value: Any) -> Any:
-    return dict.fromkeys(map(shown_name, value), HIDDEN) if isinstance(value, dict) else HIDDEN
+    return dict.fromkeys(map(kinds.shown_name, value), kinds.HIDDEN) if isinstance(value, dict) else kinds.HIDDEN
 
 
 _SHOW: Final[Mapping[Secrecy, Callable[[Any], Any]]] = {
     Secrecy.NOTHING: lambda value: value,
-    Secrecy.WHOLE: lambda value: HIDDEN,
+    Secrecy.WHOLE: lambda value: kinds.HIDDEN,
     Secrecy.HEADERS: _without_values,
     Secrecy.BODY: _without_values,
-    Secrecy.URL: lambda value: hidden_url(value) if isinstance(value, str) else HIDDEN,
+    Secrecy.URL: lambda value: hidden_url(value) if isinstance(value, str) else kinds.HIDDEN,
     Secrecy.ARGUMENTS: lambda value: (
-        [value[0], *([HIDDEN] * (len(value) - 1))] if isinstance(value, list) and value else HIDDEN
+        [value[0], *([kinds.HIDDEN] * (len(value) - 1))] if isinstance(value, list) and value else kinds.HIDDEN
     ),
 }
 
@@ -444,9 +434,9 @@ def _show_object(contents: Contents, value: Any) -> Any:
     if contents.short_for is not None and isinstance(value, str):
         return value
     if not isinstance(value, dict):
-        return HIDDEN
+        return kinds.HIDDEN
     rows = by_name(contents.rows)
-    return {name: shown(rows[name], item) if name in rows else HIDDEN for name, item in value.items()}
+    return {name: shown(rows[name], item) if name in rows else kinds.HIDDEN for name, item in value.items()}
 
 
 def _show_contents(contents: Contents, value: Any) -> Any:
@@ -457,4 +447,4 @@ def _show_contents(contents: Contents, value: Any) -> Any:
             return {name: _show_object(contents, item) for name, item in value.items()}
         case Nesting.LIST if isinstance(value, list):
             return [_show_object(contents, item) for item in value]
-    return HIDDEN
+    return kinds.HIDDEN

@@ -16,44 +16,21 @@ text. The module keeps learned facts and no state of a request. None of its numb
 """
 
 from __future__ import annotations
-
 import time
 import weakref
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from partstream._version import __version__
 from partstream.conversation.turns import short_digest
 from partstream.lm.cancellation import EventEmitter
-from partstream.lm.messages import ChatMessage
-from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, is_mark
-from partstream.tokens.counting import MessageCounter, json_text
+from partstream.lm.messages import ChatMessage, Tool
+from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolCallPart, ToolResultPart, Usage, is_mark
+from partstream.tokens import records
+from partstream.tokens.counting import Counters, MessageCounter, json_text
 from partstream.tokens.families import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.ledger import Ledger
-from partstream.tokens.records import (
-    CountRow,
-    KnownMessages,
-    LimitRow,
-    TotalRow,
-    UsageRow,
-    WantedRows,
-    are_much_closer,
-    are_off,
-    factor_of,
-    note_usage,
-    sample_of,
-    text_digest,
-    tools_digest,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
-
-    from partstream.lm.messages import Tool
-    from partstream.lm.parts import MessagePart, Usage
-    from partstream.tokens.counting import Counters
-    from partstream.tokens.records import Digest, Sample
-
 
 LIMIT_SECONDS: Final = 7 * 86_400.0
 """The seconds for which a limit is valid that an upstream reported when it refused a request."""
@@ -103,8 +80,8 @@ class RequestEstimate:
     reported_messages: int
     reported_tokens: int
     items: tuple[CountedItem, ...]
-    digest: Digest
-    tools_digest: Digest
+    digest: records.Digest
+    tools_digest: records.Digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +125,7 @@ class TokenAccounting:
         self._counters = counters
         self._clock = clock
         self._scopes: dict[str, _Scope] = {}
-        self._messages = KnownMessages()
+        self._messages = records.KnownMessages()
         self._corrections = Corrections(self._ledger, upstream)
         self._did_correct: EventEmitter[str] = EventEmitter()
         self.on_did_correct = self._did_correct.event
@@ -167,7 +144,7 @@ class TokenAccounting:
             if len(text) < _LONG_TEXT:
                 row = _counted(scope, text, None)
                 return sum_of(None, [CountedItem.of(b"", row, correction)])
-            digest = text_digest(text)
+            digest = records.text_digest(text)
         else:
             digest = self._messages.digest(text)
         return sum_of(None, self._items(scope, correction, [(digest, text)]))
@@ -206,26 +183,26 @@ class TokenAccounting:
 
     def _estimating(
         self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool]
-    ) -> Generator[WantedRows, None, RequestEstimate]:
+    ) -> Generator[records.WantedRows, None, RequestEstimate]:
         """Estimates a request, and yields the rows of the ledger before it needs them."""
         scope = self._scope(model.family)
         digests = [self._messages.digest(message) for message in messages]
         prefixes = self._messages.prefixes(digests)
-        of_tools = tools_digest(tools)
+        of_tools = records.tools_digest(tools)
         # Mostly all that is needed, in one read: the last messages are the new ones.
-        yield WantedRows(
+        yield records.WantedRows(
             counts=[of_tools, *digests[-_FIRST_PIECE:]],
             totals=prefixes[-_FIRST_PIECE:],
             families=self._corrections.families(scope.family, scope.name),
         )
         correction = self._correction(scope)
         length, total = yield from self._known_beginning(scope, prefixes, of_tools)
-        things: list[tuple[Digest, _Thing]] = []
+        things: list[tuple[records.Digest, _Thing]] = []
         has_other_tools = total is None or total.tools != of_tools
         if has_other_tools:
             things.append((of_tools, tuple(tools)))
         things += zip(digests[length:], messages[length:], strict=True)
-        yield WantedRows(counts=[digest for digest, _ in things] + ([total.tools] if total is not None else []))
+        yield records.WantedRows(counts=[digest for digest, _ in things] + ([total.tools] if total is not None else []))
         items = self._items(scope, correction, things)
         base = 0.0 if total is None else float(total.reported)
         if total is not None and has_other_tools:
@@ -302,7 +279,7 @@ class TokenAccounting:
             actual: The tokens of the request, if the upstream reported them.
         """
         if limit is not None and limit > 0:
-            self._ledger.keep_limit(self._upstream, estimate.model_id, LimitRow(limit, self._clock()))
+            self._ledger.keep_limit(self._upstream, estimate.model_id, records.LimitRow(limit, self._clock()))
         if actual is not None and actual > 0:
             self._learn(estimate, actual)
         self._ledger.flush()
@@ -326,7 +303,7 @@ class TokenAccounting:
         self, model_id: str, usage: Usage, *, conversation: str | None = None, cost: float | None = None
     ) -> None:
         """Records the usage of an answer for the totals by day and model; it is written with the next answer."""
-        row = UsageRow(
+        row = records.UsageRow(
             time=self._clock(),
             model=model_id,
             upstream=self._upstream,
@@ -338,7 +315,7 @@ class TokenAccounting:
             cost=cost,
         )
         self._ledger.keep_usage(row)
-        note_usage(row)
+        records.note_usage(row)
 
     def close(self) -> None:
         """Closes a ledger that is not shared; waits a limited time for unwritten rows."""
@@ -354,7 +331,7 @@ class TokenAccounting:
             self._ledger.keep_counts(scope.name, rows, are_reported=True)
         of_tools = rows.get(estimate.tools_digest)
         tools = estimate.tools.tokens if of_tools is None or of_tools.reported is None else of_tools.reported
-        row = TotalRow(estimate.tools_digest, tools, reported)
+        row = records.TotalRow(estimate.tools_digest, tools, reported)
         self._ledger.keep_total(scope.name, estimate.digest, row)
         if unattributed.is_large:
             self._corrections.learn(scope.family, scope.name, unattributed)
@@ -376,17 +353,17 @@ class TokenAccounting:
         return self._corrections.of(scope.family, scope.name, is_exact=scope.is_exact)
 
     def _known_beginning(
-        self, scope: _Scope, prefixes: Sequence[Digest], tools: Digest
-    ) -> Generator[WantedRows, None, tuple[int, TotalRow | None]]:
+        self, scope: _Scope, prefixes: Sequence[records.Digest], tools: records.Digest
+    ) -> Generator[records.WantedRows, None, tuple[int, records.TotalRow | None]]:
         """The length of the longest beginning with a reported total, and the total; preferably one with these tools.
 
         Searches from the end, where the beginning usually ends, in ever longer pieces.
         """
-        other: tuple[int, TotalRow | None] = (0, None)
+        other: tuple[int, records.TotalRow | None] = (0, None)
         end, piece = len(prefixes), _FIRST_PIECE
         while end > 0:
             start = max(end - piece, 0)
-            yield WantedRows(totals=prefixes[start:end])
+            yield records.WantedRows(totals=prefixes[start:end])
             rows = self._ledger.totals(prefixes[start:end])
             for length in range(end, start, -1):
                 for row in reversed(rows[prefixes[length - 1]].get(scope.name, ())):
@@ -401,11 +378,11 @@ class TokenAccounting:
         self,
         scope: _Scope,
         correction: Correction,
-        things: Sequence[tuple[Digest, _Thing]],
+        things: Sequence[tuple[records.Digest, _Thing]],
     ) -> list[CountedItem]:
         """The things with their best numbers; counts things that have no count yet."""
         known = self._ledger.counts(digest for digest, _ in things)
-        new: dict[Digest, CountRow] = {}
+        new: dict[records.Digest, records.CountRow] = {}
         items, others = [], []
         for digest, thing in things:
             rows = known[digest]
@@ -422,7 +399,7 @@ class TokenAccounting:
         return with_transferred(items, others, correction.learned_factor)
 
 
-def _counted(scope: _Scope, thing: _Thing, known: CountRow | None) -> CountRow:
+def _counted(scope: _Scope, thing: _Thing, known: records.CountRow | None) -> records.CountRow:
     """Counts a thing; keeps the number that was reported before the thing was counted in another way."""
     size: int | None
     match thing:
@@ -433,7 +410,7 @@ def _counted(scope: _Scope, thing: _Thing, known: CountRow | None) -> CountRow:
         case _:  # the tools, including the overhead of the whole request
             count, size = scope.counter.count_request((), thing), size_of_tools(thing)
     reported, is_alone = (None, False) if known is None else (known.reported, known.is_alone)
-    return CountRow(scope.version, count.tokens, count.source, reported, is_alone, size)
+    return records.CountRow(scope.version, count.tokens, count.source, reported, is_alone, size)
 
 
 # ---- Items and the shares of a report, as pure functions ----
@@ -450,13 +427,13 @@ _LEAST_PART: Final = 0.05
 class CountedItem(NamedTuple):
     """A message, a text or the tools of a request: its known numbers in its scope, and the best of them."""
 
-    digest: Digest
-    row: CountRow
+    digest: records.Digest
+    row: records.CountRow
     tokens: float
     source: CountSource
 
     @classmethod
-    def of(cls, digest: Digest, row: CountRow, correction: Correction) -> CountedItem:
+    def of(cls, digest: records.Digest, row: records.CountRow, correction: Correction) -> CountedItem:
         """The item with the best number of its own scope: reported, else counted, else estimated and corrected."""
         source = CountSource.ESTIMATED if correction.corrects_counts else row.source
         if row.reported is not None:
@@ -471,7 +448,7 @@ class CountedItem(NamedTuple):
         return self.row.reported is not None
 
 
-def estimate_of(row: CountRow, correction: Correction) -> float:
+def estimate_of(row: records.CountRow, correction: Correction) -> float:
     """The corrected estimate of a thing; also for a count by another tokenizer than the upstream's."""
     if correction.size_factor is not None and row.size is not None:
         return row.size / BYTES_PER_TOKEN * correction.size_factor
@@ -487,7 +464,7 @@ def sum_of(base: TokenCount | None, items: Iterable[CountedItem]) -> TokenCount:
 
 
 def with_transferred(
-    items: Sequence[CountedItem], others: Sequence[CountRow | None], factor: float | None
+    items: Sequence[CountedItem], others: Sequence[records.CountRow | None], factor: float | None
 ) -> list[CountedItem]:
     """The items, with better estimates for those that only another family's upstream has reported.
 
@@ -570,7 +547,9 @@ def unattributed_tokens(base: float, items: Iterable[CountedItem], reported: flo
     return UnattributedTokens(left, counted, estimated, by_size, left > 0 and expected >= _LEAST_PART * known)
 
 
-def attributed_rows(items: Iterable[CountedItem], unattributed: UnattributedTokens) -> dict[Digest, CountRow]:
+def attributed_rows(
+    items: Iterable[CountedItem], unattributed: UnattributedTokens
+) -> dict[records.Digest, records.CountRow]:
     """The rows of the new items, each with its share of the tokens, in proportion to what was expected of it."""
     new = [item for item in items if not item.is_reported]
     expected = sum(item.tokens for item in new)
@@ -649,7 +628,7 @@ class Corrections:
     def __init__(self, ledger: Ledger, upstream: str) -> None:
         self._ledger = ledger
         self._upstream = upstream
-        self._known: dict[tuple[str, str], tuple[tuple[Sequence[Sample], ...], Correction]] = {}
+        self._known: dict[tuple[str, str], tuple[tuple[Sequence[records.Sample], ...], Correction]] = {}
         self._announced: dict[tuple[str, str], Correction] = {}
 
     def of(self, family: str, scope: str, *, is_exact: bool = False) -> Correction:
@@ -700,12 +679,12 @@ class Corrections:
             self._announced[family, scope] = now
         return is_far
 
-    def _samples_of(self, owner: str) -> tuple[Sequence[Sample], Sequence[Sample]]:
+    def _samples_of(self, owner: str) -> tuple[Sequence[records.Sample], Sequence[records.Sample]]:
         of_texts, of_bytes = (self._ledger.samples(key) for key in _keys(owner))
         return of_texts, of_bytes
 
     def _keep(self, key: str, estimated: float, reported: float) -> None:
-        if (sample := sample_of(estimated, reported)) is not None:
+        if (sample := records.sample_of(estimated, reported)) is not None:
             self._ledger.keep_sample(key, sample)
 
 
@@ -714,20 +693,20 @@ def _keys(owner: str) -> tuple[str, str]:
 
 
 def _correction(
-    of_family: Sequence[Sample],
-    of_texts: Sequence[Sample],
-    of_bytes: Sequence[Sample],
+    of_family: Sequence[records.Sample],
+    of_texts: Sequence[records.Sample],
+    of_bytes: Sequence[records.Sample],
     *,
     is_exact: bool,
     is_learned: bool,
 ) -> Correction:
     size_factor = counted_factor = None
     # A tokenizer's counts are right until the upstream has reported other numbers more than once.
-    if are_much_closer(of_bytes, of_texts) and (len(of_texts) >= _ENOUGH or not is_exact):
-        size_factor = factor_of(of_bytes)
-    if is_exact and (size_factor is not None or are_off(of_texts)):
-        counted_factor = factor_of(of_texts)
-    return Correction(factor_of(of_family), size_factor, counted_factor, is_learned)
+    if records.are_much_closer(of_bytes, of_texts) and (len(of_texts) >= _ENOUGH or not is_exact):
+        size_factor = records.factor_of(of_bytes)
+    if is_exact and (size_factor is not None or records.are_off(of_texts)):
+        counted_factor = records.factor_of(of_texts)
+    return Correction(records.factor_of(of_family), size_factor, counted_factor, is_learned)
 
 
 # ---- The bytes of a text, from which upstreams without a tokenizer compute tokens ----

@@ -14,12 +14,12 @@ No function opens a socket: tiktoken is used only if its vocabulary is on the di
 """
 
 from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os
 import tempfile
 from binascii import unhexlify
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
@@ -30,33 +30,17 @@ from zlib import adler32
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark, row_of_class
+from partstream.tokens import families
 from partstream.tokens.estimator_table import COMMON_HAN, MODELS
-from partstream.tokens.families import (
-    NO_TOKENS,
-    CountSource,
-    Dimensions,
-    TokenCount,
-    Vocabulary,
-    estimate_file_tokens,
-    exact_vocabulary,
-    image_cost_of,
-    normal_family,
-    overheads_of,
-    read_dimensions,
-    vocabulary_of,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from partstream.lm.cancellation import Event
     from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import MessagePart
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.tokens.ledger import Ledger
 
-
-_UNREADABLE_IMAGE: Final = Dimensions(1024, 1024)
+_UNREADABLE_IMAGE: Final = families.Dimensions(1024, 1024)
 """The assumed size of an image whose header cannot be read."""
 
 _CHARACTERS_OF_HIDDEN_THINKING: Final = 4 / 3 * 4
@@ -78,71 +62,73 @@ class MessageCounter:
         self.family = family
         self._counter = None if counters is None else counters.of_family(family)
         self._counter_version = "" if counters is None else counters.version_of(family)
-        self._vocabulary = vocabulary_of(family)
-        self._overheads = overheads_of(family)
-        self._image_cost = image_cost_of(family)
+        self._vocabulary = families.vocabulary_of(family)
+        self._overheads = families.overheads_of(family)
+        self._image_cost = families.image_cost_of(family)
 
     @property
-    def source(self) -> CountSource:
+    def source(self) -> families.CountSource:
         """The source of the counts of text."""
-        return CountSource.ESTIMATED if self._counter is None else CountSource.COUNTED
+        return families.CountSource.ESTIMATED if self._counter is None else families.CountSource.COUNTED
 
     @property
     def version(self) -> str:
         """Identifies the way of counting: by a tokenizer, and by which, or by estimate."""
         return f"{self.source} {self._counter_version}".rstrip()
 
-    def count_text(self, text: str) -> TokenCount:
+    def count_text(self, text: str) -> families.TokenCount:
         """The tokens of a single text."""
         if self._counter is None:
-            return TokenCount(estimate_text(text, self._vocabulary), CountSource.ESTIMATED)
-        return TokenCount(self._counter.count(text), CountSource.COUNTED)
+            return families.TokenCount(estimate_text(text, self._vocabulary), families.CountSource.ESTIMATED)
+        return families.TokenCount(self._counter.count(text), families.CountSource.COUNTED)
 
-    def count_message(self, message: ChatMessage) -> TokenCount:
+    def count_message(self, message: ChatMessage) -> families.TokenCount:
         """The tokens of a message: of its parts, and the overhead around them; no protocol sends its author's name."""
-        total = TokenCount(self._overheads.message, self.source)
+        total = families.TokenCount(self._overheads.message, self.source)
         for part in message.content:
             total += self.count_part(part)
         return total
 
-    def count_part(self, part: MessagePart) -> TokenCount:
+    def count_part(self, part: MessagePart) -> families.TokenCount:
         """The tokens of a part and all its contents; the host's marks have none, because they are never sent."""
         return row_of_class(_COUNTS, part)(self, part)
 
-    def count_tools(self, tools: Sequence[Tool]) -> TokenCount:
+    def count_tools(self, tools: Sequence[Tool]) -> families.TokenCount:
         """The tokens of all tools of a request: names, descriptions, schemas, and the overhead around them."""
         if not tools:
-            return NO_TOKENS
-        total = TokenCount(self._overheads.tools, CountSource.ESTIMATED)  # servers do not publish the wording of tools
+            return families.NO_TOKENS
+        total = families.TokenCount(
+            self._overheads.tools, families.CountSource.ESTIMATED
+        )  # servers do not publish the wording of tools
         for tool in tools:
             schema = self.count_json({} if tool.input_schema is None else tool.input_schema)
             words = self.count_text(tool.name) + self.count_text(tool.description)
-            total += words + schema + TokenCount(self._overheads.tool, self.source)
+            total += words + schema + families.TokenCount(self._overheads.tool, self.source)
         return total
 
-    def count_request(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> TokenCount:
+    def count_request(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> families.TokenCount:
         """The tokens of a whole request."""
-        total = TokenCount(self._overheads.request, self.source) + self.count_tools(tools)
+        total = families.TokenCount(self._overheads.request, self.source) + self.count_tools(tools)
         for message in messages:
             total += self.count_message(message)
         return total
 
-    def count_json(self, value: Any) -> TokenCount:
+    def count_json(self, value: Any) -> families.TokenCount:
         """The tokens of a JSON value in its shortest form."""
         return self.count_text(json_text(value))
 
-    def count_image(self, data: bytes) -> TokenCount:
+    def count_image(self, data: bytes) -> families.TokenCount:
         """The tokens of an encoded image; always an estimate, because a provider may scale the image first."""
-        found = read_dimensions(data)
-        return TokenCount(self._image_cost.tokens(found or _UNREADABLE_IMAGE), CountSource.ESTIMATED)
+        found = families.read_dimensions(data)
+        return families.TokenCount(self._image_cost.tokens(found or _UNREADABLE_IMAGE), families.CountSource.ESTIMATED)
 
 
-def _count_thinking(counter: MessageCounter, part: ThinkingPart) -> TokenCount:
+def _count_thinking(counter: MessageCounter, part: ThinkingPart) -> families.TokenCount:
     if part.value:
         return counter.count_text(part.value)
     hidden = 0 if part.metadata is None else _hidden_characters(part.metadata)
     tokens = round(hidden / _CHARACTERS_OF_HIDDEN_THINKING)
-    return TokenCount(tokens, CountSource.ESTIMATED) if tokens else NO_TOKENS
+    return families.TokenCount(tokens, families.CountSource.ESTIMATED) if tokens else families.NO_TOKENS
 
 
 def _hidden_characters(metadata: Any) -> int:
@@ -157,9 +143,9 @@ def _hidden_characters(metadata: Any) -> int:
     )
 
 
-def _count_data(counter: MessageCounter, part: DataPart) -> TokenCount:
+def _count_data(counter: MessageCounter, part: DataPart) -> families.TokenCount:
     if is_mark(part.mime_type):
-        return NO_TOKENS
+        return families.NO_TOKENS
     media = read_media(part)
     if media.kind is MediaKind.TEXT:
         return counter.count_text(media.text)
@@ -167,15 +153,15 @@ def _count_data(counter: MessageCounter, part: DataPart) -> TokenCount:
         return counter.count_image(b"" if media.url else part.data)
     if media.url:
         return counter.count_text(media.url)
-    tokens = estimate_file_tokens(counter.family, media.media_type, part.data)
-    return TokenCount(tokens, CountSource.ESTIMATED)
+    tokens = families.estimate_file_tokens(counter.family, media.media_type, part.data)
+    return families.TokenCount(tokens, families.CountSource.ESTIMATED)
 
 
-_COUNTS: Final[dict[type[MessagePart], Callable[..., TokenCount]]] = {
+_COUNTS: Final[dict[type[MessagePart], Callable[..., families.TokenCount]]] = {
     TextPart: lambda counter, part: counter.count_text(part.value),
     ThinkingPart: _count_thinking,
     ToolCallPart: lambda counter, part: counter.count_text(part.name) + counter.count_json(part.input),
-    ToolResultPart: lambda counter, part: sum(map(counter.count_part, part.content), NO_TOKENS),
+    ToolResultPart: lambda counter, part: sum(map(counter.count_part, part.content), families.NO_TOKENS),
     DataPart: _count_data,
 }
 """The counting functions by part class."""
@@ -213,10 +199,10 @@ class Counters:
             once, when it is first needed.
     """
 
-    def __init__(self, installed: Iterable[Callable[[Vocabulary], Counter | None]] | None = None) -> None:
+    def __init__(self, installed: Iterable[Callable[[families.Vocabulary], Counter | None]] | None = None) -> None:
         self._installed = (bpe_openai_counter, tiktoken_counter) if installed is None else tuple(installed)
         self._registered: dict[str, tuple[Counter, str]] = {}
-        self._found: dict[Vocabulary, Counter | None] = {}
+        self._found: dict[families.Vocabulary, Counter | None] = {}
 
     def register_counter(self, family_pattern: str, counter: Counter, version: str = "") -> None:
         """Registers `counter` for the families that match a pattern; the last registration wins.
@@ -247,11 +233,11 @@ class Counters:
         return self._found_for(family)[1]
 
     def _found_for(self, family: str) -> tuple[Counter | None, str]:
-        name = normal_family(family)
+        name = families.normal_family(family)
         for pattern, registered in reversed(self._registered.items()):
             if fnmatchcase(name, pattern):
                 return registered
-        vocabulary = exact_vocabulary(family)
+        vocabulary = families.exact_vocabulary(family)
         if vocabulary is None:
             return None, ""
         if vocabulary not in self._found:
@@ -277,7 +263,7 @@ class _InstalledCounter:
         return self._count(text)
 
 
-def bpe_openai_counter(vocabulary: Vocabulary) -> Counter | None:
+def bpe_openai_counter(vocabulary: families.Vocabulary) -> Counter | None:
     """The counter of the package bpe-openai, or None if it is not installed."""
     bindings = _bpe_openai_bindings()
     if bindings is None or vocabulary.value not in bindings.supported_encodings():
@@ -328,7 +314,7 @@ _TIKTOKEN_CACHE: Final[Mapping[str, _CachedVocabulary]] = {
 downloads it again."""
 
 
-def tiktoken_counter(vocabulary: Vocabulary) -> Counter | None:
+def tiktoken_counter(vocabulary: families.Vocabulary) -> Counter | None:
     """The counter of tiktoken, or None if tiktoken is not installed or its vocabulary is not on the disk."""
     if importlib.util.find_spec("tiktoken") is None:
         return None
@@ -358,9 +344,9 @@ _MESSAGE_TOKENS: Final = 3
 def estimate_tokens(text: str | ChatMessage) -> int:
     """The estimated tokens of a text or a message, for callers without a model; data parts are left out."""
     if isinstance(text, str):
-        return estimate_text(text, Vocabulary.O200K)
+        return estimate_text(text, families.Vocabulary.O200K)
     return _MESSAGE_TOKENS + sum(
-        estimate_text(words, Vocabulary.O200K) for part in text.content for words in _read(part)
+        estimate_text(words, families.Vocabulary.O200K) for part in text.content for words in _read(part)
     )
 
 
@@ -393,7 +379,7 @@ _SPARSE_STRATUM: Final = 8_192
 """The characters per sample after those."""
 
 
-def estimate_text(text: str, vocabulary: Vocabulary) -> int:
+def estimate_text(text: str, vocabulary: families.Vocabulary) -> int:
     """The estimated tokens of a text in a vocabulary; 0 only for an empty text. Lone surrogates are allowed."""
     length = len(text)
     if length <= _BLOCK:
@@ -408,7 +394,7 @@ def estimate_text(text: str, vocabulary: Vocabulary) -> int:
     return round(sum([_estimate(block, vocabulary) for block in blocks]) * length / len(read))
 
 
-def _estimate(text: str, vocabulary: Vocabulary) -> float:
+def _estimate(text: str, vocabulary: families.Vocabulary) -> float:
     """The estimate of up to 1,024 characters: at least one token per 128 characters, at most one per byte."""
     length = len(text)
     encoded = text.encode("utf-8", "surrogatepass")
@@ -567,7 +553,7 @@ def pairs_of(classes: bytes) -> tuple[bytes, bytes]:
 class SourcedTokenCounts(Protocol):
     """Counts tokens with their source, at once and without waiting."""
 
-    def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
+    def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> families.TokenCount:
         """The tokens that `text` takes in a prompt for `model`."""
         ...
 

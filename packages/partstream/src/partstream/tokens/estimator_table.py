@@ -5,14 +5,11 @@ docs/tokens.md has its accuracy on the held-out half.
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from partstream.tokens.families import Vocabulary
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)

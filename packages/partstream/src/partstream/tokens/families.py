@@ -11,16 +11,12 @@ has read the file; the upstream's report then replaces it.
 """
 
 from __future__ import annotations
-
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+from typing import Final, Literal, NamedTuple, Protocol, TypeVar
 
 Value = TypeVar("Value")
 

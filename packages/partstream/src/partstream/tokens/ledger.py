@@ -10,13 +10,13 @@ time; rows that cannot be written stay in memory.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import os
 import secrets
 import time
 from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
@@ -26,28 +26,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, storable_text
 from partstream.codec.system import DATA
 from partstream.lm.cancellation import EventEmitter
+from partstream.tokens import ledger_file
 from partstream.tokens.families import CountSource
-from partstream.tokens.ledger_file import (
-    FORGET_LIMIT,
-    HAS_REFUSALS,
-    KEEP_COUNT,
-    KEEP_LIMIT,
-    KEEP_REFUSAL,
-    KEEP_SAMPLE,
-    KEEP_TOTAL,
-    KEEP_USAGE,
-    MOST_PARAMETERS,
-    READ_COUNTS,
-    READ_LIMITS,
-    READ_REFUSALS,
-    READ_SAMPLES,
-    READ_TOTALS,
-    TOUCH_COUNT,
-    TOUCH_TOTAL,
-    TRIM_SAMPLES,
-    FileThread,
-    LedgerFile,
-)
 from partstream.tokens.records import (
     WINDOW,
     CountFact,
@@ -64,12 +44,9 @@ from partstream.tokens.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from partstream.tokens.ledger_file import Statement
     from partstream.tokens.records import Digest, Fact, TellFact, UsageRow
-
 
 _logger = logging.getLogger("partstream.tokens")
 _IN_MEMORY: Final = 20_000
@@ -416,10 +393,10 @@ class LedgerWorker:
 
     def __init__(self, path: Path) -> None:
         self.name = secrets.token_hex(8)
-        self._file = LedgerFile(path)
-        self._thread = FileThread(self, self._file, "partstream-ledger")
-        self._new: list[Statement] = []
-        self._unwritten: deque[Statement] = deque()
+        self._file = ledger_file.LedgerFile(path)
+        self._thread = ledger_file.FileThread(self, self._file, "partstream-ledger")
+        self._new: list[ledger_file.Statement] = []
+        self._unwritten: deque[ledger_file.Statement] = deque()
         self._write: Future[None] | None = None
         self._late: Future[Any] | None = None
 
@@ -428,10 +405,14 @@ class LedgerWorker:
     async def find(self, wanted: WantedRows) -> FoundRows | None:
         """All rows that are wanted, in one read; the event loop runs on meanwhile."""
 
-        def read_all(file: LedgerFile) -> tuple[list[_Row], list[_Row], dict[str, list[_Row]]]:
+        def read_all(file: ledger_file.LedgerFile) -> tuple[list[_Row], list[_Row], dict[str, list[_Row]]]:
             # Makes nothing of the rows in the thread, which would hold the interpreter.
             samples = {family: _sample_rows(file, family) for family in wanted.families}
-            return _rows_of(file, READ_COUNTS, wanted.counts), _rows_of(file, READ_TOTALS, wanted.totals), samples
+            return (
+                _rows_of(file, ledger_file.READ_COUNTS, wanted.counts),
+                _rows_of(file, ledger_file.READ_TOTALS, wanted.totals),
+                samples,
+            )
 
         reading = self._begun(read_all)
         if reading is None:
@@ -455,20 +436,20 @@ class LedgerWorker:
             self._late = reading
             return None
         counts, totals, samples = reading.result()
-        self._touch(TOUCH_COUNT, counts)
-        self._touch(TOUCH_TOTAL, totals)
+        self._touch(ledger_file.TOUCH_COUNT, counts)
+        self._touch(ledger_file.TOUCH_TOTAL, totals)
         return FoundRows(
             _counts_of(counts), _totals_of(totals), {family: _samples_of(rows) for family, rows in samples.items()}
         )
 
     def counts(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, CountRow]] | None:
         """The counts of messages, by digest and scope."""
-        rows = self._read_of(READ_COUNTS, TOUCH_COUNT, digests)
+        rows = self._read_of(ledger_file.READ_COUNTS, ledger_file.TOUCH_COUNT, digests)
         return None if rows is None else _counts_of(rows)
 
     def totals(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, tuple[TotalRow, ...]]] | None:
         """The reported totals of beginnings of conversations, by digest and scope."""
-        rows = self._read_of(READ_TOTALS, TOUCH_TOTAL, digests)
+        rows = self._read_of(ledger_file.READ_TOTALS, ledger_file.TOUCH_TOTAL, digests)
         return None if rows is None else _totals_of(rows)
 
     def samples(self, family: str) -> list[Sample] | None:
@@ -478,7 +459,7 @@ class LedgerWorker:
 
     def limits(self, upstream: str) -> dict[str, LimitRow] | None:
         """The limits of an upstream's models, by their ids."""
-        rows = self._read(lambda file: file.read(READ_LIMITS, (storable_text(upstream),)))
+        rows = self._read(lambda file: file.read(ledger_file.READ_LIMITS, (storable_text(upstream),)))
         if rows is None:
             return None
         return {model: LimitRow(int(tokens), at) for model, tokens, at in rows if _is_number(tokens) and _is_time(at)}
@@ -486,7 +467,9 @@ class LedgerWorker:
     def refusals(self, upstream: str) -> dict[str, dict[str, float]] | None:
         """The fields that an upstream's models refused, by the models' ids, with the time of the refusal."""
         name = storable_text(upstream)
-        rows = self._read(lambda file: file.read(READ_REFUSALS, (name,)) if file.read(HAS_REFUSALS) else [])
+        rows = self._read(
+            lambda file: file.read(ledger_file.READ_REFUSALS, (name,)) if file.read(ledger_file.HAS_REFUSALS) else []
+        )
         if rows is None:
             return None
         found: dict[str, dict[str, float]] = {}
@@ -505,36 +488,36 @@ class LedgerWorker:
             for digest, row in rows.items()
             if _is_sound(row.counted, row.reported, row.size)
         ]
-        self._new.append((KEEP_COUNT, parameters))
+        self._new.append((ledger_file.KEEP_COUNT, parameters))
 
     def keep_total(self, scope: str, digest: Digest, row: TotalRow) -> None:
         """Adds a reported total to the next write."""
         if _is_sound(row.tools_tokens, row.reported):
             parameters = (digest, storable_text(scope), row.tools, row.tools_tokens, row.reported, _today())
-            self._new.append((KEEP_TOTAL, [parameters]))
+            self._new.append((ledger_file.KEEP_TOTAL, [parameters]))
 
     def keep_sample(self, family: str, sample: Sample) -> None:
         """Adds a sample to the next write, which also deletes samples that no longer count."""
         name = storable_text(family)
         if _is_sound(sample.ratio, sample.weight):
-            self._new.append((KEEP_SAMPLE, [(name, sample.ratio, sample.weight)]))
-            self._new.append((TRIM_SAMPLES, [(name, name, WINDOW)]))
+            self._new.append((ledger_file.KEEP_SAMPLE, [(name, sample.ratio, sample.weight)]))
+            self._new.append((ledger_file.TRIM_SAMPLES, [(name, name, WINDOW)]))
 
     def keep_limit(self, upstream: str, model: str, row: LimitRow) -> None:
         """Adds a limit to the next write."""
         if _is_sound(row.tokens) and _is_time(row.learned):
             names = storable_text(upstream), storable_text(model)
-            self._new.append((KEEP_LIMIT, [(*names, row.tokens, row.learned)]))
+            self._new.append((ledger_file.KEEP_LIMIT, [(*names, row.tokens, row.learned)]))
 
     def forget_limit(self, upstream: str, model: str) -> None:
         """Adds the deletion of a limit to the next write."""
-        self._new.append((FORGET_LIMIT, [(storable_text(upstream), storable_text(model))]))
+        self._new.append((ledger_file.FORGET_LIMIT, [(storable_text(upstream), storable_text(model))]))
 
     def keep_refusal(self, upstream: str, model: str, field: str, learned: float) -> None:
         """Adds a refused field to the next write."""
         if _is_time(learned):
             names = storable_text(upstream), storable_text(model), storable_text(field)
-            self._new.append((KEEP_REFUSAL, [(*names, learned)]))
+            self._new.append((ledger_file.KEEP_REFUSAL, [(*names, learned)]))
 
     def keep_usage(self, row: UsageRow) -> None:
         """Adds the usage of an answer to the next write; a number out of range is unknown."""
@@ -552,7 +535,7 @@ class LedgerWorker:
             as_amount(row.cost, MOST_DOLLARS),
             self.name,
         )
-        self._new.append((KEEP_USAGE, [parameters]))
+        self._new.append((ledger_file.KEEP_USAGE, [parameters]))
 
     def flush(self) -> None:
         """Writes all new rows in the background, in one transaction."""
@@ -570,14 +553,14 @@ class LedgerWorker:
 
     # ---- internals ----
 
-    def _begun(self, action: Callable[[LedgerFile], Result]) -> Future[Result] | None:
+    def _begun(self, action: Callable[[ledger_file.LedgerFile], Result]) -> Future[Result] | None:
         """Has the thread run an action; None while an earlier read is late, or once the ledger is closed."""
         if not self._thread.is_open or (self._late is not None and not self._late.done()):
             return None
         self._late = None
         return self._thread.submit(action, self._file)
 
-    def _read(self, action: Callable[[LedgerFile], Result]) -> Result | None:
+    def _read(self, action: Callable[[ledger_file.LedgerFile], Result]) -> Result | None:
         """Runs an action in the thread and waits for its result, unless an earlier read is still running."""
         reading = self._begun(action)
         if reading is None:
@@ -603,13 +586,16 @@ class LedgerWorker:
 _SOURCES: Final = frozenset(source.value for source in CountSource)
 
 
-def _rows_of(file: LedgerFile, sql: str, digests: Sequence[Digest]) -> list[_Row]:
-    parts = [digests[start : start + MOST_PARAMETERS] for start in range(0, len(digests), MOST_PARAMETERS)]
+def _rows_of(file: ledger_file.LedgerFile, sql: str, digests: Sequence[Digest]) -> list[_Row]:
+    parts = [
+        digests[start : start + ledger_file.MOST_PARAMETERS]
+        for start in range(0, len(digests), ledger_file.MOST_PARAMETERS)
+    ]
     return [row for part in parts for row in file.read(sql.format(places=", ".join("?" * len(part))), part)]
 
 
-def _sample_rows(file: LedgerFile, family: str) -> list[_Row]:
-    return file.read(READ_SAMPLES, (storable_text(family), WINDOW))
+def _sample_rows(file: ledger_file.LedgerFile, family: str) -> list[_Row]:
+    return file.read(ledger_file.READ_SAMPLES, (storable_text(family), WINDOW))
 
 
 def _counts_of(rows: Iterable[_Row]) -> dict[Digest, dict[str, CountRow]]:
@@ -634,7 +620,7 @@ def _samples_of(rows: Sequence[_Row]) -> list[Sample]:
     return [Sample(ratio, weight) for ratio, weight in reversed(rows) if _is_number(ratio) and _is_number(weight)]
 
 
-def _write(file: LedgerFile, unwritten: deque[Statement]) -> None:
+def _write(file: ledger_file.LedgerFile, unwritten: deque[ledger_file.Statement]) -> None:
     """Writes all rows that wait; runs in the thread, where an error would remain unseen, and so logs it."""
     statements = [unwritten.popleft() for _ in range(len(unwritten))]
     try:

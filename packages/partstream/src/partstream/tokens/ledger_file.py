@@ -11,13 +11,13 @@ its owner is garbage, or when the interpreter ends.
 """
 
 from __future__ import annotations
-
 import logging
 import os
 import sqlite3
 import threading
 import time
 import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
@@ -25,15 +25,11 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count
 from partstream.codec.system import closed_on_error, use_write_ahead_log
 from partstream.tokens.records import AnswerRow, UsageRow
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
 
 APPLICATION_ID: Final = 0x50535447
 """The mark in the header of the file that distinguishes it from other applications' files (`PRAGMA application_id`)."""

@@ -16,10 +16,9 @@ it ran. No function here knows a file or a clock.
 """
 
 from __future__ import annotations
-
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -30,8 +29,6 @@ from partstream.conversation.turns import add_fields, canonical_json
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark, row_of_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from partstream.lm.messages import ChatMessage, Tool
     from partstream.lm.parts import MessagePart
     from partstream.tokens.families import CountSource

@@ -5,19 +5,16 @@ shapes in which hosts send usage and pages show it; every one is JSON.
 """
 
 from __future__ import annotations
-
 import time
 from collections import OrderedDict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from partstream.tokens.records import UsageRow
-
 
 DAYS: Final = 30
 """The number of days to show, and to look up in the ledger."""

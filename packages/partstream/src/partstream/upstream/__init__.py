@@ -5,7 +5,6 @@ own provider needs no configuration of an upstream.
 """
 
 from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 

@@ -11,8 +11,8 @@ No message shows a secret.
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -42,16 +42,13 @@ from partstream.settings.row import (
     set_field,
 )
 from partstream.upstream.context import LogLevel
-from partstream.upstream.endpoint import Secret, is_loopback, with_scheme
+from partstream.upstream.endpoint import CredentialSource, Secret, is_loopback, with_scheme
 from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.upstream.endpoint import CredentialSource
-
 
 _FIRST_EVENT: Final = 300.0
 

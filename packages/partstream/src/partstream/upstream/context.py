@@ -10,10 +10,10 @@ three of a router, times three of each upstream.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import os
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -23,8 +23,6 @@ from partstream.errors import LanguageModelError
 from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-
     from partstream.codec.redaction import Redactor
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.outputs import StreamOptions

@@ -12,7 +12,6 @@ only after a request has failed.
 """
 
 from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging
@@ -20,6 +19,7 @@ import os
 import re
 import tempfile
 import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,41 +32,14 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.protocols.known_servers import KNOWN_SERVERS, server_at
 from partstream.protocols.protocol import asked_protocols
-from partstream.upstream.detection_rules import (
-    MODELS,
-    NOWHERE_ELSE,
-    Detected,
-    Presence,
-    Round,
-    Sign,
-    base_urls,
-    decide,
-    decide_by_host,
-    is_last,
-    joined,
-    known_wires,
-    own_base_url,
-    path_of,
-    probed_elsewhere,
-    probed_wires,
-    server_of,
-    sign_of,
-    tells_nothing,
-    wires_at_path,
-    with_path,
-    without_ending,
-)
+from partstream.upstream import detection_rules
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import NO_LIST_ADVICE, says_path_is_missing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.detection_rules import CandidateProtocol
-
 
 _logger = logging.getLogger("partstream.upstreams")
 _GUESS_SECONDS: Final = 2.0
@@ -97,18 +70,18 @@ class Detector:
         self._clock = clock
         folder = configuration.protocol_folder or configuration.cache_folder
         self._file = None if folder is None else DetectionFile(folder, configuration.base_url)
-        self._known: Detected | None = None
+        self._known: detection_rules.Detected | None = None
         self._confirmed_at: float | None = None
-        self._guess: tuple[Detected, float] | None = None
+        self._guess: tuple[detection_rules.Detected, float] | None = None
         """A guess, and until when it serves."""
-        self._running: asyncio.Task[Detected] | None = None
+        self._running: asyncio.Task[detection_rules.Detected] | None = None
 
     @property
-    def known(self) -> Detected | None:
+    def known(self) -> detection_rules.Detected | None:
         """What was found out for certain; None if nothing was."""
         return self._known
 
-    async def detected(self) -> Detected:
+    async def detected(self) -> detection_rules.Detected:
         """What the upstream speaks; a guess where it does not tell, or where it cannot be asked.
 
         Raises:
@@ -120,7 +93,7 @@ class Detector:
         if self._guess is not None and 0 < self._guess[1] - self._clock() <= _LONGEST_GUESS:
             return self._guess[0]
 
-        async def remembered_or_asked() -> Detected:
+        async def remembered_or_asked() -> detection_rules.Detected:
             if self._file is not None:
                 remembered = await asyncio.to_thread(self._file.load, self._clock())
                 if remembered is not None and remembered.protocol in asked_protocols():
@@ -129,7 +102,7 @@ class Detector:
 
         return await self._one_for_all(remembered_or_asked)
 
-    async def detected_again(self, wrong: Detected) -> Detected:
+    async def detected_again(self, wrong: detection_rules.Detected) -> detection_rules.Detected:
         """What the upstream speaks after a request failed in what was found out before.
 
         Raises:
@@ -152,11 +125,13 @@ class Detector:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _one_for_all(self, find: Callable[[], Coroutine[Any, Any, Detected]]) -> Detected:
+    async def _one_for_all(
+        self, find: Callable[[], Coroutine[Any, Any, detection_rules.Detected]]
+    ) -> detection_rules.Detected:
         task = self._running
         if task is None or task.done() or task.get_loop() is not asyncio.get_running_loop():
 
-            def take_error(done: asyncio.Task[Detected]) -> None:  # no caller may wait for it any more
+            def take_error(done: asyncio.Task[detection_rules.Detected]) -> None:  # no caller may wait for it any more
                 if not done.cancelled():
                     done.exception()
 
@@ -165,7 +140,7 @@ class Detector:
         # Shielded: a caller that stops waiting must not stop the requests that others wait for.
         return await asyncio.shield(task)
 
-    async def _asked(self) -> Detected:
+    async def _asked(self) -> detection_rules.Detected:
         self._known = None
         began = self._clock()
         found = await detect(self._configuration, self._connections)
@@ -182,7 +157,7 @@ class Detector:
             await asyncio.to_thread(self._file.save, found, self._clock())
         return self._keep(found)
 
-    def _keep(self, found: Detected) -> Detected:
+    def _keep(self, found: detection_rules.Detected) -> detection_rules.Detected:
         self._known = found
         _logger.info("%s: %s", found.shown_url, found.says)
         return found
@@ -195,7 +170,7 @@ class OpenUpstream:
     configuration: GatewayConfiguration
     http: UpstreamHTTP
     connections: Connections
-    detected: Detected | None
+    detected: detection_rules.Detected | None
 
 
 @asynccontextmanager
@@ -227,20 +202,20 @@ _SECONDS: Final = 5.0
 """For all requests together: a person waits meanwhile for an answer, or for an error."""
 
 
-async def detect(configuration: GatewayConfiguration, connections: Connections) -> Detected:
+async def detect(configuration: GatewayConfiguration, connections: Connections) -> detection_rules.Detected:
     """Finds out what a base URL speaks; sends no request if its host is known.
 
     Raises:
         CredentialError: The key cannot be had.
         ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
     """
-    wires = known_wires()
-    by_host = decide_by_host(configuration.base_url, wires)
+    wires = detection_rules.known_wires()
+    by_host = detection_rules.decide_by_host(configuration.base_url, wires)
     if by_host is not None:
         return by_host
-    meant = base_urls(configuration.base_url, [wire.path for wire in wires])
+    meant = detection_rules.base_urls(configuration.base_url, [wire.path for wire in wires])
     rounds = await _ask(configuration, connections, meant, wires)
-    return decide(configuration.base_url, meant, rounds, wires)
+    return detection_rules.decide(configuration.base_url, meant, rounds, wires)
 
 
 async def advice_on_protocol(configuration: GatewayConfiguration, connections: Connections) -> str:
@@ -253,15 +228,15 @@ async def advice_on_protocol(configuration: GatewayConfiguration, connections: C
         ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
     """
     url = configuration.base_url
-    wires = known_wires()
+    wires = detection_rules.known_wires()
     own = [wire for wire in wires if wire.name == configuration.protocol]
-    found = decide_by_host(url, own) or decide_by_host(url, wires)
+    found = detection_rules.decide_by_host(url, own) or detection_rules.decide_by_host(url, wires)
     if found is None:
-        meant = base_urls(url, [wire.path for wire in wires])
+        meant = detection_rules.base_urls(url, [wire.path for wire in wires])
         rounds = await _ask(configuration, connections, meant, wires)
-        found = decide(url, meant, rounds, own)
+        found = detection_rules.decide(url, meant, rounds, own)
         if not found.is_certain:
-            found = decide(url, meant, rounds, wires)
+            found = detection_rules.decide(url, meant, rounds, wires)
     if not found.is_certain:
         return found.advice
     if found.protocol != configuration.protocol:
@@ -276,21 +251,23 @@ async def _ask(
     configuration: GatewayConfiguration,
     connections: Connections,
     meant: Sequence[str],
-    wires: Sequence[CandidateProtocol],
-) -> list[Round]:
+    wires: Sequence[detection_rules.CandidateProtocol],
+) -> list[detection_rules.Round]:
     """Asks below the base URLs that may be meant, until one says something.
 
     A path that belongs to a protocol that is not asked for is taken as it is. A protocol with a base path of its own is
     asked for at once where the address or the list of models tells a server that speaks it, and everywhere else last.
     """
     url = configuration.base_url
-    probed, own = probed_wires(wires), probed_elsewhere(wires)
-    if any(wire not in (*probed, *own) for wire in wires_at_path(path_of(url), wires)):
+    probed, own = detection_rules.probed_wires(wires), detection_rules.probed_elsewhere(wires)
+    if any(wire not in (*probed, *own) for wire in detection_rules.wires_at_path(detection_rules.path_of(url), wires)):
         meant = meant[:1]
-    places = {wire.name: own_base_url(url, wire.own_base_path, [one.path for one in wires]) for wire in own}
+    places = {
+        wire.name: detection_rules.own_base_url(url, wire.own_base_path, [one.path for one in wires]) for wire in own
+    }
     deadline = asyncio.get_running_loop().time() + _SECONDS
 
-    async def ask(base_url: str, asked: Sequence[CandidateProtocol]) -> Round:
+    async def ask(base_url: str, asked: Sequence[detection_rules.CandidateProtocol]) -> detection_rules.Round:
         elsewhere = {wire.name: places[wire.name] for wire in asked if wire.name in places}
         return await ask_round(configuration, connections, base_url, asked, deadline, elsewhere)
 
@@ -300,24 +277,26 @@ async def _ask(
         wire
         for wire in own
         if (server is not None and wire.row_at(server.name) is not None)
-        or without_ending(path_of(url), [wire.path]).endswith(wire.own_base_path)
+        or detection_rules.without_ending(detection_rules.path_of(url), [wire.path]).endswith(wire.own_base_path)
     ]
-    rounds: list[Round] = []
+    rounds: list[detection_rules.Round] = []
     for base_url in meant:
         rounds.append(await ask(base_url, [*probed, *([] if rounds else first)]))
-        told, _ = server_of(rounds[-1])
+        told, _ = detection_rules.server_of(rounds[-1])
         if told is not None and (more := [one for one in _unasked(own, rounds) if one.row_at(told.name)]):
-            rounds[-1] = joined(rounds[-1], await ask(base_url, more))
-        if is_last(rounds[-1]):
+            rounds[-1] = detection_rules.joined(rounds[-1], await ask(base_url, more))
+        if detection_rules.is_last(rounds[-1]):
             return rounds
     late = _unasked(own, rounds)
-    if late and not any(one.names(Presence.NO_API) for one in rounds):
-        answered = joined(rounds[0], await ask(meant[0], late))
-        rounds = [*rounds[1:], answered] if answered.names(Presence.THERE) else [answered, *rounds[1:]]
+    if late and not any(one.names(detection_rules.Presence.NO_API) for one in rounds):
+        answered = detection_rules.joined(rounds[0], await ask(meant[0], late))
+        rounds = [*rounds[1:], answered] if answered.names(detection_rules.Presence.THERE) else [answered, *rounds[1:]]
     return rounds
 
 
-def _unasked(wires: Sequence[CandidateProtocol], rounds: Sequence[Round]) -> list[CandidateProtocol]:
+def _unasked(
+    wires: Sequence[detection_rules.CandidateProtocol], rounds: Sequence[detection_rules.Round]
+) -> list[detection_rules.CandidateProtocol]:
     return [wire for wire in wires if not any(wire.name in one.signs for one in rounds)]
 
 
@@ -329,10 +308,10 @@ async def ask_round(
     configuration: GatewayConfiguration,
     connections: Connections,
     base_url: str,
-    wires: Sequence[CandidateProtocol],
+    wires: Sequence[detection_rules.CandidateProtocol],
     deadline: float,
-    elsewhere: Mapping[str, str] = NOWHERE_ELSE,
-) -> Round:
+    elsewhere: Mapping[str, str] = detection_rules.NOWHERE_ELSE,
+) -> detection_rules.Round:
     """Sends a request to each endpoint, and one for the list where an endpoint is beside it, at the same time.
 
     Args:
@@ -349,7 +328,7 @@ async def ask_round(
     """
     lists = [wire for wire in wires if wire.name not in elsewhere][:1]
     questions: list[tuple[str, str, str, Mapping[str, Any] | None]] = [
-        (wire.name, base_url, MODELS, None) for wire in lists
+        (wire.name, base_url, detection_rules.MODELS, None) for wire in lists
     ]
     questions += [
         (wire.name, elsewhere.get(wire.name, base_url), wire.probed_path, wire.empty_request) for wire in wires
@@ -366,14 +345,16 @@ async def ask_round(
         answers.append(answer)
     first, answers = (answers[0], answers[1:]) if lists else (None, answers)
     listing = first if isinstance(first, FetchResponse) else None
-    signs: dict[str, Sign] = {}
+    signs: dict[str, detection_rules.Sign] = {}
     for wire, got in zip(wires, answers, strict=True):
-        if isinstance(got, str) or tells_nothing(got, listing):
-            signs[wire.name] = Sign(Presence.SILENT, got if isinstance(got, str) else f"HTTP {got.status}")
+        if isinstance(got, str) or detection_rules.tells_nothing(got, listing):
+            signs[wire.name] = detection_rules.Sign(
+                detection_rules.Presence.SILENT, got if isinstance(got, str) else f"HTTP {got.status}"
+            )
         else:
             where = without_query(elsewhere.get(wire.name, base_url))
-            signs[wire.name] = sign_of(got, wire.errors, where, wire.probed_path)
-    return Round(base_url, signs, listing, elsewhere)
+            signs[wire.name] = detection_rules.sign_of(got, wire.errors, where, wire.probed_path)
+    return detection_rules.Round(base_url, signs, listing, elsewhere)
 
 
 async def _asked(
@@ -431,7 +412,7 @@ class DetectionFile:
         """The path of the file."""
         return self.folder / f"protocol-{hashlib.sha256(self.url.encode()).hexdigest()[:16]}.json"
 
-    def load(self, now: float) -> Detected | None:
+    def load(self, now: float) -> detection_rules.Detected | None:
         """The protocol that was found out; None where none is known, or not any more at `now`."""
         try:
             with self.path.open("rb") as file:
@@ -450,11 +431,13 @@ class DetectionFile:
         if not isinstance(at, int | float) or not 0 <= now - at <= _FRESH_SECONDS:
             return None
         server = next((one.name for one in KNOWN_SERVERS if one.name == document.get("server")), "")
-        return Detected(protocol, with_path(self.url, path), reason[:_MAX_REASON], server=server)
+        return detection_rules.Detected(
+            protocol, detection_rules.with_path(self.url, path), reason[:_MAX_REASON], server=server
+        )
 
-    def save(self, detected: Detected, now: float) -> None:
+    def save(self, detected: detection_rules.Detected, now: float) -> None:
         """Writes what was found out; a reader sees either the old file or the new one. Logs a failure."""
-        path = path_of(detected.base_url)
+        path = detection_rules.path_of(detected.base_url)
         content = dumps(
             {
                 "version": __version__,

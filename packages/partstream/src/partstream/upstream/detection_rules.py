@@ -12,8 +12,8 @@ the answers do not decide, the decision is a guess with advice.
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -23,19 +23,15 @@ from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.protocols.known_servers import KnownServer, known_server, server_at
-from partstream.protocols.protocol import PROTOCOLS, asked_protocols
+from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_protocols
 from partstream.protocols.serve import MODEL, path_for_model
 from partstream.settings.row import hidden_url
 from partstream.upstream.http_errors import GENERAL_ADVICE, http_error, is_about_the_key, says_path_is_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from partstream.errors import UpstreamHTTPError
     from partstream.protocols.errors import Errors
-    from partstream.protocols.protocol import ServerProtocol
     from partstream.upstream.discovery import FetchResponse
-
 
 # ---- The base URLs that a person may mean ----
 

@@ -14,36 +14,24 @@ sends null if it has no models. LiteLLM lists its routes, such as `openai/*`, be
 """
 
 from __future__ import annotations
-
 import asyncio
 import hmac
 import logging
 import os
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import urlencode
 
+from partstream import errors
 from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.errors import (
-    LanguageModelError,
-    LanguageModelErrorCode,
-    UpstreamError,
-    UpstreamHTTPError,
-    UpstreamProtocolError,
-)
 from partstream.upstream import model_shapes
-from partstream.upstream.model_facts import Fields, ModelRecord, Problem, Source, merged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from partstream.upstream.model_facts import Fact
-
+from partstream.upstream.model_facts import Fact, Fields, ModelRecord, Problem, Source, merged
 
 _logger = logging.getLogger("partstream.models")
 _MAX_BODY: Final = 8 * 1024 * 1024
@@ -124,7 +112,9 @@ class ModelDiscovery:
         models_path: str = MODELS_PATH,
         cache: DiskCache | None = None,
         is_wanted: Callable[[str], bool] = lambda model_id: True,
-        refusal: Callable[[FetchResponse], UpstreamError] = lambda response: UpstreamHTTPError(response.status),
+        refusal: Callable[[FetchResponse], errors.UpstreamError] = lambda response: errors.UpstreamHTTPError(
+            response.status
+        ),
         settings: DiscoverySettings | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -209,7 +199,7 @@ class ModelDiscovery:
         if has_list(answers, self._lists):
             try:
                 self._records = self._compose(answers).records
-            except UpstreamProtocolError as error:
+            except errors.UpstreamProtocolError as error:
                 _logger.warning("ignored the stored list of models: %s", error)
                 answers = {}
         self._answers = answers
@@ -252,8 +242,8 @@ class ModelDiscovery:
         self._next_refresh = self._clock() + self._settings.retry_after
         try:
             listed = await self._ask_for_list()
-        except LanguageModelError as error:
-            if error.code is LanguageModelErrorCode.NO_PERMISSIONS:
+        except errors.LanguageModelError as error:
+            if error.code is errors.LanguageModelErrorCode.NO_PERMISSIONS:
                 await self._withdraw()
             raise
         composition = self._compose({**answers, **listed})
@@ -284,7 +274,7 @@ class ModelDiscovery:
             listed[question.key] = await self._ask(question)
             if listed[question.key].document is not None:
                 return listed
-        raise UpstreamHTTPError(404, provider_message=f"no list of models at {self._lists[0].path}")
+        raise errors.UpstreamHTTPError(404, provider_message=f"no list of models at {self._lists[0].path}")
 
     def _compose(self, answers: Mapping[str, CachedAnswer]) -> Composition:
         return compose(answers, self._base_path, self._is_wanted, self._further_lists, self._models_path)
@@ -322,7 +312,7 @@ class ModelDiscovery:
                     return
                 try:
                     self._known()[question.key] = await self._ask(question)
-                except LanguageModelError as error:  # the upstream failed, or there is no key for it
+                except errors.LanguageModelError as error:  # the upstream failed, or there is no key for it
                     failed.add(question.key)
                     _logger.info("no details from %s: %s", question.key, error)
 
@@ -376,7 +366,9 @@ class ModelDiscovery:
             if document is not None:  # null would mean an absent document
                 return document
             got, expected = "null", "a JSON object"
-        raise UpstreamProtocolError(event_type=f"the answer of {question.path}", field=None, got=got, expected=expected)
+        raise errors.UpstreamProtocolError(
+            event_type=f"the answer of {question.path}", field=None, got=got, expected=expected
+        )
 
     async def _response(self, path: str, headers: Mapping[str, str], body: bytes | None) -> FetchResponse:
         try:
@@ -384,7 +376,7 @@ class ModelDiscovery:
                 return await self._fetch(path, headers, body)
         except TimeoutError as error:
             seconds = self._settings.request_timeout
-            raise UpstreamError(
+            raise errors.UpstreamError(
                 f"the server gave no answer within {seconds:g} s when asked for its models ({path})",
                 advice="is it the right address, and is the server busy?",
             ) from error
@@ -484,7 +476,7 @@ def compose(
         if further is not chosen and (document := _document(answers, further)) is not None:
             try:
                 other = read_catalogue(document)
-            except UpstreamProtocolError as error:
+            except errors.UpstreamProtocolError as error:
                 problems.append(f"{further.path}: {error}")
             else:
                 problems += other.problems
@@ -532,7 +524,7 @@ def _with_native_lists(
         question = FactRequest(root + path, root + path)
         questions.append(question)
         document = _document(answers, question)
-        with suppress(UpstreamProtocolError):  # not a list: many servers answer any path with something
+        with suppress(errors.UpstreamProtocolError):  # not a list: many servers answer any path with something
             if document is not None:
                 native = read_catalogue(document)
                 problems += native.problems
@@ -570,7 +562,7 @@ def _with_details(
         return entry.record
     try:
         better, found = model_shapes.read_detail(entry.details, entry.record.id, answer.document)
-    except UpstreamProtocolError as error:
+    except errors.UpstreamProtocolError as error:
         problems.append(f"{entry.record.id}: {error}")
         return entry.record
     problems += found
@@ -687,7 +679,7 @@ def _items(document: Any) -> tuple[list[Any], str]:
     # Ollama sends null if it has no models.
     if isinstance(document, dict) and document.get("object") == "list" and document.get("data") is None:
         return [], "data"
-    raise UpstreamProtocolError(
+    raise errors.UpstreamProtocolError(
         event_type="the list of models", field="data", got=f"{document!r:.80}", expected="a list of models"
     )
 

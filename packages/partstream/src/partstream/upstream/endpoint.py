@@ -10,13 +10,13 @@ speaks to is no preset. `partstream add` and the extension's *Add Models* offer 
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
 from itertools import chain
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
@@ -25,10 +25,6 @@ from partstream.protocols.known_servers import KNOWN_SERVERS, KeyRequirement
 from partstream.protocols.protocol import KeyKind, spoken_at
 from partstream.settings.kinds import closest_name, shown_name
 from partstream.settings.row import SHORTEST_KEY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
 
 _JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
 """RFC 7519: its head is a JSON object, which begins with `{"` and so with `eyJ` in base64url."""

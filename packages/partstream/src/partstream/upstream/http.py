@@ -18,14 +18,14 @@ go on with its trace (W3C Trace Context). Baggage stays here: it was not set for
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import os
 import socket
 import ssl
 import sys
-from contextlib import aclosing, contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -39,24 +39,18 @@ import httpx2
 
 from partstream import errors
 from partstream._version import __version__
-from partstream.codec.redaction import HIDDEN, names_a_secret, query_without_secrets, without_secrets_by_name
+from partstream.codec.redaction import HIDDEN, Redactor, names_a_secret, query_without_secrets, without_secrets_by_name
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import fits_header
 from partstream.upstream import endpoint
-from partstream.upstream.context import CapturedRequest
+from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.http_connection import AnswerBody, DirectTransport
 from partstream.upstream.http_errors import redacted_error
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
-    from contextlib import AbstractAsyncContextManager
-
-    from partstream.codec.redaction import Redactor
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.context import ExchangeTap
-
 
 _logger = logging.getLogger("partstream.upstreams")
 _TRACE_CONTEXT: Final = "opentelemetry.trace.propagation.tracecontext"

@@ -11,25 +11,21 @@ connections: all addresses of a host one after the other, each next one a little
 """
 
 from __future__ import annotations
-
 import asyncio
 import re
 import select
 import socket
 import ssl
 from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar, cast
+from typing import Final, Protocol, TypeAlias, TypeVar, cast
 
 import h11
 import httpx2
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-
 
 _KEPT: Final = 8
 """Idle connections."""

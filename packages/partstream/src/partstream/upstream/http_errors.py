@@ -13,11 +13,11 @@ they are, because they are what the person asked for.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import math
 import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,24 +28,18 @@ from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.checks import MOST_SECONDS, as_amount
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.redaction import names_a_secret
+from partstream.codec.redaction import Redactor, names_a_secret
 from partstream.codec.sse import SSEDecoder
 from partstream.codec.text import bare_media_type
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
-from partstream.lm.outputs import Finish, Unmapped
-from partstream.protocols.errors import COMMON_ERRORS, seconds_of, wait_in_sentence
+from partstream.lm.outputs import Finish, StreamOutput, Unmapped
+from partstream.protocols.errors import COMMON_ERRORS, Errors, seconds_of, wait_in_sentence
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import asking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from partstream.codec.redaction import Redactor
-    from partstream.lm.outputs import StreamOutput
-    from partstream.protocols.errors import Errors
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.discovery import Fetch
-
 
 _logger = logging.getLogger("partstream.upstreams")
 

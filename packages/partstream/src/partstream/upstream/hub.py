@@ -19,15 +19,15 @@ code, which follows `#`, so that no browser sends it to a server.
 """
 
 from __future__ import annotations
-
 import asyncio
 import re
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlsplit, urlunsplit
 
 from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
@@ -40,12 +40,8 @@ from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import content_type_error, http_error, redacted_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from urllib.parse import SplitResult
-
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.discovery import FetchResponse
-
 
 # ---- The standing of a person ----
 

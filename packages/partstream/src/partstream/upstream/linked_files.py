@@ -6,12 +6,11 @@ checked in the same way. A file that is not fetched is shown as a link.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address, ip_network
-from typing import TYPE_CHECKING, Final
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx2
@@ -21,17 +20,11 @@ from partstream.codec.text import bare_media_type
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import PartstreamError
 from partstream.lm.outputs import FileMode
-from partstream.lm.parts import DataPart
+from partstream.lm.parts import DataPart, ResponsePart
 from partstream.protocols.citations import linked_file
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import find_proxy, make_client
-
-if TYPE_CHECKING:
-    from ipaddress import IPv4Address
-
-    from partstream.lm.parts import ResponsePart
-
 
 _logger = logging.getLogger("partstream.upstreams")
 

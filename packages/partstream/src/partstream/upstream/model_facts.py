@@ -7,21 +7,15 @@ noted: a wrong number must not hide a model.
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from partstream.codec.checks import MOST_DOLLARS, as_count
-from partstream.conversation.preparation import ModelCapabilities
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from partstream.conversation.preparation import ContextEdit, ThinkingForm
-    from partstream.lm.provider import LanguageModelChatInformation
-
+from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
+from partstream.lm.provider import LanguageModelChatInformation
 
 T = TypeVar("T")
 

@@ -16,8 +16,8 @@ output leaves room for the reasoning. A setting serves servers that count reason
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, Final
@@ -25,13 +25,10 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.checks import BOOLEAN, COUNT, MAPPING, TEXT, check_fields, instance_of, optional, sequence_of
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.settings.kinds import Choice
-from partstream.upstream.model_facts import Fact, ModelRecord, Source
+from partstream.upstream.model_facts import Fact, ModelRecord, Pricing, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
     from decimal import Decimal
-
-    from partstream.upstream.model_facts import Pricing
 
 
 # ---- Selection ----

@@ -14,13 +14,13 @@ tools/server/README.md (`GET /v1/models`, `GET /props`, router mode); Ollama's `
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from partstream.codec.checks import MOST_DOLLARS
@@ -28,10 +28,6 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import ContextEdit, ThinkingForm
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.model_facts import Fact, Fields, ModelRecord, Pricing, Problem, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
 
 EFFORTS: Final = ("low", "medium", "high")
 """The values of the parameter `reasoning_effort` that every server accepts; servers declare further values by name."""

@@ -9,19 +9,19 @@ prompt without a word, so no limit of prompts may exceed that window.
 """
 
 from __future__ import annotations
-
 import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.preparation import UNKNOWN_CAPABILITIES
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ModelCapabilities
 from partstream.errors import (
     ContextLengthExceededError,
     LanguageModelError,
@@ -34,45 +34,26 @@ from partstream.errors import (
     UpstreamTimeoutError,
     with_facts,
 )
-from partstream.lm.cancellation import EventEmitter
+from partstream.lm.cancellation import CancellationToken, EventEmitter
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import ErrorMode, error_text
-from partstream.lm.provider import LanguageModelChatProvider
+from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
+from partstream.protocols.errors import Errors
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, WindowSource, asking
+from partstream.tokens import Counters, TokenCount
 from partstream.tokens.accounting import TokenAccounting
-from partstream.upstream.configuration import CaptureMode, fingerprint_of
+from partstream.tokens.ledger import Ledger
+from partstream.upstream import http_errors
+from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
 from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_until_cancelled
 from partstream.upstream.detection import Detector, advice_on_protocol
-from partstream.upstream.discovery import DiskCache, ModelDiscovery
+from partstream.upstream.detection_rules import Detected
+from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
 from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
-from partstream.upstream.http_errors import (
-    NO_LIST_ADVICE,
-    advice_on_missing_list,
-    advise_on_key,
-    content_type_error,
-    http_error,
-    says_path_is_missing,
-)
-from partstream.upstream.model_facts import Fact, Source, known_capabilities, stated_capabilities
-from partstream.upstream.model_information import information_of, is_allowed, offered_models
+from partstream.upstream.model_facts import Fact, ModelRecord, Pricing, Source, known_capabilities, stated_capabilities
+from partstream.upstream.model_information import OfferedModel, information_of, is_allowed, offered_models
 from partstream.upstream.requests import ForwardingProgress, ModelCall, RefusedFields, RequestSender, RequestTokens
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-
-    from partstream.conversation.preparation import ModelCapabilities
-    from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.provider import LanguageModelChatInformation, Progress
-    from partstream.protocols.errors import Errors
-    from partstream.tokens import Counters, TokenCount
-    from partstream.tokens.ledger import Ledger
-    from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.detection_rules import Detected
-    from partstream.upstream.discovery import Fetch, FetchResponse
-    from partstream.upstream.model_facts import ModelRecord, Pricing
-    from partstream.upstream.model_information import OfferedModel
-
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -281,8 +262,8 @@ class Upstream:
         try:
             return await self._tried(lambda upstream: upstream.models.information(), lambda: True)
         except UpstreamError as error:
-            if self.detected is not None and says_path_is_missing(error):
-                error.advise(NO_LIST_ADVICE)
+            if self.detected is not None and http_errors.says_path_is_missing(error):
+                error.advise(http_errors.NO_LIST_ADVICE)
             raise
 
     async def send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
@@ -321,7 +302,7 @@ class Upstream:
         try:
             return await attempt(upstream)
         except UpstreamError as error:
-            if not says_path_is_missing(error):
+            if not http_errors.says_path_is_missing(error):
                 self._advise(error, upstream.detected)
                 raise
             again = await self._after(error, upstream)
@@ -501,8 +482,8 @@ class ModelList:
         try:
             records = await self._discovery.records()
         except UpstreamError as error:
-            if says_path_is_missing(error):
-                error.advise(await advice_on_missing_list(self._fetch, self._configuration))
+            if http_errors.says_path_is_missing(error):
+                error.advise(await http_errors.advice_on_missing_list(self._fetch, self._configuration))
             raise
         return tuple(record for record in records if record.is_served_at(self._path))
 
@@ -558,10 +539,10 @@ def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -
     """The error for a response, without secrets, that is no list of models, in the server's own words."""
     if response.status == httpx2.codes.OK:
         wanted, expected = "list of models", "application/json"
-        return content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
+        return http_errors.content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
     errors = asking(configuration.protocol).errors
-    error = http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
-    advise_on_key(error, configuration)
+    error = http_errors.http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
+    http_errors.advise_on_key(error, configuration)
     return error
 
 

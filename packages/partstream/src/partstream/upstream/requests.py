@@ -14,11 +14,11 @@ attempts to the host, and the end once.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import time
 from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -28,51 +28,34 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, narrow, unusable_counts
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.conversation.preparation import (
-    UNKNOWN_CAPABILITIES,
-    CountTokens,
-    RequestSettings,
-    ResponseState,
-    history_digest,
-    prepare,
-)
-from partstream.conversation.provider_state import Origin
+from partstream.conversation import preparation
+from partstream.conversation.provider_state import Carried, Origin
 from partstream.errors import ContextLengthExceededError, EmptyAnswerError, UpstreamError, UpstreamProtocolError
-from partstream.lm.outputs import FileMode, Finish, Outcome, Unmapped
+from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, usage_part
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.protocols.errors import Overflow, says_nothing
-from partstream.protocols.known_servers import server_at
-from partstream.protocols.protocol import PROTOCOLS, asking
+from partstream.protocols.known_servers import KnownServer, server_at
+from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWriterSpec, asking
 from partstream.tokens import CountSource, TokenCount
-from partstream.tokens.accounting import LIMIT_SECONDS
-from partstream.upstream.http import DocumentFetcher
+from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
+from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
 from partstream.upstream.linked_files import LinkedFiles, is_linked
 from partstream.upstream.transport import Transport, UpstreamRequest, body_document, stream_over_pauses
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-
-    from partstream.conversation.preparation import ChatRequest, ModelCapabilities, Preparation
-    from partstream.conversation.provider_state import Carried
     from partstream.conversation.turns import Note
     from partstream.errors import LanguageModelError
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.outputs import StreamOutput
     from partstream.lm.parts import ResponsePart, Usage
     from partstream.lm.provider import LanguageModelChatInformation, Progress
-    from partstream.protocols.known_servers import KnownServer
-    from partstream.protocols.protocol import CountEndpoint, RequestWriterSpec
     from partstream.protocols.serve import WireRequest
-    from partstream.tokens.accounting import RequestEstimate, TokenAccounting
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.discovery import Fetch, FetchResponse
-    from partstream.upstream.http import UpstreamHTTP
     from partstream.upstream.model_facts import Pricing
-
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -114,12 +97,12 @@ class _Request:
 
     question: ModelCall
     origin: Origin
-    prepared: Preparation
+    prepared: preparation.Preparation
     tokens: RequestTokens
     model: LanguageModelChatInformation
     fits_answer: bool
 
-    def asked(self, carried: Carried) -> ChatRequest:
+    def asked(self, carried: Carried) -> preparation.ChatRequest:
         """The request with at most the state in `carried`, and with its expected tokens where it needs them."""
         asked = self.prepared.request(carried)
         return replace(asked, input_tokens=self.tokens.expected) if self.fits_answer else asked
@@ -146,7 +129,9 @@ class RequestSender:
         tokens: Callable[[LanguageModelChatInformation, ModelCall], RequestTokens],
         refused: RefusedFields | None = None,
         server: KnownServer | None = None,
-        capabilities: Callable[[str], ModelCapabilities] = lambda model_id: UNKNOWN_CAPABILITIES,
+        capabilities: Callable[[str], preparation.ModelCapabilities] = lambda model_id: (
+            preparation.UNKNOWN_CAPABILITIES
+        ),
     ) -> None:
         self._configuration = configuration
         self._protocol = PROTOCOLS[configuration.protocol]
@@ -177,12 +162,12 @@ class RequestSender:
     async def _send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         request = self._prepared(model, question)
         carried = request.prepared.carries & self._upstream.carries
-        is_counted = request.prepared.whole.settings.count_tokens is CountTokens.UPSTREAM
+        is_counted = request.prepared.whole.settings.count_tokens is preparation.CountTokens.UPSTREAM
         if is_counted or request.fits_answer:
             await self._estimate_first(request, carried, is_counted=is_counted)
         refused_before = self._refused.of(model.id)
         if refused_before:
-            unset = self._completed(RequestSettings(), model)
+            unset = self._completed(preparation.RequestSettings(), model)
             self._refused.say_what_is_left_out(self._upstream, request.asked(carried), unset)
         first = Sending(carried, refused_before)
         async with request.tokens.estimated_beside():
@@ -201,7 +186,7 @@ class RequestSender:
 
     def _less_of(self, request: _Request, error: UpstreamError, sending: Sending) -> Sending:
         """How the request is sent without what an error refuses."""
-        unset = self._completed(RequestSettings(), request.model)
+        unset = self._completed(preparation.RequestSettings(), request.model)
         return less_of(self._upstream, request.asked(sending.carried), unset, error, sending)
 
     def _prepared(self, model: LanguageModelChatInformation, question: ModelCall) -> _Request:
@@ -211,11 +196,13 @@ class RequestSender:
         origin = Origin(self._fingerprint, model.id)
         prefix = configuration.stream.call_id_prefix
         rules = self._upstream.conversation_rules(settings, model.id)
-        prepared = prepare(origin, question.messages, question.options, settings, prefix, rules)
+        prepared = preparation.prepare(origin, question.messages, question.options, settings, prefix, rules)
         self._say((*prepared.notes, *self._upstream.notes(prepared.whole)))
         return _Request(question, origin, prepared, self._tokens(model, question), model, self._upstream.fits_answers)
 
-    def _completed(self, settings: RequestSettings, model: LanguageModelChatInformation) -> RequestSettings:
+    def _completed(
+        self, settings: preparation.RequestSettings, model: LanguageModelChatInformation
+    ) -> preparation.RequestSettings:
         known = replace(settings, capabilities=self._capabilities(model.id))
         return self._upstream.complete_settings(known, self._configuration.base_url, model, self._server)
 
@@ -227,7 +214,7 @@ class RequestSender:
             UpstreamError: What else the upstream did wrong.
         """
         asked = request.asked(sending.carried)
-        state = ResponseState(request.origin, request.prepared.names)
+        state = preparation.ResponseState(request.origin, request.prepared.names)
         report = AttemptReport(request.question, state, request.tokens, stores=asked.settings.stores)
         try:
             await self._stream(asked, sending.left_out, report, request)
@@ -241,7 +228,7 @@ class RequestSender:
             raise request.tokens.refused(error, overflow) from error
 
     async def _stream(
-        self, asked: ChatRequest, left_out: frozenset[str], report: AttemptReport, request: _Request
+        self, asked: preparation.ChatRequest, left_out: frozenset[str], report: AttemptReport, request: _Request
     ) -> None:
         question = request.question
         exchange = UpstreamRequest(
@@ -344,7 +331,9 @@ class AttemptReport:
         stores: Whether the upstream was asked to store the answer.
     """
 
-    def __init__(self, question: ModelCall, state: ResponseState, tokens: RequestTokens, *, stores: bool) -> None:
+    def __init__(
+        self, question: ModelCall, state: preparation.ResponseState, tokens: RequestTokens, *, stores: bool
+    ) -> None:
         self._question = question
         self._progress = question.progress
         self._state = state
@@ -388,7 +377,7 @@ class AttemptReport:
             _logger.info("the answer held what has no part: %s", dict(self._unmapped))
         if finish.error is None:
             # Before the usage, which consumers take for the last part.
-            history = partial(history_digest, self._question.messages)
+            history = partial(preparation.history_digest, self._question.messages)
             response_id = finish.response_id if self._stores else None
             marker = self._state.marker(self._question.shown_model_id, response_id, history)
             if marker is not None:
@@ -510,7 +499,9 @@ class RefusedFields:
         if self._ledger is not None and new:
             self._ledger.flush()
 
-    def say_what_is_left_out(self, upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings) -> None:
+    def say_what_is_left_out(
+        self, upstream: RequestWriterSpec, asked: preparation.ChatRequest, ours: preparation.RequestSettings
+    ) -> None:
         """Logs once which fields a request lacks because they were refused before this object was made.
 
         Args:
@@ -543,7 +534,7 @@ class RefusedFields:
             self._learned[model_id] = {**learned, **self._learned.get(model_id, {})}
 
 
-def written(upstream: RequestWriterSpec, asked: ChatRequest, left_out: frozenset[str]) -> WireRequest:
+def written(upstream: RequestWriterSpec, asked: preparation.ChatRequest, left_out: frozenset[str]) -> WireRequest:
     """A request on its wire, without the optional fields that are left out.
 
     Raises:
@@ -556,7 +547,11 @@ def written(upstream: RequestWriterSpec, asked: ChatRequest, left_out: frozenset
 
 
 def less_of(
-    upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings, error: UpstreamError, sending: Sending
+    upstream: RequestWriterSpec,
+    asked: preparation.ChatRequest,
+    ours: preparation.RequestSettings,
+    error: UpstreamError,
+    sending: Sending,
 ) -> Sending:
     """How a request is sent without what an error refuses; as before where it refuses nothing that was sent.
 
@@ -606,7 +601,10 @@ def _in_its_place(sent: WireRequest, less: WireRequest) -> Mapping[str, Any]:
 
 
 def set_by_a_person(
-    upstream: RequestWriterSpec, asked: ChatRequest, ours: RequestSettings, names: frozenset[str]
+    upstream: RequestWriterSpec,
+    asked: preparation.ChatRequest,
+    ours: preparation.RequestSettings,
+    names: frozenset[str],
 ) -> frozenset[str]:
     """Which of the fields a request has because a person chose them: by an option, in the picker, or in a setting.
 

@@ -15,12 +15,12 @@ model wrote.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import random
 import re
 import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -47,24 +47,18 @@ from partstream.errors import (
     UpstreamTimeoutError,
     with_facts,
 )
-from partstream.lm.outputs import Finish, Unmapped
+from partstream.lm.outputs import Finish, PausingStream, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.reader import StreamReader, Tap
+from partstream.protocols.reader import ReadStep, StreamReader, Tap
 from partstream.upstream.context import TRACE, current_capture, is_one_attempt, is_traced
-from partstream.upstream.http import OutboundHTTPRequest
+from partstream.upstream.http import HTTPAnswer, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import content_type_error, http_error, redacted_error, redacted_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-
-    from partstream.lm.outputs import PausingStream, StreamOptions, StreamOutput
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
-    from partstream.protocols.reader import ReadStep
     from partstream.protocols.serve import WireRequest
     from partstream.upstream.configuration import RetryPolicy, Timeouts
-    from partstream.upstream.http import HTTPAnswer, UpstreamHTTP
-
 
 _logger = logging.getLogger("partstream.upstreams")
 _REST_SECONDS: Final = 0.1

@@ -4,32 +4,22 @@
 """
 
 from __future__ import annotations
-
 import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit, urlunsplit
 
-from partstream.config.examination import (
-    Advice,
-    CheckStatus,
-    Finding,
-    HarnessFacts,
-    examine,
-    examine_loaded,
-    finding_on_harness,
-    finding_on_load,
-)
+from partstream.config import examination
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
 from partstream.server.pages.usage import findings_text
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import is_loopback
 from partstream.vscode.failures import NOT_THERE, ProviderFailedError, problem_kind
-from partstream.vscode.gateway import GatewayLoader
+from partstream.vscode.gateway import GatewayLoader, GatewaySurroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
     from decimal import Decimal
 
     from partstream.server.pages import ShownFinding
@@ -37,15 +27,13 @@ if TYPE_CHECKING:
     from partstream.upstream.model_information import OfferedModel
     from partstream.upstream.provider import ModelList
     from partstream.vscode import rpc_types as wire
-    from partstream.vscode.gateway import GatewaySurroundings
     from partstream.vscode.hosted import HostedProvider
-
 
 EXAMINATION_SECONDS: Final = 120.0
 """The most seconds for all checks: each has a limit of its own, but a person's own code may add anything."""
 
 _AT_THE_GEAR: Final = "choose Update API Key at the gear of this group, in Partstream: Manage Models"
-IN_THE_EDITOR: Final = Advice(
+IN_THE_EDITOR: Final = examination.Advice(
     no_server="set `baseUrl` of this group: Partstream: Edit Groups as JSON opens the file",
     no_key=f"no key was sent: {_AT_THE_GEAR}",
     another_key=f"If not, {_AT_THE_GEAR}",
@@ -59,7 +47,7 @@ IN_THE_EDITOR: Final = Advice(
 
 async def examine_server(
     configuration: Mapping[str, Any], surroundings: GatewaySurroundings, model_id: str | None
-) -> list[Finding]:
+) -> list[examination.Finding]:
     """Examines the model server of a group.
 
     Args:
@@ -71,11 +59,13 @@ async def examine_server(
     try:
         settings = GatewayLoader(values, surroundings).settings()
     except ConfigurationError as error:
-        return [Finding("settings", CheckStatus.PROBLEM, str(error))]
-    return await examine(settings, asks=model_id is not None, advice=IN_THE_EDITOR, on_key=surroundings.learn)
+        return [examination.Finding("settings", examination.CheckStatus.PROBLEM, str(error))]
+    return await examination.examine(
+        settings, asks=model_id is not None, advice=IN_THE_EDITOR, on_key=surroundings.learn
+    )
 
 
-async def examine_hosted(hosted: HostedProvider, model_id: str | None) -> list[Finding]:
+async def examine_hosted(hosted: HostedProvider, model_id: str | None) -> list[examination.Finding]:
     """Examines a person's own provider as it is loaded here; one that could not be loaded is loaded once more.
 
     The model `model_id` is asked one short question, which may cost something; None asks none.
@@ -83,20 +73,26 @@ async def examine_hosted(hosted: HostedProvider, model_id: str | None) -> list[F
     try:
         generation = await hosted.current(retry=True)
     except ProviderFailedError as failure:
-        return [finding_on_load(failure.error, hosted.file)]
+        return [examination.finding_on_load(failure.error, hosted.file)]
     kind = type(generation.provider).__name__
-    loaded = Finding("provider", CheckStatus.FINE, f"{hosted.name} was loaded; its provider is of type {kind}")
+    loaded = examination.Finding(
+        "provider", examination.CheckStatus.FINE, f"{hosted.name} was loaded; its provider is of type {kind}"
+    )
     if hosted.failure is not None:
-        broken = finding_on_load(hosted.failure.error, hosted.file)
-        loaded = Finding("provider", broken.verdict, f"{broken.says}; the version before still answers", broken.advice)
+        broken = examination.finding_on_load(hosted.failure.error, hosted.file)
+        loaded = examination.Finding(
+            "provider", broken.verdict, f"{broken.says}; the version before still answers", broken.advice
+        )
     async with hosted.using(generation):
         asks = model_id is not None
-        found = await examine_loaded(generation.provider, hosted.name, model_id, asks=asks, advice=IN_THE_EDITOR)
+        found = await examination.examine_loaded(
+            generation.provider, hosted.name, model_id, asks=asks, advice=IN_THE_EDITOR
+        )
     return [loaded, *found]
 
 
 async def result_of(
-    name: str, examined: Awaitable[Sequence[Finding]], harness: wire.HarnessSettings | None = None
+    name: str, examined: Awaitable[Sequence[examination.Finding]], harness: wire.HarnessSettings | None = None
 ) -> wire.ExamineResult:
     """What was found, for the wire; at most after :data:`EXAMINATION_SECONDS`.
 
@@ -109,10 +105,14 @@ async def result_of(
         async with asyncio.timeout(EXAMINATION_SECONDS):
             findings = await examined
     except TimeoutError:
-        findings = [Finding("checks", CheckStatus.PROBLEM, f"they did not end within {EXAMINATION_SECONDS:g} s")]
+        findings = [
+            examination.Finding(
+                "checks", examination.CheckStatus.PROBLEM, f"they did not end within {EXAMINATION_SECONDS:g} s"
+            )
+        ]
     if harness is not None:
-        facts = HarnessFacts(harness["isRemote"], harness["listsModels"], harness["allowsSignedOut"])
-        findings = [*findings, finding_on_harness(facts)]
+        facts = examination.HarnessFacts(harness["isRemote"], harness["listsModels"], harness["allowsSignedOut"])
+        findings = [*findings, examination.finding_on_harness(facts)]
     shown = cast("list[ShownFinding]", [asdict(finding) for finding in findings])
     return {"findings": shown, "report": findings_text(name, shown)}
 

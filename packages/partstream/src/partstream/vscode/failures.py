@@ -8,10 +8,10 @@ groups, by the table of settings.
 """
 
 from __future__ import annotations
-
 import asyncio
 import os
 import threading
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
@@ -33,7 +33,6 @@ from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SHORTEST_SECRET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from partstream.lm.cancellation import CancellationToken

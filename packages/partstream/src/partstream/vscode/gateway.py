@@ -4,11 +4,11 @@ All gateways of a sidecar share one :class:`TokenMemory`: the ledger, exact coun
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import os
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -19,7 +19,6 @@ from partstream.errors import CallerError
 from partstream.settings.row import hidden_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from partstream.config.loading import Configuration

@@ -5,12 +5,12 @@ same whatever the other providers offer. A group has one provider, whose ids do 
 """
 
 from __future__ import annotations
-
 import asyncio
 import gc
 import logging
 import time
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -19,12 +19,15 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.runtime.answer_files import AnswerFiles
-from partstream.runtime.provider_files import SourceLoader, default_name
-from partstream.tokens.usage import DAYS, UsageBook
+from partstream.runtime.provider_files import ProviderLoader, SourceLoader, default_name
+from partstream.tokens.usage import DAYS, AnswerUsage, UsageBook
+from partstream.vscode import methods
+from partstream.vscode import rpc_types as wire
 from partstream.vscode.failures import ProviderFailedError, provider_error, run_in_thread
 from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.vscode.hosted import (
     NO_CONFIGURATION,
+    Generation,
     HostedProvider,
     answer_usage,
     conversation_of,
@@ -34,29 +37,14 @@ from partstream.vscode.hosted import (
     is_copilots_own,
 )
 from partstream.vscode.hubs import hub_of, join_hub, standing_of
-from partstream.vscode.methods import (
-    InvalidParamsError,
-    decode_message,
-    decode_options,
-    encode_finish,
-    encode_information,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
-    from partstream.runtime.provider_files import ProviderLoader
     from partstream.server.pages.document import ContentPolicy
     from partstream.tokens import TokenCount
-    from partstream.tokens.usage import AnswerUsage
-    from partstream.vscode import rpc_types as wire
-    from partstream.vscode.hosted import Generation
-    from partstream.vscode.methods import Announcements
     from partstream.vscode.recordings import Recordings
-
 
 COLLECT_SECONDS: Final = 0.1
 """The seconds after a load in which further loads need no collection of their own."""
@@ -99,7 +87,7 @@ class ProviderHost:
     def __init__(
         self,
         sources: Sequence[wire.ProviderSource],
-        announcements: Announcements,
+        announcements: methods.Announcements,
         recordings: Callable[[], Recordings],
         surroundings: GatewaySurroundings | None = None,
     ) -> None:
@@ -157,7 +145,7 @@ class ProviderHost:
         group, name, model = params["group"], params["provider"], params["model"]
         hosted = self._own.get(name or "") if group is None else self._of_group(group)
         if hosted is None:
-            raise InvalidParamsError("params.provider", repr(name), f"one of {', '.join(self._own) or 'none'}")
+            raise methods.InvalidParamsError("params.provider", repr(name), f"one of {', '.join(self._own) or 'none'}")
         if group is not None and not hosted.is_own:
             findings = examine_server(group["configuration"], self._surroundings, model)
         else:
@@ -181,11 +169,13 @@ class ProviderHost:
             with_decoded_state,
         )
 
-        messages = [decode_message(one, f"params.messages[{index}]") for index, one in enumerate(params["messages"])]
+        messages = [
+            methods.decode_message(one, f"params.messages[{index}]") for index, one in enumerate(params["messages"])
+        ]
         carries_state = params["options"].get("includeEncryptedThinking", False)
         if carries_state:
             messages = with_decoded_state(messages, self._thinking)
-        options = decode_options(params["options"])
+        options = methods.decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
         options = replace(options, configuration=hosted.configuration)
         messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
@@ -211,7 +201,7 @@ class ProviderHost:
                 telling = asyncio.create_task(self._tell_usage(used, conversation))  # the answer must not wait for it
                 self._telling.add(telling)
                 telling.add_done_callback(self._telling.discard)
-        return encode_finish(answer.finish)
+        return methods.encode_finish(answer.finish)
 
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
         """Counts tokens; an estimate replaces a count that fails."""
@@ -385,7 +375,7 @@ class ProviderHost:
             listed, failures = (), [hosted.failed(late, "is late")]
         for model in listed:
             try:
-                models.append(encode_information(model))
+                models.append(methods.encode_information(model))
             except Exception as error:
                 failures.append(hosted.failed(error, "described a model that cannot be shown; the others are listed"))
         told = [failure for failure in failures if failure is not None][:_MOST_ERRORS]
@@ -426,7 +416,7 @@ def _qualified(prefix: str, model_id: str) -> str:
 
 def _countable(item: wire.TokenCountItem, where: str) -> str | ChatMessage:
     message = item.get("message")
-    return decode_message(message, f"{where}.message") if message is not None else item.get("text", "")
+    return methods.decode_message(message, f"{where}.message") if message is not None else item.get("text", "")
 
 
 def _encoded(count: TokenCount) -> wire.TokenCount:

@@ -12,11 +12,10 @@ Knows no connection.
 """
 
 from __future__ import annotations
-
 import asyncio
 import inspect
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -27,37 +26,25 @@ from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS, as_amount, as_cou
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.turns import short_digest
 from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
-from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart
+from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart, ResponsePart
 from partstream.lm.provider import LanguageModelChatInformation, WaitingProgress
 from partstream.runtime.progress import AnswerExcerpt, logged_error, said_by
 from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
 from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts
-from partstream.vscode.failures import (
-    ProviderFailedError,
-    ProviderLoadError,
-    is_providers_own,
-    load_problem,
-    reason,
-    run_in_thread,
-    says_all,
-    upstream_facts,
-)
+from partstream.vscode import failures
+from partstream.vscode import rpc_types as wire
 from partstream.vscode.methods import encode_finish
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
     from partstream.lm.cancellation import CancellationToken, Disposable
     from partstream.lm.contract import Violation
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
-    from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import DrainingProgress, LanguageModelChatProvider
     from partstream.runtime.provider_files import ProviderLoader, Stamp
     from partstream.tokens.usage import AnswerUsage
-    from partstream.vscode import rpc_types as wire
-
 
 # By the value of a level: the contract itself is not loaded before the first answer.
 _LOG_LEVELS = {"MUST": logging.WARNING, "SHOULD": logging.INFO}
@@ -219,11 +206,11 @@ class HostedProvider:
         self._listing = 0
         self._generation: Generation | None = None
         self._stamp: Stamp = None
-        self._failure: ProviderFailedError | None = None
+        self._failure: failures.ProviderFailedError | None = None
         self._closing: set[asyncio.Task[None]] = set()
 
     @property
-    def failure(self) -> ProviderFailedError | None:
+    def failure(self) -> failures.ProviderFailedError | None:
         """The error of loading the current source, or None."""
         return self._failure
 
@@ -301,19 +288,19 @@ class HostedProvider:
             generation.end()
             self._close_if_finished(generation)
 
-    def failed(self, error: BaseException, what: str) -> ProviderFailedError:
+    def failed(self, error: BaseException, what: str) -> failures.ProviderFailedError:
         """Logs an error with this provider's name, and returns it as a ProviderFailedError."""
         self._log_failure(error, what)
         return self._as_failure(error)
 
     def _log_failure(self, error: BaseException, what: str) -> None:
-        traceback = None if says_all(error) else logged_error(error)
+        traceback = None if failures.says_all(error) else logged_error(error)
         said = with_facts(said_by(error), error) if traceback is None else said_by(error)
         _logger.error("the provider %s %s: %s", self.name, what, said, exc_info=traceback)
 
     def _as_failure(
-        self, error: BaseException, kind: type[ProviderFailedError] = ProviderFailedError
-    ) -> ProviderFailedError:
+        self, error: BaseException, kind: type[failures.ProviderFailedError] = failures.ProviderFailedError
+    ) -> failures.ProviderFailedError:
         need: wire.KeyNeed | None = None
         if isinstance(error, KeyNeededError):
             need = {"source": self._source, "hadKey": bool(self.configuration.get("apiKey"))}
@@ -346,7 +333,7 @@ class HostedProvider:
         try:
             await generation.aclose()
         except BaseException as error:
-            if not is_providers_own(error):
+            if not failures.is_providers_own(error):
                 raise
             self.failed(error, "failed to close")
 
@@ -360,18 +347,18 @@ class HostedProvider:
         self._stamp = self._loader.stamp()
         try:
             # In a thread: the imports of a user's file may take seconds, and other requests must not wait.
-            provider = await run_in_thread(self._loader.load, f"partstream-load-{self.name}")
+            provider = await failures.run_in_thread(self._loader.load, f"partstream-load-{self.name}")
             self._generation = Generation(self.name, provider, self._changed, self._on_did_correct)
         except BaseException as error:
             # A script that ends with `sys.exit(main())` must not end the other providers.
-            if not is_providers_own(error):
+            if not failures.is_providers_own(error):
                 raise
             keeps_old = self._generation is not None
             consequence = "the version before is still used" if keeps_old else "it is left out"
-            problem = load_problem(error, self._loader.file, keeps_old=keeps_old)
+            problem = failures.load_problem(error, self._loader.file, keeps_old=keeps_old)
             where = f"{problem['file']}, line {problem['line']}, " if problem["file"] is not None else ""
             self._log_failure(error, f"could not be loaded ({where}{consequence})")
-            self._failure = self._as_failure(error, ProviderLoadError)
+            self._failure = self._as_failure(error, failures.ProviderLoadError)
             self._on_did_load(problem)
             return
         finally:
@@ -403,9 +390,9 @@ class HostedProvider:
                 raise CallerError(f"got more than {MOST_MODELS:,} models from {self.name}")  # noqa: TRY301
             generation.models = {model.id: model for model in models}
         except BaseException as error:
-            if not is_providers_own(error):
+            if not failures.is_providers_own(error):
                 raise
-            if (said := reason(error)) != self._logged_list:
+            if (said := failures.reason(error)) != self._logged_list:
                 self._logged_list = said
                 self._log_failure(error, "could not list its models")
             raise self._as_failure(error) from error
@@ -580,7 +567,7 @@ async def count_all(
                     counted = TokenCount(await provider.provide_token_count(model, item, token), CountSource.COUNTED)
             counts.append(_checked(counted))
         except BaseException as error:
-            if not is_providers_own(error, token):
+            if not failures.is_providers_own(error, token):
                 raise
             failure = failure or error
             counter = MessageCounter(model.family)
@@ -674,7 +661,7 @@ def answer_end(
     if error is not None and outcome != "truncated":
         outcome = "failed"
     shown = encode_finish(finish)
-    upstream = upstream_facts(error)
+    upstream = failures.upstream_facts(error)
     return {
         "endedAt": now,
         "provider": provider,

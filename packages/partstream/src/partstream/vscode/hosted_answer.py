@@ -14,14 +14,14 @@ thinking of earlier answers; their state then comes from a memory of bounded siz
 """
 
 from __future__ import annotations
-
 import logging
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.provider_state import ITEMS, decode_state, encode_state, marker_part, read_marker
-from partstream.lm.messages import Role
+from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,
     USAGE_MIME_TYPE,
@@ -31,26 +31,20 @@ from partstream.lm.parts import (
     ToolCallPart,
     usage_part,
 )
-from partstream.runtime.answer_files import FileNotKeptError, described, is_file
+from partstream.runtime.answer_files import AnswerFiles, FileNotKeptError, described, is_file
 from partstream.runtime.progress import CheckedProgress
-from partstream.upstream.context import run_to_the_last_report
+from partstream.upstream.context import AnswerTap, run_to_the_last_report
 from partstream.vscode.failures import is_providers_own
 from partstream.vscode.hosted import ForwardingProgress, UsageWatch, answer_end, count_all, counted_usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from partstream.conversation.provider_state import CallersMemory
     from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
     from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
-    from partstream.runtime.answer_files import AnswerFiles
-    from partstream.upstream.context import AnswerTap
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.hosted import Generation, HostedProvider
-
 
 _logger = logging.getLogger("partstream.files")
 

@@ -1,7 +1,6 @@
 """Joins hubs, and asks them what is left of budgets; where no group has the key of a hub, no hub is asked."""
 
 from __future__ import annotations
-
 import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -9,15 +8,13 @@ from typing import TYPE_CHECKING
 from partstream.errors import LanguageModelError
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import hidden_url
-from partstream.vscode.gateway import GatewayLoader
+from partstream.vscode.gateway import GatewayLoader, GatewaySurroundings
 
 if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.hub import HubStanding
     from partstream.vscode import rpc_types as wire
-    from partstream.vscode.gateway import GatewaySurroundings
     from partstream.vscode.hosted import HostedProvider
-
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 

@@ -11,9 +11,9 @@ this version does not know. :class:`Announcements` sends the sidecar's own event
 """
 
 from __future__ import annotations
-
 import logging
 from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from functools import cache
@@ -39,6 +39,7 @@ from partstream.lm.parts import (
     DataPart,
     FinishReason,
     MessagePart,
+    ResponsePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -49,18 +50,14 @@ from partstream.lm.parts import (
 )
 from partstream.runtime.progress import thinking_text
 from partstream.vscode import rpc_types as wire
-from partstream.vscode.rpc import encode_notification
+from partstream.vscode.rpc import Outbox, RequestId, encode_notification
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.lm.outputs import Finish
-    from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.vscode.failures import GroupSecrets
-    from partstream.vscode.rpc import Outbox, RequestId
-
 
 PROTOCOL_VERSION = 1
 """Increases with every change that an older peer would misunderstand; peers of different versions refuse each other."""

@@ -10,7 +10,6 @@ both: the extension also shows standard error, where a provider's prints arrive.
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import os
@@ -18,6 +17,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -25,17 +25,14 @@ from partstream.codec.text import visible_record
 from partstream.runtime.progress import outermost_foreign_line
 from partstream.upstream.context import TRACE, LevelFilter, LogLevel
 from partstream.vscode.failures import GroupSecrets, end_forked, is_forked
-from partstream.vscode.rpc import Outbox, Reader, Writer, claim_standard_streams, encode_notification
+from partstream.vscode.rpc import MinorMessages, Outbox, Reader, Writer, claim_standard_streams, encode_notification
 from partstream.vscode.session import Session
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Callable
     from types import FrameType
 
     from partstream.vscode import rpc_types as wire
-    from partstream.vscode.rpc import MinorMessages
-
 
 STALL_SECONDS: Final = 5.0
 """The seconds without a sign of life after which the event loop counts as blocked."""

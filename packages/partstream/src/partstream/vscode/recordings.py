@@ -5,15 +5,13 @@ recording is refused with the line that installs the package. The extension carr
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 from partstream.plugins import SIDECAR, MissingPackageError, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from partstream.server.pages.document import ContentPolicy
     from partstream.upstream.context import AnswerTap
     from partstream.vscode import rpc_types as wire

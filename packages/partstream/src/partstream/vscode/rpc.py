@@ -15,12 +15,12 @@ at the other end collects parts for 30 ms anyway.
 """
 
 from __future__ import annotations
-
 import os
 import re
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from queue import SimpleQueue
@@ -31,8 +31,6 @@ from partstream.errors import CallerError
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Callable, Mapping
-
 
 DEFAULT_MAX_BODY_SIZE: Final = 256 * 1024 * 1024
 """The most bytes of a body. The largest messages are conversations with many images."""

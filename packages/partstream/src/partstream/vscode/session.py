@@ -6,10 +6,10 @@ once; its provider then has :data:`GRACE_SECONDS` to return before its task is c
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import sys
+from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from functools import cached_property, partial
 from threading import get_ident
@@ -22,7 +22,7 @@ from partstream.lm.cancellation import CancellationTokenSource
 from partstream.plugins import MissingPackageError
 from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
-from partstream.vscode.failures import ProviderFailedError, end_forked, error_data, is_forked
+from partstream.vscode.failures import GroupSecrets, ProviderFailedError, end_forked, error_data, is_forked
 from partstream.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.vscode.host import ProviderHost
 from partstream.vscode.methods import (
@@ -35,17 +35,13 @@ from partstream.vscode.methods import (
     check,
     encode_response_part,
 )
-from partstream.vscode.recordings import open_recordings
+from partstream.vscode.recordings import Recordings, open_recordings
 from partstream.vscode.rpc import Connection, Malformed, Notification, Request, Response, encode_error, encode_result
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from partstream.lm.parts import ResponsePart
     from partstream.server.pages.document import Nonces
     from partstream.vscode import rpc_types as wire
-    from partstream.vscode.failures import GroupSecrets
-    from partstream.vscode.recordings import Recordings
     from partstream.vscode.rpc import ItemStream, Outbox, RequestId
 
 

@@ -6,7 +6,6 @@ every later request, in its order. After an edit, and for another model, the thi
 """
 
 from __future__ import annotations
-
 from typing import Any
 
 _KEPT = ("encrypted_content", "encrypted")

@@ -1,7 +1,6 @@
 """A session in the test's own process, and the extension's end of its connection; every wait is bounded."""
 
 from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from contextlib import asynccontextmanager

@@ -5,7 +5,6 @@ more, and is for what a process alone has: standard error, signals, an exit stat
 """
 
 from __future__ import annotations
-
 import asyncio
 import logging
 import subprocess

@@ -7,18 +7,12 @@ more; where scripts are switched off, it is the page.
 """
 
 from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.server.pages.document import data_script, document, packed_data_script, resource, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from partstream.server.pages.document import ContentPolicy
-
+from partstream.server.pages.document import ContentPolicy, data_script, document, packed_data_script, resource, text
 
 # ---- The page without its script ----
 

@@ -5,15 +5,11 @@ what every server refuses, and bills no prompt.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from partstream_devtools.testing.vendors import anthropic_messages, chat_completions, gemini, ollama, openresponses
 from partstream_devtools.testing.vendors.vendor import Vendor
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 __all__ = ["VENDORS", "Vendor"]
 

@@ -17,40 +17,25 @@ Source: docs/wires/anthropic-messages.md, and the issues that it cites.
 """
 
 from __future__ import annotations
-
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, takewhile
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from partstream.conversation.preparation import ThinkingForm
-from partstream.protocols.anthropic_messages.models import row_of
+from partstream.protocols.anthropic_messages.models import ModelRow, row_of
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.provider_state import open_state
-from partstream_devtools.testing.vendors.vendor import (
-    CachedPrompt,
-    CacheRule,
-    CallWithThinking,
-    PromptBlock,
-    SignedState,
-    Vendor,
-    block_of,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from partstream.protocols.anthropic_messages.models import ModelRow
-    from partstream.protocols.serve import WireRequest
-
+from partstream.protocols.serve import WireRequest
+from partstream_devtools.testing.vendors import vendor
 
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 """The types of blocks of thinking: they end no message, and take no mark."""
 _MARK: Final = "cache_control"
 
 
-class _Anthropic(Vendor):
+class _Anthropic(vendor.Vendor):
     def refuse(self, request: WireRequest) -> None:
         betas = _check_headers(request.headers)
         body = request.body
@@ -62,7 +47,7 @@ class _Anthropic(Vendor):
         _check_marks(body)
         _check_edits(body)
 
-    def signed_state(self, request: WireRequest) -> Iterator[SignedState | CallWithThinking]:
+    def signed_state(self, request: WireRequest) -> Iterator[vendor.SignedState | vendor.CallWithThinking]:
         messages = request.body["messages"]
         for place, message in enumerate(messages):
             for number, block in enumerate(_blocks_of(message)):
@@ -70,12 +55,12 @@ class _Anthropic(Vendor):
                     where = f"messages.{place}.content.{number}"
                     refusal = RefusedRequestError(f"{where}: Invalid `signature` in `thinking` block")
                     # The text beside a signature of hidden thinking is empty, and proves nothing.
-                    yield SignedState(block["signature"], block.get("thinking") or None, refusal)
+                    yield vendor.SignedState(block["signature"], block.get("thinking") or None, refusal)
         if (request.body.get("thinking") or {}).get("type") in _THINKS:
             for place, message in _answers_in_turn(messages):
                 yield from _calls_with_thinking(place, message)
 
-    def cached_prompt(self, request: WireRequest) -> CachedPrompt:
+    def cached_prompt(self, request: WireRequest) -> vendor.CachedPrompt:
         body = request.body
         model = str(body.get("model") or "")
         tools = (tool for tool in _objects(body.get("tools")) if tool.get("defer_loading") is not True)
@@ -88,8 +73,8 @@ class _Anthropic(Vendor):
             blocks[-1] = replace(blocks[-1], is_marked=True)
         row = row_of(model)
         least = _LEAST_OF_OTHERS if row is None else row.min_cached_tokens
-        rule = CacheRule(least, look_back=20, most_marks=4, write_price=1.25, read_price=0.1)
-        return CachedPrompt(tuple(blocks), rule, model)
+        rule = vendor.CacheRule(least, look_back=20, most_marks=4, write_price=1.25, read_price=0.1)
+        return vendor.CachedPrompt(tuple(blocks), rule, model)
 
 
 # ---- headers and fields ----
@@ -639,7 +624,7 @@ _THINKS: Final = frozenset({"adaptive", "enabled"})
 """Where thinking was switched off inside a turn, the server goes on without it."""
 
 
-def _calls_with_thinking(place: int, message: Mapping[str, Any]) -> Iterator[CallWithThinking]:
+def _calls_with_thinking(place: int, message: Mapping[str, Any]) -> Iterator[vendor.CallWithThinking]:
     signatures: tuple[str, ...] = ()
     for number, block in enumerate(_blocks_of(message)):
         if _is_signed(block):
@@ -649,7 +634,7 @@ def _calls_with_thinking(place: int, message: Mapping[str, Any]) -> Iterator[Cal
                 f"messages.{place}.content.{number}: `thinking` or `redacted_thinking` blocks in the latest assistant "
                 "message cannot be modified. These blocks must remain as they were in the original response."
             )
-            yield CallWithThinking(block["id"], signatures, refusal)
+            yield vendor.CallWithThinking(block["id"], signatures, refusal)
 
 
 def _is_signed(block: Mapping[str, Any]) -> bool:
@@ -663,7 +648,7 @@ _LEAST_OF_OTHERS: Final = 1024
 """The shortest beginning that is kept, of models that have no row."""
 
 
-def _cached_messages(body: Mapping[str, Any], model: str) -> Iterator[PromptBlock]:
+def _cached_messages(body: Mapping[str, Any], model: str) -> Iterator[vendor.PromptBlock]:
     messages = _objects(body.get("messages"))
     said = [(message.get("role"), _content_blocks(message.get("content"))) for message in messages]
     choice, thinking, output = body.get("tool_choice"), body.get("thinking"), body.get("output_config")
@@ -691,8 +676,8 @@ def _has_image(block: Mapping[str, Any]) -> bool:
     return block.get("type") == "image" or any(map(_has_image, _objects(block.get("content"))))
 
 
-def _cached_block(block: Mapping[str, Any], *beside: Any) -> PromptBlock:
-    return block_of(block, *beside, ignored=[_MARK], is_marked=isinstance(block.get(_MARK), Mapping))
+def _cached_block(block: Mapping[str, Any], *beside: Any) -> vendor.PromptBlock:
+    return vendor.block_of(block, *beside, ignored=[_MARK], is_marked=isinstance(block.get(_MARK), Mapping))
 
 
 def _content_blocks(content: Any) -> list[Mapping[str, Any]]:

@@ -7,16 +7,12 @@ Sources: docs/wires/chat-completions.md#messages and docs/wires/chat-completions
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.vendors.vendor import OPENAI_RULE, CachedPrompt, Vendor, listed_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from partstream.protocols.serve import WireRequest
 
 
 class _OpenAI(Vendor):

@@ -13,22 +13,17 @@ Sources: docs/wires/gemini.md; names of functions: kaitranntt/ccs#219.
 """
 
 from __future__ import annotations
-
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 from urllib.parse import unquote
 
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.models import Levels, known_model
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
 from partstream.protocols.gemini.serve import camel_case, list_of, object_of
+from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.vendors.vendor import CachedPrompt, CacheRule, PromptBlock, Vendor, block_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from partstream.protocols.serve import WireRequest
 
 
 class _Google(Vendor):

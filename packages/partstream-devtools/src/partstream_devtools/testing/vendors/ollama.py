@@ -6,17 +6,13 @@ beginning of a prompt again that it still holds. Ollama bills nothing and has no
 """
 
 from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.vendors.vendor import CachedPrompt, CacheRule, Vendor, listed_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from partstream.protocols.serve import WireRequest
 
 
 class _Ollama(Vendor):

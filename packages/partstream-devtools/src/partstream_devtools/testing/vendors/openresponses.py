@@ -1,13 +1,10 @@
 """The servers of OpenResponses: their automatic cache, which keeps every beginning of tools, instructions and input."""
 
 from __future__ import annotations
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
-
+from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.vendors.vendor import OPENAI_RULE, CachedPrompt, Vendor, listed_blocks
-
-if TYPE_CHECKING:
-    from partstream.protocols.serve import WireRequest
 
 
 class _OpenAI(Vendor):

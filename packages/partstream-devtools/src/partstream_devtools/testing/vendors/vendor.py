@@ -11,27 +11,21 @@ blocks up to a mark. Vendors drop them after minutes; the cache here keeps them,
 """
 
 from __future__ import annotations
-
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import CallerError, InvalidRequestError
+from partstream.lm.messages import ChatMessage
+from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.scripted_model import is_signature, needs_other_thinking, signature
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from partstream.lm.messages import ChatMessage
-    from partstream.lm.outputs import InboundRequest
-    from partstream.protocols.failures import RefusedRequestError
-    from partstream.protocols.serve import WireRequest
-
 
 # ---- The interface ----
 

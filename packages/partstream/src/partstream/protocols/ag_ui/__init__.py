@@ -1,13 +1,11 @@
 """AG-UI: `RunAgentInput` to the address of an agent, server-sent events back."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.protocols.protocol import Protocol, loaded
 
 __all__ = ["PROTOCOL"]
-
 
 PROTOCOL: Final = Protocol(
     name="ag-ui",

@@ -6,21 +6,15 @@ the wire are in the metadata of our own last events, under the key `partstream`.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from partstream.codec.checks import as_count
+from partstream.errors import UpstreamFailureError
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.errors import ErrorBody, Errors, read_error_body
-from partstream.protocols.read_response import identifier, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from partstream.errors import UpstreamFailureError
-    from partstream.protocols.read_response import Wire
-
+from partstream.protocols.read_response import Wire, identifier, mapping
 
 RUN_ERROR: Final = "RUN_ERROR"
 _MOST_REFUSED: Final = 5

@@ -17,20 +17,14 @@ A call that waits for a person has the field `toolCallId` beside `call`: it is n
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.conversation.provider_state import ITEMS
 from partstream.conversation.turns import canonical_json
-from partstream.lm.outputs import ThinkingMode
+from partstream.lm.outputs import StreamOptions, StreamOutput, ThinkingMode
 from partstream.lm.parts import thinking_part
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from partstream.lm.outputs import StreamOptions, StreamOutput
-
 
 ITEM_TYPE: Final = "ag-ui"
 MESSAGE: Final = "message"

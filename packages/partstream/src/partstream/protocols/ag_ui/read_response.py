@@ -15,13 +15,13 @@ Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; docs/wires/a
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
 from partstream.lm.inner_activity import handover_line
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.lm.parts import text_part
+from partstream.lm.parts import FinishReason, Usage, text_part
 from partstream.protocols.ag_ui.errors import CANCELLED, ERRORS, INTERRUPT, Ending, failure_of
 from partstream.protocols.ag_ui.provider_state import ENCRYPTED, INTERRUPTED, TOOL_CALL_ID, Carrying
 from partstream.protocols.ag_ui.tool_calls import (
@@ -49,12 +49,6 @@ from partstream.protocols.read_response import (
     shown,
     text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from partstream.lm.parts import FinishReason, Usage
-
 
 # ---- The messages of a run ----
 

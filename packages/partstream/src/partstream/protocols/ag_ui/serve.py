@@ -13,20 +13,22 @@ Source: `RunAgentInput` and `ag_ui.core.events` of ag-ui-protocol 1.0.0; older o
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import (
     AdapterUsageError,
     InvalidRequestError,
+    LanguageModelError,
     UpstreamError,
     UpstreamFailureError,
     UpstreamHTTPError,
 )
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
+from partstream.protocols import read_request
 from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS, RUN_ERROR, SUCCESS, written_usage
 from partstream.protocols.ag_ui.provider_state import digest_of
 from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
@@ -34,70 +36,52 @@ from partstream.protocols.ag_ui.write_request import PROTOCOL_VERSION
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
-from partstream.protocols.read_request import (
-    AskedMessages,
-    Counts,
-    checked,
-    described,
-    messages_by_role,
-    not_default,
-    object_in_text,
-    optional_text,
-    read_address,
-    read_bytes,
-    read_parts,
-    required_text,
-    said,
-)
 from partstream.protocols.read_response import LifecycleState, identifier
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, model_in_path
+from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, WireRequest, model_in_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from partstream.errors import LanguageModelError
-    from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import MessagePart
-    from partstream.protocols.serve import WireRequest
 
 
 # ---- The request ----
 
 
-def read_content(value: object, where: str, counts: Counts) -> tuple[TextPart | DataPart, ...]:
+def read_content(value: object, where: str, counts: read_request.Counts) -> tuple[TextPart | DataPart, ...]:
     """The texts and files of a content."""
-    return read_parts(value, where, counts, _ASKED_CONTENT_READERS)
+    return read_request.read_parts(value, where, counts, _ASKED_CONTENT_READERS)
 
 
-def _text(part: Mapping[str, Any], where: str, _counts: Counts) -> TextPart | None:
-    return said(part, "text", where)
+def _text(part: Mapping[str, Any], where: str, _counts: read_request.Counts) -> TextPart | None:
+    return read_request.said(part, "text", where)
 
 
-def _media(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+def _media(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     source, at = part.get("source"), f"{where}.source"
     if not isinstance(source, dict):
-        raise InvalidRequestError(at, described(source), "an object with a type")
-    kind = optional_text(source, "type", at)
+        raise InvalidRequestError(at, read_request.described(source), "an object with a type")
+    kind = read_request.optional_text(source, "type", at)
     if kind == "url":
-        return read_address(required_text(source, "value", at), f"{at}.value")
+        return read_request.read_address(read_request.required_text(source, "value", at), f"{at}.value")
     if kind == "data":
-        label = optional_text(source, "mimeType", at)
-        return read_bytes(required_text(source, "value", at), f"{at}.value", label)
+        label = read_request.optional_text(source, "mimeType", at)
+        return read_request.read_bytes(read_request.required_text(source, "value", at), f"{at}.value", label)
     counts.add(f"content[].source.{kind or 'without a type'}")  # a file that only a provider can reach
     return None
 
 
-def _binary(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+def _binary(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     """A part as packages before 1.0 send it: `{"type": "binary", "mimeType", "data" | "url" | "id"}`."""
-    if data := optional_text(part, "data", where):
-        return read_bytes(data, f"{where}.data", optional_text(part, "mimeType", where))
-    if url := optional_text(part, "url", where):
-        return read_address(url, f"{where}.url")
+    if data := read_request.optional_text(part, "data", where):
+        return read_request.read_bytes(data, f"{where}.data", read_request.optional_text(part, "mimeType", where))
+    if url := read_request.optional_text(part, "url", where):
+        return read_request.read_address(url, f"{where}.url")
     counts.add("content[].binary.id")
     return None
 
 
-_ASKED_CONTENT_READERS: Final[Mapping[str, Callable[[Mapping[str, Any], str, Counts], TextPart | DataPart | None]]] = {
+_ASKED_CONTENT_READERS: Final[
+    Mapping[str, Callable[[Mapping[str, Any], str, read_request.Counts], TextPart | DataPart | None]]
+] = {
     "text": _text,
     **dict.fromkeys(("image", "audio", "video", "document"), _media),
     "binary": _binary,
@@ -114,21 +98,24 @@ def read_context(value: object) -> ChatMessage | None:
     if value is None:
         return None
     if not isinstance(value, list):
-        raise InvalidRequestError("context", described(value), "a list of entries")
+        raise InvalidRequestError("context", read_request.described(value), "a list of entries")
     lines = []
     for place, entry in enumerate(value):
         where = f"context[{place}]"
         if not isinstance(entry, dict):
-            raise InvalidRequestError(where, described(entry), "an object")
-        description, said = optional_text(entry, "description", where), optional_text(entry, "value", where)
+            raise InvalidRequestError(where, read_request.described(entry), "an object")
+        description, said = (
+            read_request.optional_text(entry, "description", where),
+            read_request.optional_text(entry, "value", where),
+        )
         lines.append(f"{description}:\n{said}" if description else said)
     return ChatMessage.system("\n\n".join(lines)) if any(lines) else None
 
 
-def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
+def read_messages(value: object, counts: read_request.Counts) -> tuple[ChatMessage, ...]:
     """The conversation."""
     reader = _Reader(counts)
-    for role, message, where in messages_by_role(value, _READERS):
+    for role, message, where in read_request.messages_by_role(value, _READERS):
         for name, given in message.items():
             if given and name not in _FIELDS:
                 counts.add(f"messages[].{name}")
@@ -139,34 +126,34 @@ def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
 class _Reader:
     """The messages of one request so far."""
 
-    def __init__(self, counts: Counts) -> None:
-        self.messages = AskedMessages()
+    def __init__(self, counts: read_request.Counts) -> None:
+        self.messages = read_request.AskedMessages()
         self._counts = counts
 
     def _system(self, message: Mapping[str, Any], where: str) -> None:
-        self.messages.add(ChatMessage.system(optional_text(message, "content", where)))
+        self.messages.add(ChatMessage.system(read_request.optional_text(message, "content", where)))
 
     def _user(self, message: Mapping[str, Any], where: str) -> None:
         content = read_content(message.get("content"), f"{where}.content", self._counts)
-        self.messages.add(ChatMessage.user(content, optional_text(message, "name", where) or None))
+        self.messages.add(ChatMessage.user(content, read_request.optional_text(message, "name", where) or None))
 
     def _assistant(self, message: Mapping[str, Any], where: str) -> None:
-        text = optional_text(message, "content", where)
-        listed = checked(message, "toolCalls", list, "a list of calls", where) or []
+        text = read_request.optional_text(message, "content", where)
+        listed = read_request.checked(message, "toolCalls", list, "a list of calls", where) or []
         calls = [_call(call, f"{where}.toolCalls[{place}]") for place, call in enumerate(listed)]
         parts: list[MessagePart] = [*([TextPart(text)] if text else []), *calls]
         if parts:
-            self.messages.add(ChatMessage.assistant(parts, optional_text(message, "name", where) or None))
+            self.messages.add(ChatMessage.assistant(parts, read_request.optional_text(message, "name", where) or None))
 
     def _reasoning(self, message: Mapping[str, Any], where: str) -> None:
-        if text := optional_text(message, "content", where):
-            thought = ThinkingPart(text, optional_text(message, "id", where) or None)
+        if text := read_request.optional_text(message, "content", where):
+            thought = ThinkingPart(text, read_request.optional_text(message, "id", where) or None)
             self.messages.add(ChatMessage.assistant([thought]))
 
     def _tool(self, message: Mapping[str, Any], where: str) -> None:
-        call_id = required_text(message, "toolCallId", where)
+        call_id = read_request.required_text(message, "toolCallId", where)
         content = read_content(message.get("content"), f"{where}.content", self._counts)
-        error = optional_text(message, "error", where)
+        error = read_request.optional_text(message, "error", where)
         if error and not content:
             content = (TextPart(error),)
         self.messages.add_result(ToolResultPart(call_id, content, is_error=bool(error)))
@@ -186,10 +173,10 @@ _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = 
 def _call(call: object, where: str) -> ToolCallPart:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(call, dict) or not isinstance(function, dict):
-        raise InvalidRequestError(f"{where}.function", described(function), "an object with a name")
+        raise InvalidRequestError(f"{where}.function", read_request.described(function), "an object with a name")
     at = f"{where}.function"
-    call_id, name = required_text(call, "id", where), required_text(function, "name", at)
-    return ToolCallPart(call_id, name, object_in_text(function, "arguments", at))
+    call_id, name = read_request.required_text(call, "id", where), read_request.required_text(function, "name", at)
+    return ToolCallPart(call_id, name, read_request.object_in_text(function, "arguments", at))
 
 
 _OF_MODEL: Final = "/{model}"
@@ -205,19 +192,19 @@ def _read(request: WireRequest) -> InboundRequest:
         InvalidRequestError: A field that the answer depends on has the wrong type.
     """
     body, accept = request.body, request.headers.get("accept", "")
-    counts = Counts()
+    counts = read_request.Counts()
     forwarded = body.get("forwardedProps")
     fields: dict[str, Any] = dict(forwarded) if isinstance(forwarded, dict) else {}
     messages = read_messages(body.get("messages"), counts)
     context = read_context(body.get("context"))
     chosen = chosen_options(fields)
     effort = chosen.pop(EFFORT, None)
-    unmapped = {**not_default(body, _OF_A_STATE), **counts.numbers}
+    unmapped = {**read_request.not_default(body, _OF_A_STATE), **counts.numbers}
     unmapped |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
     if forwarded and not isinstance(forwarded, dict):
         unmapped["forwardedProps"] = forwarded
     return InboundRequest(
-        model=model_in_path(_OF_MODEL, request.path) or optional_text(fields, _MODEL, "forwardedProps"),
+        model=model_in_path(_OF_MODEL, request.path) or read_request.optional_text(fields, _MODEL, "forwardedProps"),
         messages=messages if context is None else (context, *messages),
         options=RequestOptions(
             _tools(body, counts),
@@ -227,21 +214,24 @@ def _read(request: WireRequest) -> InboundRequest:
         # All clients take events but one that accepts JSON alone.
         stream=_JSON not in accept or _EVENTS in accept or "*/*" in accept,
         unmapped=unmapped,
-        dialect=optional_text(body, "protocolVersion"),
+        dialect=read_request.optional_text(body, "protocolVersion"),
         body=body,
     )
 
 
-def _tools(body: Mapping[str, Any], counts: Counts) -> tuple[Tool, ...]:
+def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[Tool, ...]:
     tools: dict[str, Tool] = {}
-    for place, tool in enumerate(checked(body, "tools", list, "a list of tools") or []):
+    for place, tool in enumerate(read_request.checked(body, "tools", list, "a list of tools") or []):
         where = f"tools[{place}]"
         if not isinstance(tool, dict):
-            raise InvalidRequestError(where, described(tool), "an object")
-        name, schema = required_text(tool, "name", where), checked(tool, "parameters", dict, "a JSON schema", where)
+            raise InvalidRequestError(where, read_request.described(tool), "an object")
+        name, schema = (
+            read_request.required_text(tool, "name", where),
+            read_request.checked(tool, "parameters", dict, "a JSON schema", where),
+        )
         if name in tools:
             counts.add("tools[].name (for the second time)")
-        tools.setdefault(name, Tool(name, optional_text(tool, "description", where), schema))
+        tools.setdefault(name, Tool(name, read_request.optional_text(tool, "description", where), schema))
     return tuple(tools.values())
 
 

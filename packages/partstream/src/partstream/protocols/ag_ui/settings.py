@@ -5,20 +5,15 @@ and leave the rest; a model of `partstream serve` takes all of it.
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from partstream.conversation.preparation import ChatRequest
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.kinds import Choice, ConfigurationError, choice, shortened, text
 from partstream.settings.row import Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from partstream.conversation.preparation import ChatRequest
-
 
 _PATH: Final = re.compile(r"(?:/(?:[\w.~!$&'()*+,;=:@%-]|\{model\})*)*", re.ASCII)
 

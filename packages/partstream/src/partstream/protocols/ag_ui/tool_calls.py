@@ -20,27 +20,19 @@ one (docs/wires/ai-sdk.md#ag-ui-reasoning).
 """
 
 from __future__ import annotations
-
 from collections import deque
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
+from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
-from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part, tool_call_part
-from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, ENTITY, MESSAGE, PARENT, TOOL_CALL_ID
+from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, ENTITY, MESSAGE, PARENT, TOOL_CALL_ID, Carrying
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
-from partstream.protocols.read_response import Wire, checksum, identifier, mapping, objects, text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from partstream.errors import ToolArgumentsError
-    from partstream.lm.outputs import StreamOptions
-    from partstream.protocols.ag_ui.provider_state import Carrying
-    from partstream.protocols.read_response import EmittedPrefix
-
+from partstream.protocols.read_response import EmittedPrefix, Wire, checksum, identifier, mapping, objects, text
 
 # ---- Tool calls ----
 

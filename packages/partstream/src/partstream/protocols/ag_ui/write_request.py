@@ -12,39 +12,32 @@ Source: `RunAgentInput`, `ContentPart` and `PartSource` of ag-ui-protocol 1.0.
 """
 
 from __future__ import annotations
-
 from base64 import b64encode
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from partstream.conversation.preparation import ConversationRules, ToolImages
+from partstream.conversation.preparation import ChatRequest, ConversationRules, ToolImages
 from partstream.conversation.turns import (
     FAILED_SILENTLY,
     Attachment,
     Call,
     CallIdRule,
     IdForm,
+    MergedTurn,
     Reasoning,
+    Result,
+    ResultContent,
     Text,
     TurnRole,
     joined_texts,
     merged_turns,
     shown_by_user,
 )
+from partstream.lm.messages import Tool
+from partstream.protocols.ag_ui import provider_state
 from partstream.protocols.ag_ui.errors import ERRORS
-from partstream.protocols.ag_ui.provider_state import (
-    CALL,
-    ENCRYPTED,
-    ENTITY,
-    INTERRUPTED,
-    ITEM_TYPE,
-    MESSAGE,
-    PARENT,
-    TOOL_CALL_ID,
-    digest_of,
-    with_ids,
-)
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread, forwarded_options
 from partstream.protocols.ag_ui.tool_calls import resume_entries
 from partstream.protocols.options import call_arguments, with_extra_fields
@@ -52,14 +45,6 @@ from partstream.protocols.protocol import RequestWriterSpec
 from partstream.protocols.read_response import identifier, mapping, objects
 from partstream.protocols.schemas import PLAIN
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from partstream.conversation.preparation import ChatRequest
-    from partstream.conversation.turns import MergedTurn, Result, ResultContent
-    from partstream.lm.messages import Tool
-
 
 # ---- One answer of an agent as messages ----
 
@@ -113,10 +98,10 @@ class Answer:
                 self._goes_on = False
                 said = self._of_calls.get(piece.call_id, {})
                 wire = _function(piece.call_id, piece.name, call_arguments(piece).decode())
-                if encrypted := identifier(said, ENCRYPTED):
-                    wire[ENCRYPTED] = encrypted
-                self._place_call(piece.call_id, wire, identifier(said, PARENT))
-            case Reasoning(item) if item.get("type") == ITEM_TYPE:
+                if encrypted := identifier(said, provider_state.ENCRYPTED):
+                    wire[provider_state.ENCRYPTED] = encrypted
+                self._place_call(piece.call_id, wire, identifier(said, provider_state.PARENT))
+            case Reasoning(item) if item.get("type") == provider_state.ITEM_TYPE:
                 self._item(item)
 
     def give(self, call_id: str, result: _Wire) -> bool:
@@ -187,13 +172,13 @@ class Answer:
         name = next((name for name in _ITEMS if name in item), None)
         if name is not None:
             _ITEMS[name](self, item)
-        elif INTERRUPTED in item:
-            self.asked = mapping(item, INTERRUPTED)
-        elif TOOL_CALL_ID in item:
-            self._of_calls[str(item[TOOL_CALL_ID])] = item
+        elif provider_state.INTERRUPTED in item:
+            self.asked = mapping(item, provider_state.INTERRUPTED)
+        elif provider_state.TOOL_CALL_ID in item:
+            self._of_calls[str(item[provider_state.TOOL_CALL_ID])] = item
 
     def _carried_message(self, item: Mapping[str, Any]) -> None:
-        message = mapping(item, MESSAGE)
+        message = mapping(item, provider_state.MESSAGE)
         if message.get("role") == "reasoning":
             step = self._steps[-1]
             # A thought between two calls of a batch goes before it: nothing separates a call from its result.
@@ -201,33 +186,33 @@ class Answer:
                 step = self._next()
             step.thoughts.append(dict(message))
             return
-        call_id = identifier(message, TOOL_CALL_ID) or ""
-        result = {name: value for name, value in message.items() if name not in {"role", TOOL_CALL_ID}}
+        call_id = identifier(message, provider_state.TOOL_CALL_ID) or ""
+        result = {name: value for name, value in message.items() if name not in {"role", provider_state.TOOL_CALL_ID}}
         if not self.give(call_id, result):
             any(one.give(call_id, result) for one in self._before)
 
     def _inner_call(self, item: Mapping[str, Any]) -> None:
-        call = mapping(item, CALL)
+        call = mapping(item, provider_state.CALL)
         call_id = identifier(call, "id")
         # A run that goes on after a question may say its call again: it is the one that waited for the answer.
         if call_id is not None and not any(one.waits_for(call_id) for one in self._before):
             wire = _function(call_id, str(call.get("name", "")), str(call.get("arguments", "{}")))
-            if encrypted := identifier(call, ENCRYPTED):
-                wire[ENCRYPTED] = encrypted
-            self._place_call(call_id, wire, identifier(item, PARENT))
+            if encrypted := identifier(call, provider_state.ENCRYPTED):
+                wire[provider_state.ENCRYPTED] = encrypted
+            self._place_call(call_id, wire, identifier(item, provider_state.PARENT))
 
     def _late_value(self, item: Mapping[str, Any]) -> None:
-        entity, value = identifier(item, ENTITY), identifier(item, ENCRYPTED)
+        entity, value = identifier(item, provider_state.ENTITY), identifier(item, provider_state.ENCRYPTED)
         for step in self._steps:
             for message in (*step.thoughts, *step.results.values()):
                 if value is not None and message.get("id") == entity:
-                    message[ENCRYPTED] = value
+                    message[provider_state.ENCRYPTED] = value
 
 
 _ITEMS: Final[dict[str, Callable[[Answer, Mapping[str, Any]], None]]] = {
-    MESSAGE: Answer._carried_message,  # noqa: SLF001 - the table of the class
-    CALL: Answer._inner_call,  # noqa: SLF001
-    ENTITY: Answer._late_value,  # noqa: SLF001
+    provider_state.MESSAGE: Answer._carried_message,  # noqa: SLF001 - the table of the class
+    provider_state.CALL: Answer._inner_call,  # noqa: SLF001
+    provider_state.ENTITY: Answer._late_value,  # noqa: SLF001
 }
 """The field that tells an item's form, in the order in which they are looked for."""
 
@@ -315,7 +300,7 @@ class _Writer:
     def end(self) -> Conversation:
         waits = {identifier(one, "toolCallId") for one in objects(self._asked, "interrupts")} if self._resume else set()
         said = (one.messages(waits) if isinstance(one, Answer) else [one] for one in self.messages)
-        return Conversation(with_ids([*chain.from_iterable(said)]), self._resume, self._thread_id)
+        return Conversation(provider_state.with_ids([*chain.from_iterable(said)]), self._resume, self._thread_id)
 
     def _system(self, turn: MergedTurn, _is_last: bool) -> None:
         if text := "".join(piece.value for piece in turn.content if isinstance(piece, Text)):
@@ -402,7 +387,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     settings = request.settings
     own = settings.own_settings(AGUISettings)
     conversation = conversation_of(request)
-    seen = digest_of(request.cache_key, conversation.messages, conversation.resume)
+    seen = provider_state.digest_of(request.cache_key, conversation.messages, conversation.resume)
     keeps = own.thread is Thread.CONVERSATION
     forwarded = forwarded_options(request)
     if MODEL not in own.agent_path:
@@ -428,8 +413,8 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 def _first_words(request: ChatRequest) -> str:
     """The key of a conversation: the host's id of it, else its beginning."""
     if request.cache_key is not None:
-        return digest_of(request.cache_key)
-    return digest_of([repr(turn.content) for turn in request.turns[:1]])
+        return provider_state.digest_of(request.cache_key)
+    return provider_state.digest_of([repr(turn.content) for turn in request.turns[:1]])
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The Vercel AI Gateway: the language model specification of the AI SDK over HTTP, versions 2, 3 and 4."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.protocols.protocol import Protocol, ServerProtocol, loaded

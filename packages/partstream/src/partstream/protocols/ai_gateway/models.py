@@ -16,15 +16,15 @@ of context editing (betas `context-management-2025-06-27` and `compact-2026-01-1
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.protocol import OwnSettings, bearer
+from partstream.protocols.protocol import KeyKind, OwnSettings, bearer
 from partstream.settings.kinds import (
     BOOLEAN,
     STRINGS,
@@ -42,13 +42,9 @@ from partstream.settings.kinds import (
 from partstream.settings.row import Secrecy, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
-    from partstream.protocols.protocol import KeyKind
-
 
 # ---- Context edits ----
 

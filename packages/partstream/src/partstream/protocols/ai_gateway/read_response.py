@@ -6,27 +6,20 @@ and the result of `doGenerate` in `LanguageModelV2` to `V4`.
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.conversation.provider_state import Carried
-from partstream.errors import UpstreamHTTPError
+from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.protocols.ai_sdk.errors import Chunk, identifier, mapping, sequence
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, wrap
 from partstream.protocols.ai_sdk.read_response import PROVIDER_STREAM
 from partstream.protocols.errors import Errors
-from partstream.protocols.failures import FailureKind, FailureRow, common_reply
+from partstream.protocols.failures import FailedReply, FailureKind, FailureRow, ServedFailure, common_reply
 from partstream.protocols.options import Correction, leave_out, refused_fields
 from partstream.protocols.schemas import smallest_schemas
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from partstream.errors import UpstreamError
-    from partstream.protocols.failures import FailedReply, ServedFailure
-
 
 # ---- Errors ----
 

@@ -14,23 +14,26 @@ Source: `LanguageModelV2CallOptions`, `…Prompt` and `…StreamPart` to `V4` of
 """
 
 from __future__ import annotations
-
 import base64
 from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import dumps, is_json
 from partstream.conversation.media import file_name
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.lm.outputs import FileMode, InboundRequest, Unmapped
+from partstream.lm.outputs import FileMode, Finish, InboundRequest, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
+    MessagePart,
     TextPart,
+    ToolCallPart,
+    ToolResultContent,
     ToolResultPart,
     UnifiedFinishReason,
     Usage,
@@ -48,11 +51,12 @@ from partstream.protocols.ai_gateway.models import (
 )
 from partstream.protocols.ai_gateway.read_response import document_of, error_body, failed_reply
 from partstream.protocols.ai_sdk.blocks import file_part
-from partstream.protocols.ai_sdk.errors import error_value, is_summary
+from partstream.protocols.ai_sdk.errors import Chunk, error_value, is_summary
 from partstream.protocols.ai_sdk.provider_state import REASONING, SUMMARY, TOOL_CALL, unwrap
 from partstream.protocols.ai_sdk.serve import (
     ChunkForms,
     ChunkWriter,
+    Metadata,
     beside,
     delta,
     end_block,
@@ -63,17 +67,7 @@ from partstream.protocols.ai_sdk.serve import (
     warnings,
     whole_text,
 )
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from partstream.lm.outputs import Finish
-    from partstream.lm.parts import MessagePart, ToolCallPart, ToolResultContent
-    from partstream.protocols.ai_sdk.errors import Chunk
-    from partstream.protocols.ai_sdk.serve import Metadata
-    from partstream.protocols.serve import ServedModel, WireRequest
-
+from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument, ServedModel, WireRequest
 
 # ---- The prompt as VS Code's messages, after its shape was checked ----
 

@@ -13,28 +13,19 @@ Sources: `gateway-stream-request.json` of the recordings, `@ai-sdk/gateway` 2.0.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from partstream.conversation.preparation import ToolImages
+from partstream.conversation.preparation import ChatRequest, ToolImages
 from partstream.conversation.turns import shown_by_user
 from partstream.errors import RequestNotExpressibleError
-from partstream.lm.messages import ToolMode
-from partstream.protocols.ai_gateway.models import (
-    DOCUMENT_HEADERS,
-    AIGatewaySettings,
-    authorize,
-    build_headers,
-    complete_settings,
-    model_lists,
-    specification_version,
-)
+from partstream.lm.messages import Tool, ToolMode
+from partstream.protocols.ai_gateway import models
 from partstream.protocols.ai_gateway.read_response import ERRORS, LEAVE_OUT
 from partstream.protocols.ai_sdk.provider_state import RULES
-from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages
+from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, Wire, prompt_messages
 from partstream.protocols.options import (
     NO_FIELD,
     UNNAMED,
@@ -49,14 +40,6 @@ from partstream.protocols.options import (
 from partstream.protocols.protocol import RequestWriterSpec
 from partstream.protocols.schemas import PLAIN, for_model
 from partstream.protocols.serve import WireRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from partstream.conversation.preparation import ChatRequest
-    from partstream.lm.messages import Tool
-    from partstream.protocols.ai_sdk.write_request import Wire
-
 
 # ---- Call options ----
 
@@ -185,7 +168,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     Raises:
         RequestNotExpressibleError: Something holds what JSON has no form for, or has no place in the request.
     """
-    settings, version = request.settings, specification_version(request.settings)
+    settings, version = request.settings, models.specification_version(request.settings)
     options = read_call_options(options_of(request, WIRE, OPTIONS))
     effort, creator = options.reasoning or request.reasoning_effort, creator_of(request.model_id)
     own: dict[str, Any] = {}
@@ -198,7 +181,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     provider_options = merged(
         {creator: own} if own else {},
         {creator: reasoning_options} if reasoning_options else {},
-        settings.own_settings(AIGatewaySettings).provider_options,
+        settings.own_settings(models.AIGatewaySettings).provider_options,
         options.provider_options,
     )
     body: dict[str, Any] = {PROMPT: _prompt(request, version), **reasoning}
@@ -240,13 +223,13 @@ def _tool(tool: Tool) -> dict[str, Any]:
 
 
 WRITE_REQUEST: Final = RequestWriterSpec(
-    write=lambda request: WireRequest(PATH, build_request(request), build_headers(request)),
+    write=lambda request: WireRequest(PATH, build_request(request), models.build_headers(request)),
     notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
     path=PATH,
-    authorize=authorize,
-    document_headers=DOCUMENT_HEADERS,
-    find_model_lists=model_lists,
-    complete_settings=complete_settings,
+    authorize=models.authorize,
+    document_headers=models.DOCUMENT_HEADERS,
+    find_model_lists=models.model_lists,
+    complete_settings=models.complete_settings,
     conversation_rules=lambda _settings, model_id: replace(RULES, tool_schema=partial(for_model, PLAIN, model_id)),
     leave_out=LEAVE_OUT,
     errors=ERRORS,

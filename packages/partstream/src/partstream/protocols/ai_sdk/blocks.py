@@ -7,16 +7,16 @@ fetched. Sources are shown by :mod:`partstream.protocols.citations`, each once.
 """
 
 from __future__ import annotations
-
 import re
 from base64 import b64decode
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.media import sniff
-from partstream.lm.outputs import CitationMode, FileMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.outputs import CitationMode, FastPath, FileMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, text_part, thinking_part, unchecked_part
 from partstream.protocols.ai_sdk.errors import (
     BLOCK_ID,
@@ -35,16 +35,8 @@ from partstream.protocols.ai_sdk.errors import (
     take_metadata,
     text,
 )
-from partstream.protocols.ai_sdk.provider_state import PROVIDER
-from partstream.protocols.citations import FOLD_AT, Citation, Citations, linked_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from partstream.lm.outputs import FastPath
-    from partstream.protocols.ai_sdk.provider_state import CarriedItems
-    from partstream.protocols.citations import RecentText
-
+from partstream.protocols.ai_sdk.provider_state import PROVIDER, CarriedItems
+from partstream.protocols.citations import FOLD_AT, Citation, Citations, RecentText, linked_file
 
 # ---- Blocks of text and reasoning ----
 

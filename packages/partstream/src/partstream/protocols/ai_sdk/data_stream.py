@@ -5,19 +5,16 @@ recordings of 4.3.19.
 """
 
 from __future__ import annotations
-
 import re
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, JSONLinesDecoder
+from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, JSONLinesDecoder, ServerSentEvent
 from partstream.protocols.protocol import Framing, Protocol, loaded
 
 if TYPE_CHECKING:
-    from partstream.codec.sse import ServerSentEvent
     from partstream.errors import EventTooLargeError
     from partstream.protocols.ai_sdk.errors import Chunk
-
 
 _LINES: Final = Framing(
     name="data",

@@ -11,31 +11,16 @@ bytes, a number.
 """
 
 from __future__ import annotations
-
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from partstream import errors
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
-from partstream.errors import (
-    LanguageModelError,
-    LanguageModelErrorCode,
-    TimeoutPhase,
-    UpstreamAbortedError,
-    UpstreamError,
-    UpstreamFailureError,
-    UpstreamHTTPError,
-    UpstreamProtocolError,
-    UpstreamTimeoutError,
-)
 from partstream.protocols.errors import COMMON_ERRORS, routing_attempts
 from partstream.protocols.read_response import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # ---- Fields ----
 
@@ -87,7 +72,7 @@ def text(chunk: Chunk, names: Names) -> str:
         return ""
     if isinstance(value, str):
         return value
-    raise UpstreamProtocolError(
+    raise errors.UpstreamProtocolError(
         event_type=identifier(chunk, ("type",)),
         field=names[0],
         got=f"{type(value).__name__} {shown(value)}",
@@ -174,9 +159,9 @@ class ToolFailure(NamedTuple):
     call_id: str | None
 
 
-def failure(value: Any) -> LanguageModelError:
+def failure(value: Any) -> errors.LanguageModelError:
     """The error in a reported value: itself where it is one of ours, else the one that its fields or its text make."""
-    if isinstance(value, LanguageModelError):
+    if isinstance(value, errors.LanguageModelError):
         return value
     layers = _all_layers(value)
     message = next(filter(None, (_first(layers, name) for name in _MESSAGES)), None) or _first_text(value)
@@ -189,7 +174,7 @@ def failure(value: Any) -> LanguageModelError:
     if status is None:
         return COMMON_ERRORS.failure(message or code or NO_REASON, code)
     generation = _first(layers, "generationId")
-    return UpstreamHTTPError(
+    return errors.UpstreamHTTPError(
         status,
         # The gateway's own errors repeat the id after their message.
         provider_message=None if message is None else message.removesuffix(f" [{generation}]"),
@@ -201,7 +186,7 @@ def failure(value: Any) -> LanguageModelError:
     )
 
 
-def aborted(reason: Any) -> UpstreamError:
+def aborted(reason: Any) -> errors.UpstreamError:
     """The error of an answer that its own application stopped.
 
     The SDK has one chunk for a person who stops and for a limit of time that runs out, and only the text of its reason
@@ -210,11 +195,13 @@ def aborted(reason: Any) -> UpstreamError:
     """
     said = reason if isinstance(reason, str) and reason else None
     if said is not None and _TIMED_OUT.search(said):
-        return UpstreamTimeoutError(TimeoutPhase.IDLE if _OF_A_CHUNK.search(said) else TimeoutPhase.TOTAL, None)
-    return UpstreamAbortedError(said)
+        return errors.UpstreamTimeoutError(
+            errors.TimeoutPhase.IDLE if _OF_A_CHUNK.search(said) else errors.TimeoutPhase.TOTAL, None
+        )
+    return errors.UpstreamAbortedError(said)
 
 
-def thrown(value: Any) -> LanguageModelError:
+def thrown(value: Any) -> errors.LanguageModelError:
     """The error that the stream's iterator threw: version 4 throws what later versions send as `abort`."""
     name = identifier(value, ("name",)) if isinstance(value, dict) else None
     if name in _ABORTS:
@@ -354,28 +341,28 @@ def _retry_after(layer: Chunk) -> float | None:
 
 # ---- Writing ----
 
-_TYPE_OF_CODE: Final[dict[LanguageModelErrorCode, str]] = {
-    LanguageModelErrorCode.NO_PERMISSIONS: "forbidden",
-    LanguageModelErrorCode.NOT_FOUND: "model_not_found",
-    LanguageModelErrorCode.BLOCKED: "rate_limit_exceeded",
+_TYPE_OF_CODE: Final[dict[errors.LanguageModelErrorCode, str]] = {
+    errors.LanguageModelErrorCode.NO_PERMISSIONS: "forbidden",
+    errors.LanguageModelErrorCode.NOT_FOUND: "model_not_found",
+    errors.LanguageModelErrorCode.BLOCKED: "rate_limit_exceeded",
 }
 """The type of an error without a status or a code of an upstream."""
 
 
-def error_text(error: LanguageModelError) -> str:
+def error_text(error: errors.LanguageModelError) -> str:
     """The provider's message of an error, else a sentence of our own."""
-    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
+    said = error.provider_message if isinstance(error, errors.UpstreamFailureError | errors.UpstreamHTTPError) else None
     return said or error.message
 
 
-def error_value(error: LanguageModelError) -> Chunk:
+def error_value(error: errors.LanguageModelError) -> Chunk:
     """The fields of an error: its message, and what else the upstream stated."""
-    upstream = error if isinstance(error, UpstreamError) else None
+    upstream = error if isinstance(error, errors.UpstreamError) else None
     said: Chunk = {
         "message": error_text(error),
         "type": _TYPE_OF_CODE.get(error.code) if upstream is None else upstream.provider_code,
         "statusCode": upstream and upstream.http_status,
-        "generationId": error.generation_id if isinstance(error, UpstreamHTTPError) else None,
+        "generationId": error.generation_id if isinstance(error, errors.UpstreamHTTPError) else None,
     }
     if upstream is not None and upstream.retry_after is not None:
         said["responseHeaders"] = {"retry-after": f"{upstream.retry_after:g}"}

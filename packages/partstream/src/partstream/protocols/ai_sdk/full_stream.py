@@ -1,7 +1,6 @@
 """`fullStream` of `streamText`: chunks as objects, in recordings as lines of JSON."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.protocols.protocol import JSON_LINES, SSE, Protocol, loaded

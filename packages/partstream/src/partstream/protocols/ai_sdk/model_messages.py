@@ -5,21 +5,16 @@ Everything is a JSON value, so that a Node program can be handed it as it is. So
 """
 
 from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.provider_state import Carried, Origin
 from partstream.errors import CallerError
-from partstream.lm.messages import RequestOptions, Role
+from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.protocols.ai_sdk.provider_state import RULES
 from partstream.protocols.ai_sdk.write_request import MESSAGE_FORMS, prompt_messages, thinking_items
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from partstream.lm.messages import ChatMessage
 
 VERSIONS: Final = tuple(MESSAGE_FORMS)
 """The major versions of the package `ai` that there are forms for."""

@@ -13,24 +13,18 @@ a thought that has no other place as `id`.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import is_json
 from partstream.conversation.preparation import ConversationRules
 from partstream.conversation.provider_state import ITEMS, MOST_ITEMS
-from partstream.conversation.turns import Call, Reasoning
-from partstream.lm.outputs import ThinkingMode, Unmapped
+from partstream.conversation.turns import Call, Piece, Reasoning
+from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import ThinkingPart
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from partstream.conversation.turns import Piece
-    from partstream.lm.outputs import StreamOutput
     from partstream.protocols.ai_sdk.errors import Chunk
-
 
 _OF_THE_GATEWAY: Final = "gateway"
 """The origin of a response (its generation id and the like): the next request does not need it."""

@@ -17,14 +17,13 @@ Source: recordings of `ai` 4.3.19, 5.0.277 and 6.0.50, and the types of 7.0.173;
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.ai_sdk.blocks import Blocks, Sources, data_part, file_part
 from partstream.protocols.ai_sdk.errors import (
@@ -52,12 +51,6 @@ from partstream.protocols.citations import RecentText
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, applied_edits, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from partstream.lm.outputs import FastPath
-
 
 # ---- The end of a response: usage, finish reason, identity and provider metadata ----
 

@@ -7,13 +7,12 @@ calls, the opposite of :mod:`partstream.protocols.ai_sdk.provider_state`.
 """
 
 from __future__ import annotations
-
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, data_url
@@ -23,14 +22,10 @@ from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput, U
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage, is_mark, row_of_class
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, data_chunk
 from partstream.protocols.ai_sdk.data_stream import write_line
-from partstream.protocols.ai_sdk.errors import error_text, error_value, identifier, is_summary
+from partstream.protocols.ai_sdk.errors import Chunk, error_text, error_value, identifier, is_summary
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL, wrap
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
 from partstream.protocols.serve import ResponseWriterSpec
-
-if TYPE_CHECKING:
-    from partstream.protocols.ai_sdk.errors import Chunk
-
 
 # ---- Items of the response, as metadata of its blocks and calls ----
 

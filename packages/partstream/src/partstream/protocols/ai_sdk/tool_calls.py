@@ -7,7 +7,6 @@ sometimes names the tool and no call: then its first open call is meant.
 """
 
 from __future__ import annotations
-
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias

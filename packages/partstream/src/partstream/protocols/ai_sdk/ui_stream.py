@@ -1,7 +1,6 @@
 """The UI message stream of versions 5 to 7 of the AI SDK: server-sent events for browsers."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.protocols.protocol import EndMark, Protocol, Terminators, loaded

@@ -9,49 +9,30 @@ Source: `ai` 5.0.277, 6.0.322 and 7.0.173, `modelMessageSchema`; `ModelMessage` 
 """
 
 from __future__ import annotations
-
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
+from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind, file_name
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
-from partstream.conversation.turns import (
-    FAILED,
-    FAILED_SILENTLY,
-    Attachment,
-    Call,
-    Reasoning,
-    Text,
-    TurnRole,
-    joined_texts,
-    merged_turns,
-    well_formed,
-)
-from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import MessagePart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.provider_state import REASONING, is_own_part, options_by_call
 from partstream.protocols.options import call_arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from partstream.conversation.turns import Piece, Result, ResultContent, Turn
-    from partstream.lm.parts import MessagePart
-
 
 # ---- Messages ----
 
 
-def prompt_messages(turns: Iterable[Turn], forms: MediaForms) -> list[Wire]:
+def prompt_messages(turns: Iterable[conversation.Turn], forms: MediaForms) -> list[Wire]:
     """The messages of a conversation, in order; every value is one of JSON.
 
     Raises:
         RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
     """
     messages: list[Wire] = []
-    for merged_turn in merged_turns(turns):
+    for merged_turn in conversation.merged_turns(turns):
         if merged_turn.content:
             messages.append(_WRITERS[merged_turn.role](merged_turn.content, forms))
         if merged_turn.results:
@@ -59,47 +40,52 @@ def prompt_messages(turns: Iterable[Turn], forms: MediaForms) -> list[Wire]:
     return messages
 
 
-def _system(content: Sequence[Piece], _forms: MediaForms) -> Wire:
-    return {"role": "system", "content": "".join(piece.value for piece in content if isinstance(piece, Text))}
+def _system(content: Sequence[conversation.Piece], _forms: MediaForms) -> Wire:
+    return {
+        "role": "system",
+        "content": "".join(piece.value for piece in content if isinstance(piece, conversation.Text)),
+    }
 
 
-def _user(content: Sequence[Piece], forms: MediaForms) -> Wire:
-    pieces = [piece for piece in content if isinstance(piece, Text | Attachment)]
+def _user(content: Sequence[conversation.Piece], forms: MediaForms) -> Wire:
+    pieces = [piece for piece in content if isinstance(piece, conversation.Text | conversation.Attachment)]
     return {"role": "user", "content": [_shown(piece, forms.asked) for piece in pieces]}
 
 
-def _assistant(content: Sequence[Piece], forms: MediaForms) -> Wire:
+def _assistant(content: Sequence[conversation.Piece], forms: MediaForms) -> Wire:
     options = options_by_call(content)
     parts: list[Wire] = []
     for piece in content:
-        if isinstance(piece, Text | Attachment):
+        if isinstance(piece, conversation.Text | conversation.Attachment):
             parts.append(_shown(piece, forms.said))
-        elif isinstance(piece, Call):
+        elif isinstance(piece, conversation.Call):
             parts.append(_call(piece, options.get(piece.call_id)))
-        elif isinstance(piece, Reasoning) and is_own_part(piece.item):
+        elif isinstance(piece, conversation.Reasoning) and is_own_part(piece.item):
             parts.append(dict(piece.item))
     return {"role": "assistant", "content": parts}
 
 
-_WRITERS: Final[dict[TurnRole, Callable[[Sequence[Piece], MediaForms], Wire]]] = {
-    TurnRole.SYSTEM: _system,
-    TurnRole.USER: _user,
-    TurnRole.ASSISTANT: _assistant,
+_WRITERS: Final[dict[conversation.TurnRole, Callable[[Sequence[conversation.Piece], MediaForms], Wire]]] = {
+    conversation.TurnRole.SYSTEM: _system,
+    conversation.TurnRole.USER: _user,
+    conversation.TurnRole.ASSISTANT: _assistant,
 }
 """The writer of each role; results of tools follow the assistant's message that called them."""
 
 
-def _shown(piece: Text | Attachment, attached: Callable[[Attachment], Wire]) -> Wire:
-    return {"type": "text", "text": piece.value} if isinstance(piece, Text) else attached(piece)
+def _shown(
+    piece: conversation.Text | conversation.Attachment, attached: Callable[[conversation.Attachment], Wire]
+) -> Wire:
+    return {"type": "text", "text": piece.value} if isinstance(piece, conversation.Text) else attached(piece)
 
 
-def _call(call: Call, options: Mapping[str, Any] | None) -> Wire:
+def _call(call: conversation.Call, options: Mapping[str, Any] | None) -> Wire:
     call_arguments(call)  # refuses what JSON has not, with its place
     part = {"type": "tool-call", "toolCallId": call.call_id, "toolName": call.name, "input": dict(call.input)}
     return part | ({"providerOptions": dict(options)} if options else {})
 
 
-def _result(result: Result, forms: MediaForms) -> Wire:
+def _result(result: conversation.Result, forms: MediaForms) -> Wire:
     return {
         "type": "tool-result",
         "toolCallId": result.call_id,
@@ -108,16 +94,16 @@ def _result(result: Result, forms: MediaForms) -> Wire:
     }
 
 
-def _output(result: Result, forms: MediaForms) -> Wire:
+def _output(result: conversation.Result, forms: MediaForms) -> Wire:
     """The output of a tool. An output of several parts has no form for a failure, so it states the failure in words."""
     kind = "error-" if result.is_error else ""
-    texts = [piece for piece in result.content if isinstance(piece, Text)]
+    texts = [piece for piece in result.content if isinstance(piece, conversation.Text)]
     if len(texts) == len(result.content):
         if len(texts) == 1 and texts[0].is_json and (value := _json(texts[0].value)) is not None:
             return {"type": f"{kind}json", "value": value}
-        text = joined_texts(piece.value for piece in texts)
-        return {"type": f"{kind}text", "value": text or (FAILED_SILENTLY if result.is_error else "")}
-    pieces: list[ResultContent] = [Text(FAILED)] if result.is_error else []
+        text = conversation.joined_texts(piece.value for piece in texts)
+        return {"type": f"{kind}text", "value": text or (conversation.FAILED_SILENTLY if result.is_error else "")}
+    pieces: list[conversation.ResultContent] = [conversation.Text(conversation.FAILED)] if result.is_error else []
     return {"type": "content", "value": [_shown(piece, forms.given) for piece in [*pieces, *result.content]]}
 
 
@@ -145,46 +131,46 @@ class MediaForms:
         given: In the result of a tool.
     """
 
-    asked: Callable[[Attachment], Wire]
-    said: Callable[[Attachment], Wire]
-    given: Callable[[Attachment], Wire]
+    asked: Callable[[conversation.Attachment], Wire]
+    said: Callable[[conversation.Attachment], Wire]
+    given: Callable[[conversation.Attachment], Wire]
 
 
-def _content(piece: Attachment) -> str:
+def _content(piece: conversation.Attachment) -> str:
     """The bytes in base64, or the address: every version takes both in the same place."""
     return piece.url or b64encode(piece.data).decode()
 
 
-def _tagged(piece: Attachment) -> Wire:
+def _tagged(piece: conversation.Attachment) -> Wire:
     return {"type": "url", "url": piece.url} if piece.url else {"type": "data", "data": _content(piece)}
 
 
-def _named(piece: Attachment) -> Wire:
+def _named(piece: conversation.Attachment) -> Wire:
     """The name of a file: providers tell its format by the ending. Images need none."""
     return {} if piece.kind is MediaKind.IMAGE or piece.url else {"filename": file_name(piece.media_type)}
 
 
-def _file(piece: Attachment) -> Wire:
+def _file(piece: conversation.Attachment) -> Wire:
     return {"type": "file", "mediaType": piece.media_type, "data": _content(piece), **_named(piece)}
 
 
-def _tagged_file(piece: Attachment) -> Wire:
+def _tagged_file(piece: conversation.Attachment) -> Wire:
     return {"type": "file", "mediaType": piece.media_type, "data": _tagged(piece), **_named(piece)}
 
 
-def _image_or_file(piece: Attachment) -> Wire:
+def _image_or_file(piece: conversation.Attachment) -> Wire:
     if piece.kind is MediaKind.IMAGE:
         return {"type": "image", "image": _content(piece), "mediaType": piece.media_type}
     return _file(piece)
 
 
-def _media(piece: Attachment) -> Wire:
+def _media(piece: conversation.Attachment) -> Wire:
     if piece.url:  # has a place for bytes only
         return {"type": "text", "text": piece.url}
     return {"type": "media", "data": _content(piece), "mediaType": piece.media_type}
 
 
-def _image_data_or_file_data(piece: Attachment) -> Wire:
+def _image_data_or_file_data(piece: conversation.Attachment) -> Wire:
     what = "image" if piece.kind is MediaKind.IMAGE else "file"
     if piece.url:
         # Without its media type, the SDK fetches a file itself before it hands it to the provider.
@@ -258,7 +244,7 @@ class _Reader:
         """Ends the open blocks: shown text without an item is reasoning without options."""
         for block, shown in self._shown.items():
             self.items += self._taken.get(block, ())
-            if text := well_formed(shown):
+            if text := conversation.well_formed(shown):
                 self.items.append({"type": REASONING, "text": text, PLACE: self._place.value})
         self._shown, self._taken = {}, {}
 

@@ -5,7 +5,6 @@
 """
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.protocols.protocol import (

@@ -12,38 +12,18 @@ Anthropic refuses names that it does not know; the places of model, version and 
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
-from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ThinkingForm
-from partstream.protocols.anthropic_messages.models import (
-    LEAST_BUDGET,
-    MILLION,
-    AnthropicMessagesSettings,
-    ContextEditing,
-    KeyHeader,
-    Platform,
-    Sampling,
-    ThinkingAs,
-    abilities_of,
-    rules_of,
-)
-from partstream.protocols.anthropic_messages.provider_state import is_thinking
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, RequestSettings, ThinkingForm
+from partstream.protocols.anthropic_messages import models
+from partstream.protocols.anthropic_messages.provider_state import Wire, is_thinking
+from partstream.protocols.known_servers import KnownServer
 from partstream.protocols.protocol import CountEndpoint, KeyKind, bearer, count_of_fields, key_in_header
 from partstream.protocols.read_response import identifier, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from partstream.conversation.preparation import RequestSettings
-    from partstream.protocols.anthropic_messages.models import Abilities, ServerRules
-    from partstream.protocols.anthropic_messages.provider_state import Wire
-    from partstream.protocols.known_servers import KnownServer
-    from partstream.protocols.serve import WireRequest
-
+from partstream.protocols.serve import WireRequest
 
 _IN_OWN_HEADER: Final = key_in_header("x-api-key")
 
@@ -55,11 +35,11 @@ def authorize(key: str, kind: KeyKind) -> Mapping[str, str]:
 
 def authorize_for(settings: RequestSettings, server: KnownServer | None) -> Callable[[str, KeyKind], Mapping[str, str]]:
     """The function that makes the header, as a person set it and as the server takes it."""
-    own = settings.own_settings(AnthropicMessagesSettings)
-    if own.key_header is not KeyHeader.AUTO:
-        return bearer if own.key_header is KeyHeader.BEARER else _IN_OWN_HEADER
+    own = settings.own_settings(models.AnthropicMessagesSettings)
+    if own.key_header is not models.KeyHeader.AUTO:
+        return bearer if own.key_header is models.KeyHeader.BEARER else _IN_OWN_HEADER
     name = own.messages_server or (None if server is None else server.name)
-    wants_bearer = own.platform is not Platform.ANTHROPIC or rules_of(name, "").wants_bearer
+    wants_bearer = own.platform is not models.Platform.ANTHROPIC or models.rules_of(name, "").wants_bearer
     return bearer if wants_bearer else authorize
 
 
@@ -81,10 +61,10 @@ _LEAST_TOP_P: Final = 0.95
 class ThinkingChoice:
     """What decides how a model is asked to think; `max_tokens` limits the response with its thinking."""
 
-    own: AnthropicMessagesSettings
+    own: models.AnthropicMessagesSettings
     effort: str | None
-    abilities: Abilities
-    rules: ServerRules
+    abilities: models.Abilities
+    rules: models.ServerRules
     max_tokens: int
     must_call: bool
     messages: Sequence[Wire]
@@ -95,29 +75,29 @@ def thinking_fields(choice: ThinkingChoice) -> Wire:
     """The fields `thinking` and `output_config` of a body; without a field, the server decides."""
     form = _form(choice)
     fields: Wire = {}
-    if form is ThinkingAs.DISABLED:
+    if form is models.ThinkingAs.DISABLED:
         fields["thinking"] = {"type": "disabled"}  # `display` beside it is refused
     elif form is not None:
-        budget = {"budget_tokens": budget_of(choice)} if form is ThinkingAs.ENABLED else {}
+        budget = {"budget_tokens": budget_of(choice)} if form is models.ThinkingAs.ENABLED else {}
         fields["thinking"] = {"type": _TYPES[form], **budget, "display": choice.own.thinking_display.value}
     effort = _effort(choice, form)
     return fields if effort is None else {**fields, "output_config": {"effort": effort}}
 
 
-_TYPES: Final = {ThinkingAs.ADAPTIVE: "adaptive", ThinkingAs.ENABLED: "enabled"}
-_AS: Final = {ThinkingForm.ADAPTIVE: ThinkingAs.ADAPTIVE, ThinkingForm.BUDGET: ThinkingAs.ENABLED}
+_TYPES: Final = {models.ThinkingAs.ADAPTIVE: "adaptive", models.ThinkingAs.ENABLED: "enabled"}
+_AS: Final = {ThinkingForm.ADAPTIVE: models.ThinkingAs.ADAPTIVE, ThinkingForm.BUDGET: models.ThinkingAs.ENABLED}
 
 
-def _form(choice: ThinkingChoice) -> ThinkingAs | None:
+def _form(choice: ThinkingChoice) -> models.ThinkingAs | None:
     """The form of the field `thinking`; None for no field."""
     set_form = choice.own.thinking_as
-    if set_form is ThinkingAs.OFF:
+    if set_form is models.ThinkingAs.OFF:
         return None
-    if set_form is ThinkingAs.DISABLED or choice.effort == NO_EFFORT or not _may_think(choice):
+    if set_form is models.ThinkingAs.DISABLED or choice.effort == NO_EFFORT or not _may_think(choice):
         thinks = choice.abilities.thinking != ()
-        return ThinkingAs.DISABLED if choice.abilities.can_stop_thinking and thinks else None
-    form = _chosen_form(choice) if set_form is ThinkingAs.AUTO else set_form
-    return None if form is ThinkingAs.ENABLED and not _fits_budget(choice) else form
+        return models.ThinkingAs.DISABLED if choice.abilities.can_stop_thinking and thinks else None
+    form = _chosen_form(choice) if set_form is models.ThinkingAs.AUTO else set_form
+    return None if form is models.ThinkingAs.ENABLED and not _fits_budget(choice) else form
 
 
 def _may_think(choice: ThinkingChoice) -> bool:
@@ -130,20 +110,20 @@ def _may_think(choice: ThinkingChoice) -> bool:
     return choice.may_think and not (choice.rules.demands_thinking and lacks)
 
 
-def _chosen_form(choice: ThinkingChoice) -> ThinkingAs | None:
+def _chosen_form(choice: ThinkingChoice) -> models.ThinkingAs | None:
     forms = choice.abilities.thinking
     is_wished = choice.effort is not None or choice.own.thinking_tokens is not None
     if forms is None:  # not known whether it thinks: it is asked to only on demand
         return _AS[choice.rules.thinking] if is_wished else None
     if ThinkingForm.ADAPTIVE in forms and not (choice.own.thinking_tokens and ThinkingForm.BUDGET in forms):
-        return ThinkingAs.ADAPTIVE
-    return ThinkingAs.ENABLED if ThinkingForm.BUDGET in forms and is_wished else None
+        return models.ThinkingAs.ADAPTIVE
+    return models.ThinkingAs.ENABLED if ThinkingForm.BUDGET in forms and is_wished else None
 
 
 def _fits_budget(choice: ThinkingChoice) -> bool:
     """Whether a budget fits: not beside a forced call (docs/wires/anthropic-messages.md#tools-and-tool-choice), not
     after a response that began without thinking, and not in a response too short for it."""
-    if choice.must_call or budget_of(choice) < LEAST_BUDGET:
+    if choice.must_call or budget_of(choice) < models.LEAST_BUDGET:
         return False
     if not choice.abilities.is_claude:
         return True
@@ -162,11 +142,11 @@ def budget_of(choice: ThinkingChoice) -> int:
     return min(_BUDGETS.get(choice.effort or "", _USUAL_BUDGET), choice.max_tokens // 2)
 
 
-def _effort(choice: ThinkingChoice, form: ThinkingAs | None) -> str | None:
+def _effort(choice: ThinkingChoice, form: models.ThinkingAs | None) -> str | None:
     """The level of effort in the server's words: the highest that the model takes up to the chosen one, else its
     lowest; None for no field."""
     word, known = choice.effort, choice.abilities.efforts
-    if word is None or form is ThinkingAs.DISABLED or choice.own.thinking_as is ThinkingAs.OFF:
+    if word is None or form is models.ThinkingAs.DISABLED or choice.own.thinking_as is models.ThinkingAs.OFF:
         return None  # Opus 5 refuses high levels beside `disabled` (docs/wires/anthropic-messages.md#thinking-by-model)
     if known is None:
         return choice.rules.efforts.get(word, word) if choice.rules.takes_effort and word != NO_EFFORT else None
@@ -183,10 +163,10 @@ def asks_to_think(body: Mapping[str, Any]) -> bool:
     return _inner(body, "thinking").get("type") in {"adaptive", "enabled"}
 
 
-def without_refused_sampling(body: Mapping[str, Any], abilities: Abilities) -> dict[str, Any]:
+def without_refused_sampling(body: Mapping[str, Any], abilities: models.Abilities) -> dict[str, Any]:
     """The body without the sampling parameters that the model refuses."""
-    is_sometimes_taken = abilities.sampling is Sampling.NOT_WHILE_THINKING
-    if abilities.sampling is Sampling.TAKEN or (is_sometimes_taken and not asks_to_think(body)):
+    is_sometimes_taken = abilities.sampling is models.Sampling.NOT_WHILE_THINKING
+    if abilities.sampling is models.Sampling.TAKEN or (is_sometimes_taken and not asks_to_think(body)):
         return dict(body)
     top_p = body.get("top_p")
     is_high = isinstance(top_p, int | float) and _LEAST_TOP_P <= top_p <= 1
@@ -212,7 +192,9 @@ _KEPT_THINKING: Final = 1
 """Turns whose thinking stays; models with a small window keep no more by themselves, but for Opus 4.5."""
 
 
-def context_management(own: AnthropicMessagesSettings, abilities: Abilities, body: Mapping[str, Any]) -> Wire:
+def context_management(
+    own: models.AnthropicMessagesSettings, abilities: models.Abilities, body: Mapping[str, Any]
+) -> Wire:
     """The field `context_management` of a body; empty for leaving the conversation as it is.
 
     Args:
@@ -221,9 +203,9 @@ def context_management(own: AnthropicMessagesSettings, abilities: Abilities, bod
         body: The body so far, which says whether the model thinks.
     """
     may = frozenset(ContextEdit) if abilities.edits is None else abilities.edits
-    clears = own.context_editing is ContextEditing.ON
-    if own.context_editing is ContextEditing.AUTO:
-        is_small = abilities.window is not None and abilities.window < MILLION
+    clears = own.context_editing is models.ContextEditing.ON
+    if own.context_editing is models.ContextEditing.AUTO:
+        is_small = abilities.window is not None and abilities.window < models.MILLION
         clears = is_small and ContextEdit.CLEAR_TOOL_RESULTS in (abilities.edits or ())
     edits: list[Wire] = []
     if clears and ContextEdit.CLEAR_THINKING in may and asks_to_think(body):  # has to be the first
@@ -267,7 +249,7 @@ def _edits(body: Mapping[str, Any]) -> list[Any]:
 
 def _interleaves(body: Mapping[str, Any]) -> bool:
     has_budget = _inner(body, "thinking").get("type") == "enabled" and bool(body.get("tools"))
-    return has_budget and abilities_of(str(body.get("model", "")), UNKNOWN_CAPABILITIES).interleaves_by_beta
+    return has_budget and models.abilities_of(str(body.get("model", "")), UNKNOWN_CAPABILITIES).interleaves_by_beta
 
 
 FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
@@ -306,13 +288,13 @@ PATH: Final = "/messages"
 _IN_BODY: Final = "anthropic_version"
 
 
-def on_platform(request: WireRequest, platform: Platform) -> WireRequest:
+def on_platform(request: WireRequest, platform: models.Platform) -> WireRequest:
     """A request to Anthropic's own API as a platform takes it."""
-    if platform is Platform.ANTHROPIC:
+    if platform is models.Platform.ANTHROPIC:
         return request
     model = request.body["model"]
     body = {name: value for name, value in request.body.items() if name != "model"}
-    if platform is Platform.VERTEX:  # below `.../publishers/anthropic/models`
+    if platform is models.Platform.VERTEX:  # below `.../publishers/anthropic/models`
         path = f"/{quote(model, safe='@')}:streamRawPredict"
         return replace(request, path=path, body={_IN_BODY: "vertex-2023-10-16", **body})
     # Bedrock's InvokeModel: its stream has a framing of its own, so the response is asked for as a whole.
@@ -365,7 +347,7 @@ _MARGIN: Final = 1.1
 """A prompt is estimated before it is sent, and may have more tokens than that."""
 
 
-def answer_limit(chosen: int | None, abilities: Abilities, input_tokens: int | None, *, reserves: bool) -> int:
+def answer_limit(chosen: int | None, abilities: models.Abilities, input_tokens: int | None, *, reserves: bool) -> int:
     """The most tokens of a response.
 
     Args:

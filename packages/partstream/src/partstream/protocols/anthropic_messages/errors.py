@@ -10,36 +10,23 @@ Writing: a server of this wire has one type for each kind of failure (`anthropic
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.conversation.provider_state import Carried
-from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.protocols.anthropic_messages.endpoint import (
-    BETA_HEADER,
-    FEATURE_BETAS,
-    asks_to_think,
-    joined,
-    named,
-    without_thinking_edits,
-)
+from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.protocols.anthropic_messages import endpoint
 from partstream.protocols.anthropic_messages.models import LEAST_BUDGET
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import mapping
 from partstream.protocols.schemas import smallest_schemas
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from partstream.errors import LanguageModelError
-    from partstream.protocols.serve import WireRequest
-
+from partstream.protocols.serve import WireRequest
 
 # ---- Refused fields ----
 
@@ -121,7 +108,7 @@ def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
         return frozenset({f"{_MOST_TOKENS}{found['most']}"})
     if _MARK in said:
         return frozenset(_MARKS)
-    betas = frozenset(f"{_BETA}{name}" for name in FEATURE_BETAS if name in said)
+    betas = frozenset(f"{_BETA}{name}" for name in endpoint.FEATURE_BETAS if name in said)
     return betas or frozenset(
         name for name in _OF_TABLE(error, body) if not (name.startswith("thinking") and _OF_BLOCKS.search(said))
     )
@@ -148,8 +135,8 @@ def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest
             body = {field: value for field, value in body.items() if field not in fields}
     changed = request if body is request.body else replace(request, body=body)
     changed = _WITHOUT_FIELDS(changed, names)
-    if asks_to_think(request.body) and not asks_to_think(changed.body):
-        changed = replace(changed, body=without_thinking_edits(changed.body))
+    if endpoint.asks_to_think(request.body) and not endpoint.asks_to_think(changed.body):
+        changed = replace(changed, body=endpoint.without_thinking_edits(changed.body))
     return _without_betas(changed, request.body, names)
 
 
@@ -201,20 +188,22 @@ _FIELDS_OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def _without_betas(request: WireRequest, before: Mapping[str, Any], names: Collection[str]) -> WireRequest:
     """The request without the betas that are refused, and without those whose features have gone."""
-    said = request.headers.get(BETA_HEADER, "")
+    said = request.headers.get(endpoint.BETA_HEADER, "")
     gone = {
-        beta for beta, has_feature in FEATURE_BETAS.items() if has_feature(before) and not has_feature(request.body)
+        beta
+        for beta, has_feature in endpoint.FEATURE_BETAS.items()
+        if has_feature(before) and not has_feature(request.body)
     }
     gone |= {name.removeprefix(_BETA) for name in names if name.startswith(_BETA)}
-    kept = [beta for beta in named(said) if beta not in gone]
+    kept = [beta for beta in endpoint.named(said) if beta not in gone]
     body = request.body
     if gone & set(body.get("anthropic_beta", ())):
         body = {**body, "anthropic_beta": [beta for beta in body["anthropic_beta"] if beta not in gone]}
         request = replace(request, body=body)
-    if len(kept) == len(named(said)):
+    if len(kept) == len(endpoint.named(said)):
         return request
-    headers = {name: value for name, value in request.headers.items() if name != BETA_HEADER}
-    return replace(request, headers=headers | ({BETA_HEADER: joined(kept)} if kept else {}))
+    headers = {name: value for name, value in request.headers.items() if name != endpoint.BETA_HEADER}
+    return replace(request, headers=headers | ({endpoint.BETA_HEADER: endpoint.joined(kept)} if kept else {}))
 
 
 # ---- Errors that are read ----

@@ -13,26 +13,20 @@ not know it ignores, or refuses once.
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from partstream.conversation.preparation import ContextEdit, ThinkingForm
+from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import IN_WORDS, MOONSHOT, PLAIN, PLAIN_PATTERNS, SchemaForm
 from partstream.settings.kinds import STRINGS, Choice, ConfigurationError, choice, shortened, text, whole
 from partstream.settings.row import Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from partstream.conversation.preparation import ModelCapabilities
-
 
 # ---- Rows of models ----
 

@@ -22,9 +22,8 @@ texts, images and files (docs/wires/anthropic-messages.md#images-and-files).
 """
 
 from __future__ import annotations
-
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -40,11 +39,8 @@ from partstream.protocols.provider_state import NO_STATE, beside_items, seal_sta
 from partstream.protocols.read_response import identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from partstream.conversation.turns import Piece, Result, ResultContent
     from partstream.protocols.anthropic_messages.models import ServerRules
-
 
 # ---- Items ----
 

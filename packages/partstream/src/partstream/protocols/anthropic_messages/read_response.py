@@ -17,7 +17,7 @@ Source: docs/wires/anthropic-messages.md; recordings of Anthropic's server.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -57,11 +57,8 @@ from partstream.protocols.read_response import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-
     from partstream.errors import ToolArgumentsError
     from partstream.lm.outputs import CitationMode, FastPath
-
 
 # ---- Envelope ----
 

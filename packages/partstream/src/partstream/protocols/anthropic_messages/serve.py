@@ -19,8 +19,7 @@ clients send beside it is in docs/wires/anthropic-messages.md#what-claude-code-s
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -28,7 +27,7 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -50,7 +49,7 @@ from partstream.protocols.anthropic_messages.provider_state import (
     fields_of_call,
     sealed_text,
 )
-from partstream.protocols.citations import read_citation
+from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.model_documents import ModelDocuments
 from partstream.protocols.provider_state import open_state
@@ -69,16 +68,10 @@ from partstream.protocols.read_request import (
     tools_of_type,
 )
 from partstream.protocols.read_response import LifecycleState
-from partstream.protocols.serve import MODEL, RequestReaderSpec, ResponseWriterSpec, ServedDocument
+from partstream.protocols.serve import MODEL, RequestReaderSpec, ResponseWriterSpec, ServedDocument, WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
-    from partstream.protocols.citations import Citation
-    from partstream.protocols.serve import WireRequest
-
 
 # ---- Content of the user ----
 # docs/wires/anthropic-messages.md#images-and-files and docs/wires/anthropic-messages.md#tool-results.

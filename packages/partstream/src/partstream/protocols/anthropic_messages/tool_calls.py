@@ -16,22 +16,16 @@ Calls are the last blocks of nearly all answers.
 """
 
 from __future__ import annotations
-
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart, tool_call_part
-from partstream.protocols.anthropic_messages.provider_state import block_item, call_item
+from partstream.protocols.anthropic_messages.provider_state import CarriedState, block_item, call_item
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces, read_pieces
-from partstream.protocols.citations import FOLD_AT
+from partstream.protocols.citations import FOLD_AT, RecentText
 from partstream.protocols.read_response import Wire, identifier, text
-
-if TYPE_CHECKING:
-    from partstream.errors import ToolArgumentsError
-    from partstream.protocols.anthropic_messages.provider_state import CarriedState
-    from partstream.protocols.citations import RecentText
-
 
 # ---- Blocks ----
 

@@ -19,49 +19,15 @@ is a row of its own (both in :mod:`partstream.protocols.anthropic_messages.model
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.preparation import ConversationRules, SystemAs, ToolImages
+from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole, merged_turns, shown_by_user
 from partstream.lm.messages import ToolMode
-from partstream.protocols.anthropic_messages.endpoint import (
-    BETA_HEADER,
-    COUNT,
-    PATH,
-    ThinkingChoice,
-    answer_limit,
-    asks_to_think,
-    authorize,
-    authorize_for,
-    betas_of,
-    context_management,
-    joined,
-    on_platform,
-    resume,
-    thinking_fields,
-    without_refused_sampling,
-)
+from partstream.protocols.anthropic_messages import endpoint, models, provider_state
 from partstream.protocols.anthropic_messages.errors import ERRORS, without_refused
-from partstream.protocols.anthropic_messages.models import (
-    AnthropicMessagesSettings,
-    LateSystem,
-    PromptCache,
-    abilities_of,
-    rules_of,
-)
-from partstream.protocols.anthropic_messages.provider_state import (
-    CONTAINER,
-    ITEM_TYPE,
-    answer_blocks,
-    input_blocks,
-    may_end,
-    paired,
-    result_block,
-    text_blocks,
-    waits_for_server,
-)
 from partstream.protocols.options import (
     NO_FIELD,
     AnswerFormat,
@@ -75,15 +41,9 @@ from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from partstream.conversation.preparation import ChatRequest, RequestSettings
     from partstream.conversation.turns import MergedTurn, Turn
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.protocols.anthropic_messages.models import ServerRules
-    from partstream.protocols.anthropic_messages.provider_state import Wire
     from partstream.protocols.known_servers import KnownServer
-
 
 # ---- Messages ----
 
@@ -100,11 +60,11 @@ class _Writer:
         system: The text of the system messages at the beginning.
     """
 
-    def __init__(self, rules: ServerRules, instructions: str, *, keeps_places: bool) -> None:
+    def __init__(self, rules: models.ServerRules, instructions: str, *, keeps_places: bool) -> None:
         self.system = instructions
         self._rules = rules
         self._keeps_places = keeps_places
-        self._messages: list[Wire] = []
+        self._messages: list[provider_state.Wire] = []
         self._late: list[str] = []
 
     def write(self, turn: MergedTurn) -> None:
@@ -112,19 +72,21 @@ class _Writer:
             self._system("".join(piece.value for piece in turn.content if isinstance(piece, Text)))
         elif turn.role is TurnRole.USER:
             self._user(
-                input_blocks([piece for piece in turn.content if isinstance(piece, Text | Attachment)], self._rules)
+                provider_state.input_blocks(
+                    [piece for piece in turn.content if isinstance(piece, Text | Attachment)], self._rules
+                )
             )
         elif turn.role is TurnRole.ASSISTANT:
             self._assistant(turn)
         self._results(turn)
 
-    def end(self) -> list[Wire]:
+    def end(self) -> list[provider_state.Wire]:
         """The messages, of which the last is the user's, or a system message after it."""
         if not self._messages or self._messages[-1]["role"] == "assistant":
-            self._user(text_blocks(CONTINUE))
+            self._user(provider_state.text_blocks(CONTINUE))
         self._say_late()
-        merged: list[Wire] = []
-        for message in paired(self._messages):
+        merged: list[provider_state.Wire] = []
+        for message in provider_state.paired(self._messages):
             if merged and merged[-1]["role"] == message["role"]:
                 merged[-1] = {**merged[-1], "content": [*merged[-1]["content"], *message["content"]]}
             else:
@@ -133,7 +95,7 @@ class _Writer:
         # (docs/wires/anthropic-messages.md#mixed-turns). So it goes into the last result, where the model reads it too.
         return [
             _with_results_alone(message)
-            if message["role"] == "user" and place and waits_for_server(merged[place - 1]["content"])
+            if message["role"] == "user" and place and provider_state.waits_for_server(merged[place - 1]["content"])
             else message
             for place, message in enumerate(merged)
         ]
@@ -149,10 +111,10 @@ class _Writer:
     def _say_late(self) -> None:
         """Adds the system messages that wait, right after a user's message and before an answer or at the end."""
         if self._late and self._messages and self._messages[-1]["role"] == "user":
-            self._messages.append({"role": "system", "content": text_blocks("\n\n".join(self._late))})
+            self._messages.append({"role": "system", "content": provider_state.text_blocks("\n\n".join(self._late))})
             self._late = []
 
-    def _user(self, blocks: list[Wire]) -> None:
+    def _user(self, blocks: list[provider_state.Wire]) -> None:
         if not blocks:
             return
         if self._messages and self._messages[-1]["role"] == "user":
@@ -161,13 +123,13 @@ class _Writer:
             self._messages.append({"role": "user", "content": list(blocks)})
 
     def _assistant(self, turn: MergedTurn) -> None:
-        blocks: list[Wire] = []
+        blocks: list[provider_state.Wire] = []
         for one in turn.turns:
-            blocks += answer_blocks(one.content)
+            blocks += provider_state.answer_blocks(one.content)
         if not blocks:
             return
         if not self._messages:
-            self._user(text_blocks(NO_BEGINNING))
+            self._user(provider_state.text_blocks(NO_BEGINNING))
         self._say_late()
         if self._messages[-1]["role"] == "assistant":
             self._messages[-1]["content"] += blocks
@@ -177,16 +139,16 @@ class _Writer:
     def _results(self, turn: MergedTurn) -> None:
         order = {piece.call_id: place for place, piece in enumerate(turn.content) if isinstance(piece, Call)}
         results = sorted(turn.results, key=lambda result: order.get(result.call_id, len(order)))
-        self._user([result_block(result, self._rules) for result in results])
+        self._user([provider_state.result_block(result, self._rules) for result in results])
 
 
-def _with_results_alone(message: Wire) -> Wire:
+def _with_results_alone(message: provider_state.Wire) -> provider_state.Wire:
     results = [block for block in message["content"] if block["type"] == "tool_result"]
     others = [block for block in message["content"] if block["type"] != "tool_result"]
     if not results or not others:
         return message
     given = results[-1].get("content", [])
-    content = text_blocks(given) if isinstance(given, str) else list(given)
+    content = provider_state.text_blocks(given) if isinstance(given, str) else list(given)
     results[-1] = {**results[-1], "content": [*content, *others]}
     return {**message, "content": results}
 
@@ -195,8 +157,8 @@ def _container(turns: Sequence[Turn]) -> str | None:
     """The container of the last answer: one of an earlier answer may be gone."""
     last = next((turn for turn in reversed(turns) if turn.role is TurnRole.ASSISTANT), None)
     for piece in reversed(last.content if last is not None else ()):
-        held = piece.item if isinstance(piece, Reasoning) and piece.item.get("type") == ITEM_TYPE else {}
-        container = held.get(CONTAINER)
+        held = piece.item if isinstance(piece, Reasoning) and piece.item.get("type") == provider_state.ITEM_TYPE else {}
+        container = held.get(provider_state.CONTAINER)
         if isinstance(container, dict) and isinstance(container.get("id"), str):
             return str(container["id"])
     return None
@@ -240,7 +202,7 @@ OPTIONS: Final = OptionRules(
 # ---- Tools ----
 
 
-def tool_fields(request: ChatRequest, *, parallel: bool | None) -> Wire:
+def tool_fields(request: ChatRequest, *, parallel: bool | None) -> provider_state.Wire:
     """The fields of a body that say which tools there are.
 
     `strict` is never sent: it has limits that the tools of an editor exceed.
@@ -251,7 +213,7 @@ def tool_fields(request: ChatRequest, *, parallel: bool | None) -> Wire:
     """
     if not request.tools:
         return {}
-    choice: Wire = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
+    choice: provider_state.Wire = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
     if parallel is not None:
         choice = {"type": "auto", **choice, "disable_parallel_tool_use": not parallel}
     tools = [
@@ -303,17 +265,19 @@ def mark_for_cache(body: Mapping[str, Any], lifetime: str | None, *, keeps_think
     return marked | {"messages": messages}
 
 
-def _is_markable(block: Wire) -> bool:
+def _is_markable(block: provider_state.Wire) -> bool:
     return block.get("type") not in _NEVER_MARKED and (
         block.get("type") != "text" or bool(str(block.get("text", "")).strip())
     )
 
 
-def _last(items: Sequence[Wire], fits: Any) -> int | None:
+def _last(items: Sequence[provider_state.Wire], fits: Any) -> int | None:
     return next((index for index in range(len(items) - 1, -1, -1) if fits(items[index])), None)
 
 
-def _with_mark(items: Sequence[Wire], index: int | None, mark: Wire) -> list[Wire]:
+def _with_mark(
+    items: Sequence[provider_state.Wire], index: int | None, mark: provider_state.Wire
+) -> list[provider_state.Wire]:
     if index is None:
         return list(items)
     return [*items[:index], {**items[index], **mark}, *items[index + 1 :]]
@@ -332,9 +296,9 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         RequestNotExpressibleError: The server does not take a file, or something holds what JSON has no form for.
     """
     settings = request.settings
-    own = settings.own_settings(AnthropicMessagesSettings)
-    rules = rules_of(own.messages_server, request.model_id)
-    abilities = abilities_of(request.model_id, settings.capabilities)
+    own = settings.own_settings(models.AnthropicMessagesSettings)
+    rules = models.rules_of(own.messages_server, request.model_id)
+    abilities = models.abilities_of(request.model_id, settings.capabilities)
     options = options_of(request, WIRE, OPTIONS)
     limit = options.limit if type(options.limit) is int and options.limit > 0 else None
     conversation = _Writer(rules, request.instructions, keeps_places=settings.system_as is not SystemAs.INSTRUCTIONS)
@@ -344,7 +308,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     messages, container = conversation.end(), _container(request.turns)
     body: dict[str, Any] = {
         "model": request.model_id,
-        "max_tokens": answer_limit(
+        "max_tokens": endpoint.answer_limit(
             settings.max_output_tokens if limit is None else limit,
             abilities,
             request.input_tokens,
@@ -356,8 +320,8 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         **tool_fields(request, parallel=options.parallel),
         **({} if container is None else {"container": container}),
     }
-    body |= thinking_fields(
-        ThinkingChoice(
+    body |= endpoint.thinking_fields(
+        endpoint.ThinkingChoice(
             own,
             options.effort or request.reasoning_effort,
             abilities,
@@ -368,29 +332,29 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
             may_think=not request.reasoning_is_refused,
         )
     )
-    body |= context_management(own, abilities, body)
+    body |= endpoint.context_management(own, abilities, body)
     if settings.context_size_field and request.context_size is not None:
         body[settings.context_size_field] = request.context_size
     output = options.fields.get("output_config")  # of the caller: what it holds is added to ours
     joined_output = {"output_config": {**body.get("output_config", {}), **output}} if isinstance(output, dict) else {}
-    body = without_refused_sampling({**body, **options.fields, **joined_output}, abilities)
+    body = endpoint.without_refused_sampling({**body, **options.fields, **joined_output}, abilities)
     body = with_extra_fields(body, settings.extra_body)
-    is_marked = own.prompt_cache is not PromptCache.OFF
-    if not (rules.caches_marks if own.prompt_cache is PromptCache.AUTO else is_marked):
+    is_marked = own.prompt_cache is not models.PromptCache.OFF
+    if not (rules.caches_marks if own.prompt_cache is models.PromptCache.AUTO else is_marked):
         return body
-    forgets = asks_to_think(body) and not abilities.keeps_thinking
+    forgets = endpoint.asks_to_think(body) and not abilities.keeps_thinking
     return mark_for_cache(body, _LIFETIMES.get(own.prompt_cache), keeps_thinking=not forgets)
 
 
-_LIFETIMES: Final = {PromptCache.ONE_HOUR: "1h"}
+_LIFETIMES: Final = {models.PromptCache.ONE_HOUR: "1h"}
 
 
 def _write(request: ChatRequest) -> WireRequest:
-    own = request.settings.own_settings(AnthropicMessagesSettings)
+    own = request.settings.own_settings(models.AnthropicMessagesSettings)
     body = build_request(request)
-    betas = joined([*betas_of(body), *own.betas])
-    headers = {**VERSION_HEADERS, **({BETA_HEADER: betas} if betas else {})}
-    return on_platform(WireRequest(PATH, body, headers), own.platform)
+    betas = endpoint.joined([*endpoint.betas_of(body), *own.betas])
+    headers = {**VERSION_HEADERS, **({endpoint.BETA_HEADER: betas} if betas else {})}
+    return endpoint.on_platform(WireRequest(endpoint.PATH, body, headers), own.platform)
 
 
 def complete_settings(
@@ -398,23 +362,23 @@ def complete_settings(
 ) -> RequestSettings:
     """The settings with the name of the known server, where they name none, and with the place of late system messages
     that the model takes."""
-    own = settings.own_settings(AnthropicMessagesSettings)
+    own = settings.own_settings(models.AnthropicMessagesSettings)
     if own.messages_server is None and server is not None:
         own = replace(own, messages_server=server.name)
-    if own.late_system is LateSystem.AUTO:
+    if own.late_system is models.LateSystem.AUTO:
         is_chosen = settings.system_as is not SystemAs.INSTRUCTIONS
-        takes = is_chosen or abilities_of(model.id, settings.capabilities).takes_system_turns
-        own = replace(own, late_system=LateSystem.IN_PLACE if takes else LateSystem.JOIN)
-    system_as = SystemAs.SYSTEM if own.late_system is LateSystem.IN_PLACE else SystemAs.INSTRUCTIONS
+        takes = is_chosen or models.abilities_of(model.id, settings.capabilities).takes_system_turns
+        own = replace(own, late_system=models.LateSystem.IN_PLACE if takes else models.LateSystem.JOIN)
+    system_as = SystemAs.SYSTEM if own.late_system is models.LateSystem.IN_PLACE else SystemAs.INSTRUCTIONS
     return replace(settings, own=own, system_as=system_as)
 
 
 def conversation_rules(settings: RequestSettings, model_id: str) -> ConversationRules:
     """The ids, names and schemas that the server of a model takes, and which blocks may end an answer."""
-    server = settings.own_settings(AnthropicMessagesSettings).messages_server
-    rules = rules_of(server, model_id)
+    server = settings.own_settings(models.AnthropicMessagesSettings).messages_server
+    rules = models.rules_of(server, model_id)
     form = replace(rules.schemas, flattens=True, names=True)
-    return ConversationRules(rules.call_ids, may_end=may_end, tool_schema=form.of)
+    return ConversationRules(rules.call_ids, may_end=provider_state.may_end, tool_schema=form.of)
 
 
 _FOLDERS: Final = ("/anthropic/v1", "/anthropic")
@@ -434,17 +398,17 @@ def find_model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
     notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
-    path=PATH,
-    authorize=authorize,
-    authorize_for=authorize_for,
+    path=endpoint.PATH,
+    authorize=endpoint.authorize,
+    authorize_for=endpoint.authorize_for,
     document_headers=VERSION_HEADERS,
     find_model_lists=find_model_lists,
     complete_settings=complete_settings,
     conversation_rules=conversation_rules,
     errors=ERRORS,
     leave_out=without_refused,
-    resume=resume,
-    count=COUNT,
+    resume=endpoint.resume,
+    count=endpoint.COUNT,
     empty_request=NO_FIELDS,
     fits_answers=True,
 )

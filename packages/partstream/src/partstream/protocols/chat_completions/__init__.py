@@ -1,7 +1,6 @@
 """Chat Completions: OpenAI's `POST /chat/completions`, as some thirty servers speak it."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.protocols.protocol import (

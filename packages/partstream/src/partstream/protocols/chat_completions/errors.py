@@ -1,21 +1,17 @@
 """The errors of Chat Completions: the words of its servers beside those that servers of several wires have."""
 
 from __future__ import annotations
-
 import re
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.conversation.provider_state import Carried
+from partstream.errors import LanguageModelError, UpstreamError
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, holds_error, read_error_body
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.schemas import smallest_schemas
-
-if TYPE_CHECKING:
-    from partstream.errors import LanguageModelError, UpstreamError
-
 
 # ---- Optional fields (docs/wires/chat-completions.md#tools-and-schemas and the sections after it) ----
 

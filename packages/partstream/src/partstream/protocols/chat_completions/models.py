@@ -6,9 +6,9 @@ that differ. :func:`quirks_of` combines both with the settings of the user, whic
 """
 
 from __future__ import annotations
-
 import re
 from base64 import b64encode
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from partstream.conversation.media import MediaKind, data_url, file_name
-from partstream.conversation.turns import ANY_NAME, CallIdRule, IdForm, NameForm
+from partstream.conversation.turns import ANY_NAME, Attachment, CallIdRule, IdForm, NameForm
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.provider_state import CONTENT, REASONING_DETAILS, THINKING_BLOCKS
 from partstream.protocols.known_servers import known_server
@@ -37,11 +37,7 @@ from partstream.settings.kinds import Choice, ConfigurationError, choice, shorte
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from partstream.conversation.turns import Attachment
     from partstream.protocols.chat_completions.provider_state import CarriedMessage
-
 
 # ---- Efforts: the reasoning effort in the words of a server (docs/wires/chat-completions.md#reasoning-effort) ----
 

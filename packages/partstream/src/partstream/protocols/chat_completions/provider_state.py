@@ -27,24 +27,17 @@ code reads: clients return every entry as it came, as OpenRouter requires
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.json_codec import is_json
 from partstream.conversation.provider_state import ITEMS, MOST_ITEMS
-from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
-from partstream.protocols.provider_state import beside_items, open_state, seal_state
+from partstream.protocols.provider_state import OpaqueState, beside_items, open_state, seal_state
 from partstream.protocols.read_response import EmittedPrefix, Wire, objects, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from partstream.lm.outputs import StreamOptions
-    from partstream.protocols.provider_state import OpaqueState
-
 
 # ---- Lists that stream as deltas ----
 

@@ -27,7 +27,7 @@ Source: docs/wires/chat-completions.md. No specification says what servers send.
 """
 
 from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
@@ -55,7 +55,7 @@ from partstream.protocols.chat_completions.provider_state import (
 )
 from partstream.protocols.chat_completions.tool_calls import ToolCalls
 from partstream.protocols.choices import Choices, Said
-from partstream.protocols.citations import FOLD_AT, Citation, Citations
+from partstream.protocols.citations import FOLD_AT, Citation, Citations, CitedText
 from partstream.protocols.files import Files, picture_in, read_base64
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
@@ -76,12 +76,9 @@ from partstream.protocols.read_response import (
 from partstream.protocols.thinking import TaggedPiece, ThinkTagSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from partstream.errors import ToolArgumentsError, UpstreamError
     from partstream.lm.outputs import CitationMode, FastPath
     from partstream.protocols.calls import CompleteCall
-    from partstream.protocols.citations import CitedText
 
 _Outputs: TypeAlias = list[StreamOutput]
 

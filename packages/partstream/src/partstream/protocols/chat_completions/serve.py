@@ -23,8 +23,7 @@ Sources: `openai` 3.54.0, `types/chat/`: `completion_create_params.py`, `chat_co
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -33,8 +32,8 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, MediaKind, data_url, file_name, read_media
 from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
-from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -44,6 +43,7 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     row_of_class,
 )
+from partstream.protocols import read_request
 from partstream.protocols.chat_completions.errors import error_document, error_event
 from partstream.protocols.chat_completions.provider_state import (
     EXTRA_CONTENT,
@@ -58,37 +58,14 @@ from partstream.protocols.chat_completions.provider_state import (
     read_sealed,
     sealed_entry,
 )
-from partstream.protocols.citations import read_citation
+from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import common_reply
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
-from partstream.protocols.read_request import (
-    AskedMessages,
-    Counts,
-    checked,
-    described,
-    messages_by_role,
-    not_default,
-    object_in_text,
-    optional_text,
-    read_address,
-    read_bytes,
-    read_function,
-    read_parts,
-    required_text,
-    said,
-    tools_of_type,
-)
 from partstream.protocols.read_response import LifecycleState
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec
+from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from partstream.lm.messages import Tool
-    from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
-    from partstream.protocols.citations import Citation
-    from partstream.protocols.serve import WireRequest
 
 
 # ---- Requests ----
@@ -102,26 +79,26 @@ def _read(request: WireRequest) -> InboundRequest:
     """
     body = request.body
     for name, (field_type, expected) in _TYPED_FIELDS.items():
-        checked(body, name, field_type, expected)
+        read_request.checked(body, name, field_type, expected)
     for name, (harmless, expected) in _ABILITIES.items():
         if body.get(name) not in harmless:
-            got = str(body[name]) if isinstance(body[name], int) else described(body[name])
+            got = str(body[name]) if isinstance(body[name], int) else read_request.described(body[name])
             raise UnsupportedParameterError(name, got, expected)
-    counts = Counts()
+    counts = read_request.Counts()
     messages = read_messages(body.get("messages"), counts)
     tools, tool_mode = read_tools(body, counts)
     effort, options = _reasoning(body)
     options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
     if "max_completion_tokens" in options:
         options.pop("max_tokens", None)  # the older name of the same limit
-    if cache_key := optional_text(body, "prompt_cache_key"):
+    if cache_key := read_request.optional_text(body, "prompt_cache_key"):
         options["_conversationId"] = cache_key
     return InboundRequest(
-        model=optional_text(body, "model"),
+        model=read_request.optional_text(body, "model"),
         messages=messages,
         options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
         stream=body.get("stream") is True,
-        unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+        unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
         body=body,
     )
 
@@ -158,23 +135,23 @@ _READ_FIELDS: Final = frozenset(
 
 def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """The reasoning effort, and OpenRouter's object `reasoning` as an option if it holds more than that."""
-    effort = optional_text(body, "reasoning_effort")
+    effort = read_request.optional_text(body, "reasoning_effort")
     reasoning = body.get("reasoning")
     if not isinstance(reasoning, dict):
         return effort or None, {} if reasoning is None else {"reasoning": reasoning}
-    effort = effort or optional_text(reasoning, "effort", "reasoning")
+    effort = effort or read_request.optional_text(reasoning, "effort", "reasoning")
     beside = {name for name, value in reasoning.items() if value is not None} - {"effort"}
     return effort or None, {"reasoning": reasoning} if beside else {}
 
 
-def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
+def read_messages(value: object, counts: read_request.Counts) -> tuple[ChatMessage, ...]:
     """The conversation of a request.
 
     Raises:
         InvalidRequestError: A message has the wrong form.
     """
     reader = _Reader(counts)
-    for role, message, where in messages_by_role(value, _READERS):
+    for role, message, where in read_request.messages_by_role(value, _READERS):
         _READERS[role](reader, message, where)
     return reader.messages.end()
 
@@ -182,8 +159,8 @@ def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
 class _Reader:
     """The messages of one request so far."""
 
-    def __init__(self, counts: Counts) -> None:
-        self.messages = AskedMessages()
+    def __init__(self, counts: read_request.Counts) -> None:
+        self.messages = read_request.AskedMessages()
         self._counts = counts
         self._functions = _FunctionCalls()
 
@@ -193,8 +170,10 @@ class _Reader:
 
     def _assistant(self, message: Mapping[str, Any], where: str) -> None:
         content = message.get("content")
-        spoken = () if content is None else read_parts(content, f"{where}.content", self._counts, _OF_ASSISTANT)
-        refusal = optional_text(message, "refusal", where)
+        spoken = (
+            () if content is None else read_request.read_parts(content, f"{where}.content", self._counts, _OF_ASSISTANT)
+        )
+        refusal = read_request.optional_text(message, "refusal", where)
         calls = self._calls(message, where)
         thinking = read_thinking(message, where, self._counts)
         parts = (*thinking, *spoken, *([TextPart(refusal)] if refusal else []), *calls)
@@ -204,23 +183,23 @@ class _Reader:
             self._add(Role.ASSISTANT, parts, message, where)
 
     def _calls(self, message: Mapping[str, Any], where: str) -> list[ToolCallPart]:
-        listed = checked(message, "tool_calls", list, "a list of calls", where) or []
+        listed = read_request.checked(message, "tool_calls", list, "a list of calls", where) or []
         calls = []
         for place, call in enumerate(listed):
             at = f"{where}.tool_calls[{place}]"
             if not isinstance(call, dict):
-                raise InvalidRequestError(at, described(call), "an object")
+                raise InvalidRequestError(at, read_request.described(call), "an object")
             calls.append(_read_call(call, at))
-        function = checked(message, "function_call", dict, "an object", where)
+        function = read_request.checked(message, "function_call", dict, "an object", where)
         if function is not None:
             calls.append(self._functions.open(function, f"{where}.function_call"))
         return calls
 
     def _tool(self, message: Mapping[str, Any], where: str) -> None:
-        self._result(required_text(message, "tool_call_id", where), message, where)
+        self._result(read_request.required_text(message, "tool_call_id", where), message, where)
 
     def _function(self, message: Mapping[str, Any], where: str) -> None:
-        self._result(self._functions.close(required_text(message, "name", where), where), message, where)
+        self._result(self._functions.close(read_request.required_text(message, "name", where), where), message, where)
 
     def _result(self, call_id: str, message: Mapping[str, Any], where: str) -> None:
         said = message.get("content")
@@ -228,7 +207,7 @@ class _Reader:
         self.messages.add_result(ToolResultPart(call_id, content))
 
     def _add(self, role: Role, parts: tuple[MessagePart, ...], message: Mapping[str, Any], where: str) -> None:
-        self.messages.add(ChatMessage(role, parts, optional_text(message, "name", where) or None))
+        self.messages.add(ChatMessage(role, parts, read_request.optional_text(message, "name", where) or None))
 
 
 _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
@@ -243,16 +222,24 @@ _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = 
 
 def _read_call(call: Mapping[str, Any], where: str) -> ToolCallPart:
     """A call; the text for a custom tool is its argument `input`."""
-    call_id = required_text(call, "id", where)
-    custom = checked(call, "custom", dict, "an object", where)
+    call_id = read_request.required_text(call, "id", where)
+    custom = read_request.checked(call, "custom", dict, "an object", where)
     if custom is not None:
         at = f"{where}.custom"
-        return ToolCallPart(call_id, required_text(custom, "name", at), {"input": optional_text(custom, "input", at)})
+        return ToolCallPart(
+            call_id,
+            read_request.required_text(custom, "name", at),
+            {"input": read_request.optional_text(custom, "input", at)},
+        )
     function = call.get("function")
     if not isinstance(function, dict):
-        raise InvalidRequestError(f"{where}.function", described(function), "an object with a name")
+        raise InvalidRequestError(f"{where}.function", read_request.described(function), "an object with a name")
     at = f"{where}.function"
-    return ToolCallPart(call_id, required_text(function, "name", at), object_in_text(function, "arguments", at))
+    return ToolCallPart(
+        call_id,
+        read_request.required_text(function, "name", at),
+        read_request.object_in_text(function, "arguments", at),
+    )
 
 
 class _FunctionCalls:
@@ -264,9 +251,9 @@ class _FunctionCalls:
 
     def open(self, call: Mapping[str, Any], where: str) -> ToolCallPart:
         self._opened += 1
-        call_id, name = f"function_call_{self._opened}", required_text(call, "name", where)
+        call_id, name = f"function_call_{self._opened}", read_request.required_text(call, "name", where)
         self._waiting[name] = call_id
-        return ToolCallPart(call_id, name, object_in_text(call, "arguments", where))
+        return ToolCallPart(call_id, name, read_request.object_in_text(call, "arguments", where))
 
     def close(self, name: str, where: str) -> str:
         """The id of the call that a result belongs to."""
@@ -276,20 +263,22 @@ class _FunctionCalls:
         return call_id
 
 
-def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
+def read_content(value: object, where: str, counts: read_request.Counts) -> tuple[ToolResultContent, ...]:
     """The parts of a content field; a string is one text, and an empty text gives no part.
 
     Raises:
         InvalidRequestError: A part has the wrong form.
     """
-    return read_parts(value, where, counts, _CONTENT_READERS)
+    return read_request.read_parts(value, where, counts, _CONTENT_READERS)
 
 
-def _text(part: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
-    return said(part, part["type"], where)  # the types `text` and `refusal` are also the names of their fields
+def _text(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> TextPart | None:
+    return read_request.said(
+        part, part["type"], where
+    )  # the types `text` and `refusal` are also the names of their fields
 
 
-def _image(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart:
+def _image(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
     # Mistral's own clients send the address as a plain string (docs/wires/chat-completions.md#attachments).
     image = part.get("image_url")
     if isinstance(image, dict) and image.get("detail") not in {None, "auto"}:
@@ -297,55 +286,61 @@ def _image(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart:
     return _at_address(part, where, counts)
 
 
-def _at_address(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart:
+def _at_address(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
     name = part["type"]  # also the name of the field
     value = part.get(name)
     if isinstance(value, dict):
-        return read_address(required_text(value, "url", f"{where}.{name}"), f"{where}.{name}.url")
+        return read_request.read_address(
+            read_request.required_text(value, "url", f"{where}.{name}"), f"{where}.{name}.url"
+        )
     if not isinstance(value, str) or not value:
-        raise InvalidRequestError(f"{where}.{name}", described(value), "an object with a url")
-    return read_address(value, f"{where}.{name}")
+        raise InvalidRequestError(f"{where}.{name}", read_request.described(value), "an object with a url")
+    return read_request.read_address(value, f"{where}.{name}")
 
 
-def _audio(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart:
+def _audio(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
     audio = _required_object(part, "input_audio", where)
     at = f"{where}.input_audio"
-    kind = optional_text(audio, "format", at)
-    data = required_text(audio, "data", at)  # Qwen's is a data URL (docs/wires/chat-completions.md#attachments)
-    return read_bytes(data, f"{at}.data", f"audio/{'mpeg' if kind == 'mp3' else kind}" if kind else "")
+    kind = read_request.optional_text(audio, "format", at)
+    data = read_request.required_text(
+        audio, "data", at
+    )  # Qwen's is a data URL (docs/wires/chat-completions.md#attachments)
+    return read_request.read_bytes(data, f"{at}.data", f"audio/{'mpeg' if kind == 'mp3' else kind}" if kind else "")
 
 
-def _file(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+def _file(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     file = _required_object(part, "file", where)
     at = f"{where}.file"
-    data, name = optional_text(file, "file_data", at), optional_text(file, "filename", at)
+    data, name = read_request.optional_text(file, "file_data", at), read_request.optional_text(file, "filename", at)
     if not data:
         counts.add("content[].file (without file_data)")  # OpenAI's `file_id`
         return None
     # OpenRouter's clients put addresses into the same field (docs/wires/chat-completions.md#attachments).
     if data.startswith(("https://", "http://")):
-        return read_address(data, f"{at}.file_data")
-    read = read_bytes(data, f"{at}.file_data")
+        return read_request.read_address(data, f"{at}.file_data")
+    read = read_request.read_bytes(data, f"{at}.file_data")
     if name and name != file_name(read.mime_type):
         counts.add("content[].file.filename")
     return read
 
 
 def _required_object(part: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
-    value: dict[str, Any] | None = checked(part, name, dict, "an object", where)
+    value: dict[str, Any] | None = read_request.checked(part, name, dict, "an object", where)
     if value is None:
         raise InvalidRequestError(f"{where}.{name}", "nothing", "an object")
     return value
 
 
-def _thinking(part: Mapping[str, Any], where: str, counts: Counts) -> ThinkingPart | None:
+def _thinking(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> ThinkingPart | None:
     """Thinking as Mistral's assistants have it: text parts, or one string."""
     shown = read_content(part.get("thinking"), f"{where}.thinking", counts)
     text = "".join(one.value for one in shown if isinstance(one, TextPart))
     return ThinkingPart(text) if text else None
 
 
-_CONTENT_READERS: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], ToolResultContent | None]]] = {
+_CONTENT_READERS: Final[
+    dict[str, Callable[[Mapping[str, Any], str, read_request.Counts], ToolResultContent | None]]
+] = {
     "text": _text,
     "refusal": _text,
     "image_url": _image,
@@ -357,7 +352,7 @@ _CONTENT_READERS: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], Too
 _OF_ASSISTANT: Final = {**_CONTENT_READERS, "thinking": _thinking}
 
 
-def read_thinking(message: Mapping[str, Any], where: str, counts: Counts) -> tuple[ThinkingPart, ...]:
+def read_thinking(message: Mapping[str, Any], where: str, counts: read_request.Counts) -> tuple[ThinkingPart, ...]:
     """The thinking of an assistant's message, whose calls have been checked, as at most one part.
 
     Raises:
@@ -371,7 +366,9 @@ def read_thinking(message: Mapping[str, Any], where: str, counts: Counts) -> tup
     if field and not ((items or beside) and field in SAID_BESIDE):
         items.append(_item({FIELD: field, "text": text}))
     items += (
-        _item({FIELD: name, "text": opaque}) for name in STATE_FIELDS if (opaque := optional_text(message, name, where))
+        _item({FIELD: name, "text": opaque})
+        for name in STATE_FIELDS
+        if (opaque := read_request.optional_text(message, name, where))
     )
     items += _extra(message)
     if not items and not beside:
@@ -380,11 +377,11 @@ def read_thinking(message: Mapping[str, Any], where: str, counts: Counts) -> tup
 
 
 def _objects(message: Mapping[str, Any], name: str, where: str) -> list[dict[str, Any]]:
-    listed = checked(message, name, list, "a list of objects", where) or []
+    listed = read_request.checked(message, name, list, "a list of objects", where) or []
     return [entry for entry in listed if isinstance(entry, dict)]
 
 
-def _plain_text(message: Mapping[str, Any], counts: Counts) -> tuple[str, str]:
+def _plain_text(message: Mapping[str, Any], counts: read_request.Counts) -> tuple[str, str]:
     """The field of the thinking, and its text.
 
     If all fields are empty, the first one counts: DeepSeek demands an empty text of turns without thinking
@@ -433,15 +430,15 @@ def _item(said: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": ITEM_TYPE, **said}
 
 
-def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
+def read_tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[tuple[Tool, ...], ToolMode]:
     """The functions that the model may call, and whether it must call one; other tools are counted.
 
     Raises:
         InvalidRequestError: `tools` or `tool_choice` has the wrong form.
     """
     tools: dict[str, Tool] = {}
-    for where, tool in tools_of_type(body.get("tools"), "function", counts):
-        read = read_function(tool, where)
+    for where, tool in read_request.tools_of_type(body.get("tools"), "function", counts):
+        read = read_request.read_function(tool, where)
         if tool["function"].get("strict"):
             counts.add("tools[].function.strict")
         if read.name in tools:
@@ -461,32 +458,34 @@ _MODES: Final[Mapping[str, tuple[ToolMode, frozenset[str] | None]]] = {
 """The mode that each word means, and the names of the tools that it allows; None allows all."""
 
 
-def _chosen(choice: object, counts: Counts) -> tuple[ToolMode, frozenset[str] | None]:
+def _chosen(choice: object, counts: read_request.Counts) -> tuple[ToolMode, frozenset[str] | None]:
     if choice is None:
         return _MODES["auto"]
     if isinstance(choice, dict):
         return _named(choice, counts)
     if not isinstance(choice, str) or choice not in _MODES:
-        raise InvalidRequestError("tool_choice", described(choice), f"one of {', '.join(_MODES)}, or an object")
+        raise InvalidRequestError(
+            "tool_choice", read_request.described(choice), f"one of {', '.join(_MODES)}, or an object"
+        )
     return _MODES[choice]
 
 
-def _named(choice: Mapping[str, Any], counts: Counts) -> tuple[ToolMode, frozenset[str] | None]:
+def _named(choice: Mapping[str, Any], counts: read_request.Counts) -> tuple[ToolMode, frozenset[str] | None]:
     kind = choice.get("type")
     if kind == "function":
-        function = checked(choice, "function", dict, "an object with a name", "tool_choice") or {}
-        return ToolMode.REQUIRED, frozenset({required_text(function, "name", "tool_choice.function")})
+        function = read_request.checked(choice, "function", dict, "an object with a name", "tool_choice") or {}
+        return ToolMode.REQUIRED, frozenset({read_request.required_text(function, "name", "tool_choice.function")})
     if kind != "allowed_tools":
         counts.add(f"tool_choice.{kind}")
         return _MODES["auto"]
     where = "tool_choice.allowed_tools"
-    allowed = checked(choice, "allowed_tools", dict, "an object with tools", "tool_choice") or {}
+    allowed = read_request.checked(choice, "allowed_tools", dict, "an object with tools", "tool_choice") or {}
     listed = allowed.get("tools")
     if not isinstance(listed, list):
-        raise InvalidRequestError(f"{where}.tools", described(listed), "a list of tools")
-    word = optional_text(allowed, "mode", where) or "auto"
+        raise InvalidRequestError(f"{where}.tools", read_request.described(listed), "a list of tools")
+    word = read_request.optional_text(allowed, "mode", where) or "auto"
     if word not in _MODES:
-        raise InvalidRequestError(f"{where}.mode", described(word), f"one of {', '.join(_MODES)}")
+        raise InvalidRequestError(f"{where}.mode", read_request.described(word), f"one of {', '.join(_MODES)}")
     functions = (tool.get("function") for tool in listed if isinstance(tool, dict))
     names = (function.get("name") for function in functions if isinstance(function, dict))
     return _MODES[word][0], frozenset(name for name in names if isinstance(name, str))

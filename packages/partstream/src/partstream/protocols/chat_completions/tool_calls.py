@@ -7,18 +7,14 @@ response, in the order of their opening.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from partstream.conversation.turns import canonical_json
+from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces
 from partstream.protocols.read_response import Wire, identifier, index, mapping
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from partstream.errors import ToolArgumentsError
 
 
 class CallDelta:

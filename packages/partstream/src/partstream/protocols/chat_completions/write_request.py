@@ -15,36 +15,20 @@ Anthropic's models cache only marked parts, also through OpenRouter and LiteLLM,
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from partstream.conversation.preparation import ConversationRules, SystemAs, ToolImages
-from partstream.conversation.turns import (
-    FAILED,
-    FAILED_SILENTLY,
-    Attachment,
-    Call,
-    Reasoning,
-    Result,
-    Text,
-    TurnRole,
-    joined_texts,
-    merged_turns,
-    shown_by_user,
-)
-from partstream.lm.messages import ToolMode
+from partstream.conversation import turns as conversation
+from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
+from partstream.lm.messages import Tool, ToolMode
+from partstream.lm.provider import LanguageModelChatInformation
+from partstream.protocols.chat_completions import models
 from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT
-from partstream.protocols.chat_completions.models import (
-    CacheMarks,
-    ChatCompletionsSettings,
-    ReasoningBack,
-    quirks_of,
-    sent_back,
-)
-from partstream.protocols.chat_completions.provider_state import joined_items
+from partstream.protocols.chat_completions.provider_state import CarriedMessage, joined_items
+from partstream.protocols.known_servers import KnownServer
 from partstream.protocols.options import (
     NO_FIELD,
     AnswerFormat,
@@ -61,17 +45,6 @@ from partstream.protocols.schemas import for_model
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import fits_header
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from partstream.conversation.preparation import ChatRequest, RequestSettings
-    from partstream.conversation.turns import MergedTurn, Note, Piece, ResultContent
-    from partstream.lm.messages import Tool
-    from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.protocols.chat_completions.models import AttachmentForms, Quirks, Wire
-    from partstream.protocols.chat_completions.provider_state import CarriedMessage
-    from partstream.protocols.known_servers import KnownServer
-
 
 def build_request(request: ChatRequest) -> dict[str, Any]:
     """The JSON body of a request for a streamed response.
@@ -80,8 +53,8 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         RequestNotExpressibleError: The server does not take a file, or something holds what JSON has no form for.
     """
     settings = request.settings
-    quirks = quirks_of(settings.own_settings(ChatCompletionsSettings), request.model_id)
-    has_calls = any(isinstance(piece, Call) for turn in request.turns for piece in turn.content)
+    quirks = models.quirks_of(settings.own_settings(models.ChatCompletionsSettings), request.model_id)
+    has_calls = any(isinstance(piece, conversation.Call) for turn in request.turns for piece in turn.content)
     body: dict[str, Any] = {
         "model": request.model_id,
         "messages": messages_of(request, quirks),
@@ -94,7 +67,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     return with_extra_fields(mark_for_cache(body, quirks.cache_marks), settings.extra_body)
 
 
-def _chosen(request: ChatRequest, quirks: Quirks) -> dict[str, Any]:
+def _chosen(request: ChatRequest, quirks: models.Quirks) -> dict[str, Any]:
     """The chosen values: from the options of the request, else from the configuration of the model."""
     settings = request.settings
     options = _options_of(request, quirks)
@@ -124,7 +97,7 @@ _NO_SIGNATURE: Final = {"google": {"thought_signature": "skip_thought_signature_
 """Replaces the signature of a call that another model made (docs/wires/chat-completions.md#gemini-signatures)."""
 
 
-def messages_of(request: ChatRequest, quirks: Quirks) -> list[Wire]:
+def messages_of(request: ChatRequest, quirks: models.Quirks) -> list[models.Wire]:
     """The messages of a conversation, in order.
 
     Images and files that the protocol does not allow in their place follow in a message of the user, after all results
@@ -139,15 +112,19 @@ def messages_of(request: ChatRequest, quirks: Quirks) -> list[Wire]:
         replace(turn, content=tuple(_with_words(piece, quirks.attachments) for piece in turn.content))
         for turn in request.turns
     )
-    shown = shown_by_user(turns, of_results=not native, of_assistant=True)
+    shown = conversation.shown_by_user(turns, of_results=not native, of_assistant=True)
     writer = _Writer(quirks)
     if request.instructions:
         writer.say(quirks.system_role, request.instructions)
     system_roles = {SystemAs.DEVELOPER: "developer", SystemAs.SYSTEM: "system"}
     system_role = system_roles.get(request.settings.system_as, quirks.system_role)
-    for is_system, run in groupby(merged_turns(shown), lambda turn: turn.role is TurnRole.SYSTEM):
+    for is_system, run in groupby(
+        conversation.merged_turns(shown), lambda turn: turn.role is conversation.TurnRole.SYSTEM
+    ):
         if is_system:
-            texts = ("".join(piece.value for piece in turn.content if isinstance(piece, Text)) for turn in run)
+            texts = (
+                "".join(piece.value for piece in turn.content if isinstance(piece, conversation.Text)) for turn in run
+            )
             writer.say(system_role, "\n\n".join(texts))
             continue
         for turn in run:
@@ -155,14 +132,14 @@ def messages_of(request: ChatRequest, quirks: Quirks) -> list[Wire]:
     return writer.messages
 
 
-def _with_words(piece: Piece, forms: AttachmentForms) -> Piece:
+def _with_words(piece: conversation.Piece, forms: models.AttachmentForms) -> conversation.Piece:
     """The piece with words in place of each file of a result that the server does not take: the model asked for it,
     and can look for another way."""
-    if not isinstance(piece, Result):
+    if not isinstance(piece, conversation.Result):
         return piece
     content = (
-        Text(f"[{one.media_type}, which cannot be shown]")
-        if isinstance(one, Attachment) and not forms.takes(one)
+        conversation.Text(f"[{one.media_type}, which cannot be shown]")
+        if isinstance(one, conversation.Attachment) and not forms.takes(one)
         else one
         for one in piece.content
     )
@@ -172,8 +149,8 @@ def _with_words(piece: Piece, forms: AttachmentForms) -> Piece:
 class _Writer:
     """The messages of one request so far."""
 
-    def __init__(self, quirks: Quirks) -> None:
-        self.messages: list[Wire] = []
+    def __init__(self, quirks: models.Quirks) -> None:
+        self.messages: list[models.Wire] = []
         self._quirks = quirks
 
     def say(self, role: str, text: str) -> None:
@@ -181,17 +158,17 @@ class _Writer:
         if text:
             self.messages.append({"role": role, "content": text})
 
-    def write(self, turn: MergedTurn) -> None:
+    def write(self, turn: conversation.MergedTurn) -> None:
         """Adds the messages of a speaker, and of the results of its calls."""
-        if turn.role is TurnRole.USER:
+        if turn.role is conversation.TurnRole.USER:
             self._user(turn)
-        elif turn.role is TurnRole.ASSISTANT:
+        elif turn.role is conversation.TurnRole.ASSISTANT:
             self._assistant(turn)
         for result in turn.ordered_results:
             self._result(result)
 
-    def _user(self, turn: MergedTurn) -> None:
-        content = [piece for piece in turn.content if isinstance(piece, Text | Attachment)]
+    def _user(self, turn: conversation.MergedTurn) -> None:
+        content = [piece for piece in turn.content if isinstance(piece, conversation.Text | conversation.Attachment)]
         if not content:
             return
         if self._quirks.answers_results and self.messages and self.messages[-1]["role"] == "tool":
@@ -203,22 +180,22 @@ class _Writer:
             named = named if before.get("name", "") == turn.name else {}
         self.messages.append({"role": "user", **named, "content": said})
 
-    def _assistant(self, turn: MergedTurn) -> None:
-        calls = [piece for piece in turn.content if isinstance(piece, Call)]
+    def _assistant(self, turn: conversation.MergedTurn) -> None:
+        calls = [piece for piece in turn.content if isinstance(piece, conversation.Call)]
         text = turn.text
         if not (text or calls):
             return  # servers refuse a message of the assistant without both, and reasoning alone is none
-        carried = joined_items(piece.item for piece in turn.content if isinstance(piece, Reasoning))
-        back = sent_back(carried, self._quirks.reasoning_back)
+        carried = joined_items(piece.item for piece in turn.content if isinstance(piece, conversation.Reasoning))
+        back = models.sent_back(carried, self._quirks.reasoning_back)
         text = back.opening + text
-        content: str | list[Wire] | None = text or self._quirks.empty_content
+        content: str | list[models.Wire] | None = text or self._quirks.empty_content
         if back.parts:
             content = [*back.parts, *([{"type": "text", "text": text}] if text else [])]
-        message: Wire = {"role": "assistant", "content": content, **back.fields}
+        message: models.Wire = {"role": "assistant", "content": content, **back.fields}
         if calls:
             # DeepSeek requires empty reasoning (docs/wires/chat-completions.md#sending-reasoning-back).
             name = self._quirks.filled_reasoning
-            if name and self._quirks.reasoning_back is not ReasoningBack.OFF:
+            if name and self._quirks.reasoning_back is not models.ReasoningBack.OFF:
                 message.setdefault(name, "")
             extras = _extras(calls, turn.content, carried)
             if self._quirks.fills_signatures and not extras:
@@ -226,26 +203,35 @@ class _Writer:
             message["tool_calls"] = [_call(call, extras.get(call.call_id)) for call in calls]
         self.messages.append(message)
 
-    def _result(self, result: Result) -> None:
+    def _result(self, result: conversation.Result) -> None:
         name = {"name": result.name} if self._quirks.names_results else {}
-        content = [Text(FAILED if result.content else FAILED_SILENTLY), *result.content] if result.is_error else None
+        content = (
+            [
+                conversation.Text(conversation.FAILED if result.content else conversation.FAILED_SILENTLY),
+                *result.content,
+            ]
+            if result.is_error
+            else None
+        )
         content = content or list(result.content)
         self.messages.append(
             {"role": "tool", "tool_call_id": result.call_id, **name, "content": self._content(content) or NO_OUTPUT}
         )
 
-    def _content(self, pieces: Sequence[ResultContent]) -> str | list[Wire]:
+    def _content(self, pieces: Sequence[conversation.ResultContent]) -> str | list[models.Wire]:
         """A string if a string can hold it."""
-        texts = [piece.value for piece in pieces if isinstance(piece, Text)]
+        texts = [piece.value for piece in pieces if isinstance(piece, conversation.Text)]
         if len(texts) == len(pieces):
-            return joined_texts(texts)
+            return conversation.joined_texts(texts)
         return [
-            {"type": "text", "text": piece.value} if isinstance(piece, Text) else self._quirks.attachments.write(piece)
+            {"type": "text", "text": piece.value}
+            if isinstance(piece, conversation.Text)
+            else self._quirks.attachments.write(piece)
             for piece in pieces
         ]
 
 
-def _joined(first: str | list[Wire], second: str | list[Wire]) -> str | list[Wire]:
+def _joined(first: str | list[models.Wire], second: str | list[models.Wire]) -> str | list[models.Wire]:
     """Two contents as one."""
     if isinstance(first, str) and isinstance(second, str):
         return f"{first}\n\n{second}"
@@ -256,14 +242,14 @@ def _joined(first: str | list[Wire], second: str | list[Wire]) -> str | list[Wir
     ]
 
 
-def _call(call: Call, extra: Mapping[str, object] | None) -> Wire:
+def _call(call: conversation.Call, extra: Mapping[str, object] | None) -> models.Wire:
     function = {"name": call.name, "arguments": call_arguments(call).decode()}
     carried = {"extra_content": dict(extra)} if extra else {}
     return {"id": call.call_id, "type": "function", "function": function, **carried}
 
 
 def _extras(
-    calls: Sequence[Call], content: Sequence[Piece], carried: CarriedMessage
+    calls: Sequence[conversation.Call], content: Sequence[conversation.Piece], carried: CarriedMessage
 ) -> dict[str, Mapping[str, object]]:
     """The `extra_content` of each call, by the id that is sent.
 
@@ -273,11 +259,11 @@ def _extras(
     ids = [call.call_id for call in calls]
     extras: dict[str, Mapping[str, object]] = {}
     for index, piece in enumerate(content):
-        call_id = piece.item.get("toolCallId") if isinstance(piece, Reasoning) else None
+        call_id = piece.item.get("toolCallId") if isinstance(piece, conversation.Reasoning) else None
         if not isinstance(call_id, str) or call_id not in carried.extra_of_calls:
             continue
         made_of_it = (one for one in ids if one.startswith(f"{call_id}_"))
-        following = (later.call_id for later in content[index:] if isinstance(later, Call))
+        following = (later.call_id for later in content[index:] if isinstance(later, conversation.Call))
         meant = call_id if call_id in ids else next(made_of_it, None) or next(following, None)
         if meant is not None:
             extras.setdefault(meant, carried.extra_of_calls[call_id])
@@ -287,18 +273,18 @@ def _extras(
 # ---- Tools ----
 
 
-def tool_fields(request: ChatRequest, quirks: Quirks, *, has_calls: bool) -> Wire:
+def tool_fields(request: ChatRequest, quirks: models.Quirks, *, has_calls: bool) -> models.Wire:
     """The fields of the tools and their choice; `has_calls` if the conversation holds calls."""
     if not request.tools:
         return {"tools": []} if quirks.lists_no_tools and has_calls else {}
-    fields: Wire = {"tools": [_tool(tool) for tool in request.tools], **quirks.tool_fields}
+    fields: models.Wire = {"tools": [_tool(tool) for tool in request.tools], **quirks.tool_fields}
     if request.tool_mode is ToolMode.REQUIRED and quirks.required:
         fields["tool_choice"] = quirks.required
     return fields
 
 
-def _tool(tool: Tool) -> Wire:
-    function: Wire = {"name": tool.name}
+def _tool(tool: Tool) -> models.Wire:
+    function: models.Wire = {"name": tool.name}
     if tool.description:
         function["description"] = tool.description
     function["parameters"] = tool.input_schema
@@ -351,7 +337,7 @@ OPTIONS: Final = OptionRules(
 )
 
 
-def _options_of(request: ChatRequest, quirks: Quirks) -> ChosenOptions:
+def _options_of(request: ChatRequest, quirks: models.Quirks) -> ChosenOptions:
     return options_of(request, WIRE, OPTIONS, quirks.sampling)
 
 
@@ -360,12 +346,12 @@ def _options_of(request: ChatRequest, quirks: Quirks) -> ChosenOptions:
 _MARK: Final = {"cache_control": {"type": "ephemeral"}}
 
 
-def mark_for_cache(body: Mapping[str, Any], marks: CacheMarks) -> dict[str, Any]:
+def mark_for_cache(body: Mapping[str, Any], marks: models.CacheMarks) -> dict[str, Any]:
     """The body with marks on the system message, the last tool and the last text, or on the last text alone."""
-    if marks is CacheMarks.NONE:
+    if marks is models.CacheMarks.NONE:
         return dict(body)
     fields, messages = dict(body), list(body["messages"])
-    if marks is CacheMarks.ALL:
+    if marks is models.CacheMarks.ALL:
         if body.get("tools"):
             *before, last = body["tools"]
             fields["tools"] = [*before, {**last, **_MARK}]
@@ -397,7 +383,9 @@ PATH: Final = "/chat/completions"
 
 
 def _write(request: ChatRequest) -> WireRequest:
-    header = quirks_of(request.settings.own_settings(ChatCompletionsSettings), request.model_id).session_header
+    header = models.quirks_of(
+        request.settings.own_settings(models.ChatCompletionsSettings), request.model_id
+    ).session_header
     key = request.cache_key
     headers = {header: key} if header and key and fits_header(key) else {}
     return WireRequest(PATH, build_request(request), headers)
@@ -407,21 +395,21 @@ def complete_settings(
     settings: RequestSettings, _base_url: str, _model: LanguageModelChatInformation, server: KnownServer | None
 ) -> RequestSettings:
     """The settings with the name of the known server, where they name none."""
-    own = settings.own_settings(ChatCompletionsSettings)
+    own = settings.own_settings(models.ChatCompletionsSettings)
     return settings if own.server or server is None else replace(settings, own=replace(own, server=server.name))
 
 
 def conversation_rules(settings: RequestSettings, model_id: str) -> ConversationRules:
     """The ids, names and schemas that the server of a model takes."""
-    quirks = quirks_of(settings.own_settings(ChatCompletionsSettings), model_id)
+    quirks = models.quirks_of(settings.own_settings(models.ChatCompletionsSettings), model_id)
     return ConversationRules(
         quirks.call_ids, quirks.tool_names, tool_schema=partial(for_model, quirks.schemas, model_id)
     )
 
 
-def _notes(request: ChatRequest) -> tuple[Note, ...]:
-    own = request.settings.own_settings(ChatCompletionsSettings)
-    return notes_on_options(_options_of(request, quirks_of(own, request.model_id)))
+def _notes(request: ChatRequest) -> tuple[conversation.Note, ...]:
+    own = request.settings.own_settings(models.ChatCompletionsSettings)
+    return notes_on_options(_options_of(request, models.quirks_of(own, request.model_id)))
 
 
 WRITE_REQUEST: Final = RequestWriterSpec(

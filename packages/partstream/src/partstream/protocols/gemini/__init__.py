@@ -1,7 +1,6 @@
 """Gemini: Google's `POST /models/{model}:streamGenerateContent`, on the Gemini API and on Vertex."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, Terminators, loaded

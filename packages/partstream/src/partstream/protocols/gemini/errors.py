@@ -15,25 +15,20 @@ docs/wires/gemini.md#thinking-config).
 """
 
 from __future__ import annotations
-
 import math
 import re
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.conversation.provider_state import Carried
+from partstream.errors import LanguageModelError, UpstreamError
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, error_layers, read_error_body
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.gemini.provider_state import with_dummies
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import identifier, objects
 from partstream.protocols.schemas import SCHEMA_REFUSAL, openapi_subset
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from partstream.errors import LanguageModelError, UpstreamError
-
 
 # ---- Corrections ----
 

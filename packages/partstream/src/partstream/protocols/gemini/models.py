@@ -8,24 +8,18 @@ A new model is a new row, or falls under the row of its kind: ids of later versi
 """
 
 from __future__ import annotations
-
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from partstream.conversation.turns import Attachment, Result, Text, TurnRole
+from partstream.conversation.preparation import ModelCapabilities
+from partstream.conversation.turns import Attachment, Piece, Result, Text, Turn, TurnRole
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.kinds import BOOLEAN, Choice, ConfigurationError, Kind, ValueForm, choice, strings, whole
 from partstream.settings.row import Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from partstream.conversation.preparation import ModelCapabilities
-    from partstream.conversation.turns import Piece, Turn
-
 
 # ---- Thinking ----
 

@@ -31,9 +31,8 @@ base64, as the official clients want it.
 """
 
 from __future__ import annotations
-
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -42,14 +41,10 @@ from partstream.codec.json_codec import is_json
 from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, usable_items
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
-from partstream.protocols.provider_state import beside_items, open_state, seal_state
+from partstream.protocols.provider_state import OpaqueState, beside_items, open_state, seal_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from partstream.protocols.gemini.models import Wire
-    from partstream.protocols.provider_state import OpaqueState
-
 
 # ---- Items ----
 

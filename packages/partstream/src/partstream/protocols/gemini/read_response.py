@@ -15,16 +15,17 @@ as :class:`Unmapped`. There is no fast path: a chunk holds a sentence or more, a
 """
 
 from __future__ import annotations
-
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.errors import AdapterUsageError, LanguageModelError
+from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.lm.outputs import (
     CitationMode,
     ExecutedCode,
+    FileMode,
     Finish,
     Outcome,
     StreamOptions,
@@ -34,6 +35,7 @@ from partstream.lm.outputs import (
 )
 from partstream.lm.parts import (
     FinishReason,
+    ResponsePart,
     TextPart,
     UnifiedFinishReason,
     Usage,
@@ -57,7 +59,7 @@ from partstream.protocols.gemini.provider_state import (
     CarriedParts,
     usable_signature,
 )
-from partstream.protocols.gemini.tool_calls import ToolCalls
+from partstream.protocols.gemini.tool_calls import SignedCall, ToolCalls
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -73,15 +75,6 @@ from partstream.protocols.read_response import (
     objects,
     text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from partstream.errors import ToolArgumentsError
-    from partstream.lm.outputs import FileMode
-    from partstream.lm.parts import ResponsePart
-    from partstream.protocols.gemini.tool_calls import SignedCall
-
 
 # ---- Shown text ----
 

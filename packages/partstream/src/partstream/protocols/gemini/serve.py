@@ -12,9 +12,9 @@ Sources are in the grounding of the last chunk, which says why the model stopped
 """
 
 from __future__ import annotations
-
 import re
 from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
@@ -26,7 +26,7 @@ from partstream.conversation.media import URI_LIST
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
 from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -69,12 +69,8 @@ from partstream.protocols.serve import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from partstream.lm.outputs import Reply, StreamOutput
     from partstream.lm.parts import FinishReason, MessagePart, Usage
     from partstream.protocols.serve import ServedModel, WireRequest
-
 
 # ---- Fields ----
 

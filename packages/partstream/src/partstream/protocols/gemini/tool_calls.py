@@ -6,21 +6,16 @@ an id gets one of ours, which is never sent (docs/wires/gemini.md#call-ids).
 """
 
 from __future__ import annotations
-
 import re
 from collections import deque
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.protocols.calls import Calls, CompleteCall
 from partstream.protocols.read_response import Wire, identifier, objects, read_arguments, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from partstream.errors import ToolArgumentsError
-
 
 _OWN_ID: Final = "gemini_call_"
 

@@ -13,49 +13,18 @@ models is a row in :mod:`partstream.protocols.gemini.models`.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from partstream.codec.json_codec import is_json
-from partstream.conversation.preparation import ConversationRules, ToolImages
-from partstream.conversation.turns import (
-    FAILED_SILENTLY,
-    UNKNOWN_TOOL,
-    Attachment,
-    Call,
-    NameForm,
-    Reasoning,
-    Text,
-    TurnRole,
-    joined_texts,
-    merged_turns,
-    shown_by_user,
-)
+from partstream.conversation import turns as conversation
+from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
 from partstream.errors import RequestNotExpressibleError
-from partstream.lm.messages import ToolMode
+from partstream.lm.messages import Tool, ToolMode
+from partstream.protocols.gemini import models, provider_state
 from partstream.protocols.gemini.errors import ERRORS, JSON_SCHEMA, SUBSET, without_refused
-from partstream.protocols.gemini.models import (
-    GeminiSettings,
-    ToolSchemas,
-    Wire,
-    file_part,
-    fits_into_response,
-    known_model,
-    thinking_config,
-    within_limit,
-)
-from partstream.protocols.gemini.provider_state import (
-    SIGNATURE,
-    CarriedPart,
-    SignedFile,
-    SignedText,
-    StateOfCall,
-    read_item,
-    with_dummies,
-)
 from partstream.protocols.options import (
     NO_FIELD,
     AnswerFormat,
@@ -69,15 +38,6 @@ from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, KeyKind, Req
 from partstream.protocols.read_response import checksum
 from partstream.protocols.schemas import GOOGLE_JSON, GOOGLE_SUBSET
 from partstream.protocols.serve import WireRequest, path_for_model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from partstream.conversation.preparation import ChatRequest, RequestSettings
-    from partstream.conversation.turns import MergedTurn, Piece, Result, Turn
-    from partstream.lm.messages import Tool
-    from partstream.protocols.gemini.models import KnownModel
-
 
 # ---- Contents ----
 
@@ -95,11 +55,11 @@ class ModelParts:
     __slots__ = ("_may_join", "given_ids", "parts")
 
     def __init__(self) -> None:
-        self.parts: list[Wire] = []
+        self.parts: list[models.Wire] = []
         self.given_ids: dict[str, str] = {}
         self._may_join = False
 
-    def add(self, turns: Iterable[Turn]) -> None:
+    def add(self, turns: Iterable[conversation.Turn]) -> None:
         """Adds turns of the model; the texts of two turns are never one part.
 
         Raises:
@@ -108,21 +68,29 @@ class ModelParts:
         for turn in turns:
             self._may_join = False
             state = _state_of_calls(turn.content)
-            items = [read_item(piece.item) for piece in turn.content if isinstance(piece, Reasoning)]
-            signed_files = {one.number: {SIGNATURE: one.signature} for one in items if isinstance(one, SignedFile)}
+            items = [
+                provider_state.read_item(piece.item)
+                for piece in turn.content
+                if isinstance(piece, conversation.Reasoning)
+            ]
+            signed_files = {
+                one.number: {provider_state.SIGNATURE: one.signature}
+                for one in items
+                if isinstance(one, provider_state.SignedFile)
+            }
             files = 0
             for piece in turn.content:
-                if isinstance(piece, Text):
+                if isinstance(piece, conversation.Text):
                     self._text(piece.value)
-                elif isinstance(piece, Reasoning):
+                elif isinstance(piece, conversation.Reasoning):
                     self._item(piece.item)
-                elif isinstance(piece, Attachment):
-                    self._append(file_part(piece) | signed_files.get(files, {}))
+                elif isinstance(piece, conversation.Attachment):
+                    self._append(models.file_part(piece) | signed_files.get(files, {}))
                     files += 1
-                elif isinstance(piece, Call) and not piece.is_added:
+                elif isinstance(piece, conversation.Call) and not piece.is_added:
                     self._call(piece, state.get(piece.call_id))
 
-    def _append(self, part: Wire) -> None:
+    def _append(self, part: models.Wire) -> None:
         self.parts.append(part)
         self._may_join = False
 
@@ -134,11 +102,11 @@ class ModelParts:
         self._may_join = True
 
     def _item(self, item: Mapping[str, Any]) -> None:
-        said = read_item(item)
-        if isinstance(said, SignedText):
+        said = provider_state.read_item(item)
+        if isinstance(said, provider_state.SignedText):
             taken = self._taken_back(said.length, said.checksum)
-            self._append({"text": taken or _NOTHING, SIGNATURE: said.signature})
-        elif isinstance(said, CarriedPart):
+            self._append({"text": taken or _NOTHING, provider_state.SIGNATURE: said.signature})
+        elif isinstance(said, provider_state.CarriedPart):
             self._taken_back(said.length, said.checksum)
             self._append(dict(said.part))
 
@@ -152,30 +120,30 @@ class ModelParts:
         self.parts[-1:] = [{"text": rest}] if rest else []
         return end
 
-    def _call(self, call: Call, state: StateOfCall | None) -> None:
+    def _call(self, call: conversation.Call, state: provider_state.StateOfCall | None) -> None:
         if not is_json(dict(call.input)):
             raise RequestNotExpressibleError("arguments", f"{call.where}.input", "JSON values")
-        called: Wire = {"name": call.name, "args": dict(call.input)}
+        called: models.Wire = {"name": call.name, "args": dict(call.input)}
         if state is not None and state.is_given:
             called["id"] = self.given_ids[call.call_id] = state.call_id
-        signed = {} if state is None or state.signature is None else {SIGNATURE: state.signature}
+        signed = {} if state is None or state.signature is None else {provider_state.SIGNATURE: state.signature}
         self._append({"functionCall": called} | signed)
 
 
-def _state_of_calls(pieces: Sequence[Piece]) -> dict[str, StateOfCall]:
+def _state_of_calls(pieces: Sequence[conversation.Piece]) -> dict[str, provider_state.StateOfCall]:
     """What each call takes back, by the id of the conversation.
 
     An item knows the id under which the call came out. If that had to be changed on the way, the item means the call
     whose id was made of it, else the next call after the item, which is its place in the answer.
     """
-    ids = [piece.call_id for piece in pieces if isinstance(piece, Call) and not piece.is_added]
-    found: dict[str, StateOfCall] = {}
+    ids = [piece.call_id for piece in pieces if isinstance(piece, conversation.Call) and not piece.is_added]
+    found: dict[str, provider_state.StateOfCall] = {}
     for index, piece in enumerate(pieces):
-        state = read_item(piece.item) if isinstance(piece, Reasoning) else None
-        if not isinstance(state, StateOfCall):
+        state = provider_state.read_item(piece.item) if isinstance(piece, conversation.Reasoning) else None
+        if not isinstance(state, provider_state.StateOfCall):
             continue
         made_of_it = (one for one in ids if one.startswith(f"{state.call_id}_"))
-        following = (later.call_id for later in pieces[index:] if isinstance(later, Call))
+        following = (later.call_id for later in pieces[index:] if isinstance(later, conversation.Call))
         meant = state.call_id if state.call_id in ids else next(made_of_it, None) or next(following, None)
         if meant is not None:
             found.setdefault(meant, state)
@@ -187,7 +155,7 @@ FILLER: Final = "."
 _RESPONSE: Final = "functionResponse"
 
 
-def contents_of(request: ChatRequest, model: KnownModel, most_file_bytes: int) -> list[Wire]:
+def contents_of(request: ChatRequest, model: models.KnownModel, most_file_bytes: int) -> list[models.Wire]:
     """The contents of a conversation, in order.
 
     Args:
@@ -200,14 +168,16 @@ def contents_of(request: ChatRequest, model: KnownModel, most_file_bytes: int) -
             holds what JSON has no form for.
     """
     images = request.settings.tool_images
-    turns = within_limit(request.turns[len(_leading_system(request.turns)) :], most_file_bytes)
+    turns = models.within_limit(request.turns[len(_leading_system(request.turns)) :], most_file_bytes)
     inside = images is ToolImages.NATIVE or (images is ToolImages.AUTO and model.signs_calls)
-    shown = shown_by_user(turns, of_results=images is ToolImages.USER_MESSAGE, of_assistant=not model.makes_images)
+    shown = conversation.shown_by_user(
+        turns, of_results=images is ToolImages.USER_MESSAGE, of_assistant=not model.makes_images
+    )
     writer = _Writer(files_inside=inside)
-    for turn in merged_turns(shown):
+    for turn in conversation.merged_turns(shown):
         writer.write(turn)
     contents = writer.whole()
-    return with_dummies(contents) if model.signs_calls else contents
+    return provider_state.with_dummies(contents) if model.signs_calls else contents
 
 
 def system_texts(request: ChatRequest) -> list[str]:
@@ -219,8 +189,8 @@ def system_texts(request: ChatRequest) -> list[str]:
     return [*filter(None, [request.instructions]), *(_text_of(turn.content) for turn in leading)]
 
 
-def _leading_system(turns: Sequence[Turn]) -> Sequence[Turn]:
-    end = next((index for index, turn in enumerate(turns) if turn.role is not TurnRole.SYSTEM), len(turns))
+def _leading_system(turns: Sequence[conversation.Turn]) -> Sequence[conversation.Turn]:
+    end = next((index for index, turn in enumerate(turns) if turn.role is not conversation.TurnRole.SYSTEM), len(turns))
     return turns[:end]
 
 
@@ -232,19 +202,19 @@ class _Writer:
     """
 
     def __init__(self, *, files_inside: bool) -> None:
-        self._contents: list[Wire] = []
+        self._contents: list[models.Wire] = []
         self._files_inside = files_inside
 
-    def write(self, turn: MergedTurn) -> None:
+    def write(self, turn: conversation.MergedTurn) -> None:
         """Adds what a speaker says, and the results of the calls in it."""
-        if turn.role is TurnRole.SYSTEM:
+        if turn.role is conversation.TurnRole.SYSTEM:
             self._user([{"text": text}] if (text := _text_of(turn.content)) else [])
             return
-        if turn.role is TurnRole.USER:
+        if turn.role is conversation.TurnRole.USER:
             parts = [
-                {"text": piece.value} if isinstance(piece, Text) else file_part(piece)
+                {"text": piece.value} if isinstance(piece, conversation.Text) else models.file_part(piece)
                 for piece in turn.content
-                if isinstance(piece, Text | Attachment)
+                if isinstance(piece, conversation.Text | conversation.Attachment)
             ]
             self._user(parts)
             return
@@ -254,10 +224,10 @@ class _Writer:
             self._contents[-1]["parts"] += said.parts
         elif said.parts:
             self._contents.append({"role": "model", "parts": said.parts})
-        calls = [piece for piece in turn.content if isinstance(piece, Call)]
+        calls = [piece for piece in turn.content if isinstance(piece, conversation.Call)]
         self._results(turn.results, calls, said.given_ids)
 
-    def whole(self) -> list[Wire]:
+    def whole(self) -> list[models.Wire]:
         """All contents, between the user's first and last one."""
         contents = self._contents
         filler = {"role": "user", "parts": [{"text": FILLER}]}
@@ -265,7 +235,7 @@ class _Writer:
         after = [filler] if contents and contents[-1]["role"] == "model" else []
         return [*before, *contents, *after]
 
-    def _user(self, parts: list[Wire]) -> None:
+    def _user(self, parts: list[models.Wire]) -> None:
         """Adds parts of the user; after results they are a content of their own."""
         last = self._contents[-1] if self._contents else None
         if not parts:
@@ -275,44 +245,46 @@ class _Writer:
         else:
             last["parts"] += parts
 
-    def _results(self, results: Sequence[Result], calls: Sequence[Call], given_ids: dict[str, str]) -> None:
+    def _results(
+        self, results: Sequence[conversation.Result], calls: Sequence[conversation.Call], given_ids: dict[str, str]
+    ) -> None:
         """Adds the results of the calls that were just written, in the order of the calls; lost calls' as texts."""
         order = {call.call_id: place for place, call in enumerate(calls) if not call.is_added}
         answers = sorted((one for one in results if one.call_id in order), key=lambda one: order[one.call_id])
         if answers:
             responses = [self._response(one, given_ids) for one in answers]
             outside = [file for one in answers for file in _files_of(one) if not self._goes_inside(file)]
-            files = [file_part(file) for file in outside]
+            files = [models.file_part(file) for file in outside]
             self._contents.append({"role": "user", "parts": [*responses, *files]})
         for lost in (one for one in results if one.call_id not in order):  # servers refuse a result alone
-            tool = "a tool" if lost.name == UNKNOWN_TOOL else f"the tool {lost.name}"
+            tool = "a tool" if lost.name == conversation.UNKNOWN_TOOL else f"the tool {lost.name}"
             text = f"[The result of an earlier call of {tool}]\n{_text_of_result(lost)}"
-            self._user([{"text": text}, *map(file_part, _files_of(lost))])
+            self._user([{"text": text}, *map(models.file_part, _files_of(lost))])
 
-    def _response(self, result: Result, given_ids: dict[str, str]) -> Wire:
+    def _response(self, result: conversation.Result, given_ids: dict[str, str]) -> models.Wire:
         """The part of a result. Its text is never read as JSON: Gemini 3 resolves `$ref` in it, and fails."""
         text = _text_of_result(result)
         failed = result.is_error or result.is_added
-        said = {"error": text or FAILED_SILENTLY} if failed else {"output": text}
+        said = {"error": text or conversation.FAILED_SILENTLY} if failed else {"output": text}
         given = {"id": given_ids[result.call_id]} if result.call_id in given_ids else {}
-        inside = [file_part(one) for one in _files_of(result) if self._goes_inside(one)]
+        inside = [models.file_part(one) for one in _files_of(result) if self._goes_inside(one)]
         held = {"parts": inside} if inside else {}
         return {_RESPONSE: {**given, "name": result.name, "response": said, **held}}
 
-    def _goes_inside(self, file: Attachment) -> bool:
-        return self._files_inside and fits_into_response(file)
+    def _goes_inside(self, file: conversation.Attachment) -> bool:
+        return self._files_inside and models.fits_into_response(file)
 
 
-def _text_of_result(result: Result) -> str:
-    return joined_texts(piece.value for piece in result.content if isinstance(piece, Text))
+def _text_of_result(result: conversation.Result) -> str:
+    return conversation.joined_texts(piece.value for piece in result.content if isinstance(piece, conversation.Text))
 
 
-def _files_of(result: Result) -> list[Attachment]:
-    return [piece for piece in result.content if isinstance(piece, Attachment)]
+def _files_of(result: conversation.Result) -> list[conversation.Attachment]:
+    return [piece for piece in result.content if isinstance(piece, conversation.Attachment)]
 
 
-def _text_of(pieces: Iterable[Piece]) -> str:
-    return "".join(piece.value for piece in pieces if isinstance(piece, Text))
+def _text_of(pieces: Iterable[conversation.Piece]) -> str:
+    return "".join(piece.value for piece in pieces if isinstance(piece, conversation.Text))
 
 
 # ---- Options ----
@@ -321,7 +293,7 @@ WIRE: Final = "gemini"
 _JSON: Final = {"responseMimeType": "application/json"}
 
 
-def _format_option(asked: AnswerFormat) -> Wire:
+def _format_option(asked: AnswerFormat) -> models.Wire:
     return _JSON | ({} if asked.schema is None else {"responseJsonSchema": asked.schema})
 
 
@@ -374,8 +346,8 @@ OPTIONS: Final = OptionRules(
 class BodyOptions(NamedTuple):
     """The chosen fields of `generationConfig` and of the body, and the effort of thinking."""
 
-    generation: Wire
-    fields: Wire
+    generation: models.Wire
+    fields: models.Wire
     effort: str | None
 
 
@@ -392,18 +364,20 @@ def body_options(chosen: ChosenOptions) -> BodyOptions:
 # ---- Tools ----
 
 
-def tool_fields(request: ChatRequest, settings: GeminiSettings, model: KnownModel) -> Wire:
+def tool_fields(request: ChatRequest, settings: models.GeminiSettings, model: models.KnownModel) -> models.Wire:
     """The fields of a body that say which tools there are; none where there are none.
 
     Tools of the server go beside those of the client only from Gemini 3 on: older models refuse both together, and get
     those of the client alone.
     """
     functions = [_declaration(tool, settings) for tool in request.tools]
-    own: list[Wire] = [{name: {}} for name in settings.server_tools] if model.signs_calls or not functions else []
+    own: list[models.Wire] = (
+        [{name: {}} for name in settings.server_tools] if model.signs_calls or not functions else []
+    )
     tools = [*([{"functionDeclarations": functions}] if functions else []), *own]
     if not tools:
         return {}
-    config: Wire = {}
+    config: models.Wire = {}
     if functions and request.tool_mode is ToolMode.REQUIRED:
         only = {"allowedFunctionNames": [request.tools[0].name]} if len(request.tools) == 1 else {}
         config["functionCallingConfig"] = {"mode": "ANY", **only}
@@ -414,13 +388,13 @@ def tool_fields(request: ChatRequest, settings: GeminiSettings, model: KnownMode
     return {"tools": tools} | ({"toolConfig": config} if config else {})
 
 
-def _declaration(tool: Tool, settings: GeminiSettings) -> Wire:
-    declared: Wire = {"name": tool.name}
+def _declaration(tool: Tool, settings: models.GeminiSettings) -> models.Wire:
+    declared: models.Wire = {"name": tool.name}
     if tool.description:
         declared["description"] = tool.description
     schema = tool.input_schema or {}
     if schema.get("properties") or schema.keys() - {"type", "properties", "required"}:
-        declared[SUBSET if settings.tool_schemas is ToolSchemas.OPENAPI else JSON_SCHEMA] = schema
+        declared[SUBSET if settings.tool_schemas is models.ToolSchemas.OPENAPI else JSON_SCHEMA] = schema
     return declared  # a tool without parameters has no schema: older models refuse an object without properties
 
 
@@ -462,12 +436,12 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         RequestNotExpressibleError: The models do not take a file, or something holds what JSON has no form for.
     """
     settings = request.settings
-    own, model = settings.own_settings(GeminiSettings), known_model(request.model_id)
+    own, model = settings.own_settings(models.GeminiSettings), models.known_model(request.model_id)
     options = body_options(options_of(request, WIRE, OPTIONS))
     effort, most = options.effort or request.reasoning_effort, settings.max_output_tokens
-    thinking = thinking_config(model.thinking, settings.capabilities, effort, shows=own.include_thoughts)
+    thinking = models.thinking_config(model.thinking, settings.capabilities, effort, shows=own.include_thoughts)
     # Options of the request win over the configuration of the model.
-    config: Wire = {
+    config: models.Wire = {
         **({"responseModalities": ["TEXT", "IMAGE"]} if model.makes_images else {}),
         **({"maxOutputTokens": most} if most is not None else {}),
         **({_THINKING: thinking} if thinking else {}),
@@ -487,7 +461,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name not in _CACHED} if body.get(_CACHE) else body
 
 
-def _with_extra_fields(body: Wire, extras: Mapping[str, Any]) -> Wire:
+def _with_extra_fields(body: models.Wire, extras: Mapping[str, Any]) -> models.Wire:
     """The body with the fields of `extras`, which win; None takes a field out.
 
     What holds further fields is merged, and tools are added to those of the request: to replace them would take away
@@ -507,7 +481,7 @@ def _with_extra_fields(body: Wire, extras: Mapping[str, Any]) -> Wire:
     return merged
 
 
-def _merged(config: Mapping[str, Any], chosen: Mapping[str, Any]) -> Wire:
+def _merged(config: Mapping[str, Any], chosen: Mapping[str, Any]) -> models.Wire:
     """The fields of both, chosen ones first; never a level and a budget (docs/wires/gemini.md#thinking-config)."""
     result = {name: value for name, value in {**config, **chosen}.items() if value is not None}
     ours, theirs = config.get(_THINKING), chosen.get(_THINKING)
@@ -524,9 +498,9 @@ def _write(request: ChatRequest) -> WireRequest:
 
 def conversation_rules(settings: RequestSettings, _model_id: str) -> ConversationRules:
     """The names and schemas that the servers take. Ids need no rule: only those that a server gave go back."""
-    is_subset = settings.own_settings(GeminiSettings).tool_schemas is ToolSchemas.OPENAPI
+    is_subset = settings.own_settings(models.GeminiSettings).tool_schemas is models.ToolSchemas.OPENAPI
     form = GOOGLE_SUBSET if is_subset else GOOGLE_JSON
-    return ConversationRules(tool_names=NameForm(letter_first=True), tool_schema=form.of)
+    return ConversationRules(tool_names=conversation.NameForm(letter_first=True), tool_schema=form.of)
 
 
 _OAUTH: Final = "ya29."

@@ -1,7 +1,6 @@
 """Google Interactions: `POST /interactions` of the Gemini API (docs/wires/gemini.md#interactions)."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, Terminators, loaded

@@ -16,8 +16,8 @@ Types: `google-genai` 3.4.0 (`_gaos/types/interactions`).
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import is_json
@@ -44,10 +44,6 @@ from partstream.protocols.read_response import (
     objects,
     text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
 
 ITEM_TYPE: Final = "interaction-step"
 STEP: Final = "step"

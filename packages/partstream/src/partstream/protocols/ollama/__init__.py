@@ -1,7 +1,6 @@
 """Ollama: its native `POST /api/chat`, lines of JSON."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.protocols.protocol import JSON_LINES, Protocol, ServerProtocol, loaded

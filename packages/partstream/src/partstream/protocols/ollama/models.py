@@ -1,7 +1,6 @@
 """What requests to Ollama differ in: its own settings, the context window, the field `think`, and options."""
 
 from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

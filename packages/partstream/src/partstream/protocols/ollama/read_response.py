@@ -17,22 +17,15 @@ tags, with its tags. An item may continue the one before it, because an emitted 
 """
 
 from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.lm.parts import (
-    FinishReason,
-    UnifiedFinishReason,
-    Usage,
-    text_part,
-    thinking_part,
-    tool_call_part,
-)
+from partstream.lm.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.protocols.calls import Calls
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.files import inline_file
@@ -51,14 +44,7 @@ from partstream.protocols.read_response import (
     objects,
 )
 from partstream.protocols.schemas import smallest_schemas
-from partstream.protocols.thinking import ThinkTagSplitter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from partstream.lm.outputs import FastPath
-    from partstream.protocols.thinking import TaggedPiece
-
+from partstream.protocols.thinking import TaggedPiece, ThinkTagSplitter
 
 _Outputs: TypeAlias = list[StreamOutput]
 

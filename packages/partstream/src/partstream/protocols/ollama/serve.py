@@ -11,18 +11,19 @@ reason and the tokens. An error is a line of its own, and nothing follows it.
 """
 
 from __future__ import annotations
-
 from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
 from partstream.errors import AdapterUsageError, InvalidRequestError, UpstreamFailureError, UpstreamHTTPError
-from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Unmapped
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
+    MessagePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -30,6 +31,7 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     row_of_class,
 )
+from partstream.protocols import read_request
 from partstream.protocols.failures import (
     STATUSES,
     FailedReply,
@@ -40,30 +42,11 @@ from partstream.protocols.failures import (
 )
 from partstream.protocols.ollama.models import NUM_CTX
 from partstream.protocols.ollama.read_response import COUNTS, DURATIONS, METADATA
-from partstream.protocols.read_request import (
-    AskedMessages,
-    Counts,
-    checked,
-    described,
-    messages_by_role,
-    not_default,
-    optional_text,
-    read_bytes,
-    read_function,
-    required_text,
-    tools_of_type,
-)
 from partstream.protocols.read_response import LifecycleState
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument
+from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument, ServedModel, WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from partstream.errors import LanguageModelError
-    from partstream.lm.messages import Tool
-    from partstream.lm.outputs import Reply, StreamOutput
-    from partstream.lm.parts import MessagePart
-    from partstream.protocols.serve import ServedModel, WireRequest
 
 
 # ---- Requests ----
@@ -76,17 +59,17 @@ def _read(request: WireRequest) -> InboundRequest:
         InvalidRequestError: A field that the response depends on has the wrong type.
     """
     body = request.body
-    counts = Counts()
-    checked(body, "stream", bool, "true or false")
+    counts = read_request.Counts()
+    read_request.checked(body, "stream", bool, "true or false")
     tools = read_tools(body.get("tools"), counts)
-    options: dict[str, Any] = dict(checked(body, "options", dict, "an object") or {})
+    options: dict[str, Any] = dict(read_request.checked(body, "options", dict, "an object") or {})
     window = options.pop(NUM_CTX, None)
     effort, fields = read_think(body.get("think"))
     fields |= {name: value for name, value in body.items() if name not in _READ_FIELDS}
     chosen = {name: value for name, value in (options | fields).items() if value is not None}
     configuration = {"reasoningEffort": effort, "contextSize": window}
     return InboundRequest(
-        model=optional_text(body, "model"),
+        model=read_request.optional_text(body, "model"),
         messages=read_messages(body.get("messages"), counts),
         options=RequestOptions(
             tools,
@@ -95,7 +78,7 @@ def _read(request: WireRequest) -> InboundRequest:
             {name: value for name, value in configuration.items() if value is not None},
         ),
         stream=body.get("stream") is not False,
-        unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+        unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
         body=body,
     )
 
@@ -116,7 +99,7 @@ _READ_FIELDS: Final = frozenset({"model", "messages", "tools", "stream", "option
 """Fields that are no options of the model; all others are, under their own names."""
 
 
-def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
+def read_messages(value: object, counts: read_request.Counts) -> tuple[ChatMessage, ...]:
     """The conversation of a request; empty for a request that loads a model.
 
     Raises:
@@ -125,7 +108,7 @@ def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
     if value is None:
         return ()
     reader = _Reader()
-    for role, message, where in messages_by_role(value, _READERS):
+    for role, message, where in read_request.messages_by_role(value, _READERS):
         for name, field in message.items():
             if field and name not in _FIELDS:
                 counts.add(f"messages[].{name}")
@@ -137,7 +120,7 @@ class _Reader:
     """The messages of one request so far."""
 
     def __init__(self) -> None:
-        self.messages = AskedMessages()
+        self.messages = read_request.AskedMessages()
         self._open: list[ToolCallPart] = []
         self._calls = 0
 
@@ -148,8 +131,8 @@ class _Reader:
         self._add(Role.USER, _content(message, where))
 
     def _assistant(self, message: Mapping[str, Any], where: str) -> None:
-        thought = optional_text(message, "thinking", where)
-        listed = checked(message, "tool_calls", list, "a list of calls", where) or []
+        thought = read_request.optional_text(message, "thinking", where)
+        listed = read_request.checked(message, "tool_calls", list, "a list of calls", where) or []
         calls = [self._call(call, f"{where}.tool_calls[{place}]") for place, call in enumerate(listed)]
         parts = (*([ThinkingPart(thought)] if thought else []), *_content(message, where), *calls)
         if parts:
@@ -158,18 +141,20 @@ class _Reader:
     def _call(self, call: object, where: str) -> ToolCallPart:
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(call, dict) or not isinstance(function, dict):
-            raise InvalidRequestError(f"{where}.function", described(function), "an object with a name")
+            raise InvalidRequestError(f"{where}.function", read_request.described(function), "an object with a name")
         self._calls += 1
         at = f"{where}.function"
-        call_id = optional_text(call, "id", where) or f"call_{self._calls}"
-        arguments = checked(function, "arguments", dict, "an object", at) or {}
-        part = ToolCallPart(call_id, required_text(function, "name", at), arguments)
+        call_id = read_request.optional_text(call, "id", where) or f"call_{self._calls}"
+        arguments = read_request.checked(function, "arguments", dict, "an object", at) or {}
+        part = ToolCallPart(call_id, read_request.required_text(function, "name", at), arguments)
         self._open.append(part)
         return part
 
     def _tool(self, message: Mapping[str, Any], where: str) -> None:
-        call_id = optional_text(message, "tool_call_id", where)
-        name = optional_text(message, "tool_name", where) or optional_text(message, "name", where)
+        call_id = read_request.optional_text(message, "tool_call_id", where)
+        name = read_request.optional_text(message, "tool_name", where) or read_request.optional_text(
+            message, "name", where
+        )
         if call_id:
             meant = next((one for one in self._open if one.call_id == call_id), None)
         else:
@@ -197,26 +182,26 @@ _FIELDS: Final = frozenset({"role", "content", "thinking", "images", "tool_calls
 
 def _content(message: Mapping[str, Any], where: str) -> tuple[TextPart | DataPart, ...]:
     """The text of a message, and the images beside it."""
-    text = optional_text(message, "content", where)
-    listed = checked(message, "images", list, "a list of images", where) or []
+    text = read_request.optional_text(message, "content", where)
+    listed = read_request.checked(message, "images", list, "a list of images", where) or []
     images: list[DataPart] = []
     for place, image in enumerate(listed):
         at = f"{where}.images[{place}]"
         if not isinstance(image, str):
-            raise InvalidRequestError(at, described(image), "base64")
-        images.append(read_bytes(image, at))
+            raise InvalidRequestError(at, read_request.described(image), "base64")
+        images.append(read_request.read_bytes(image, at))
     return (*([TextPart(text)] if text else []), *images)
 
 
-def read_tools(value: object, counts: Counts) -> tuple[Tool, ...]:
+def read_tools(value: object, counts: read_request.Counts) -> tuple[Tool, ...]:
     """The functions that the model may call; other tools are counted.
 
     Raises:
         InvalidRequestError: `tools` has the wrong form.
     """
     tools: dict[str, Tool] = {}
-    for where, tool in tools_of_type(value, "function", counts):
-        read = read_function(tool, where)
+    for where, tool in read_request.tools_of_type(value, "function", counts):
+        read = read_request.read_function(tool, where)
         if read.name in tools:
             counts.add("tools[].function (a name for the second time)")
         tools.setdefault(read.name, read)

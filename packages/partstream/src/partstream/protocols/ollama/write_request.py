@@ -9,56 +9,24 @@ tool's name, the runner by the id. No field forces a call: a request that demand
 """
 
 from __future__ import annotations
-
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from partstream.codec.json_codec import loads
+from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind
-from partstream.conversation.preparation import ConversationRules, ToolImages
-from partstream.conversation.turns import (
-    FAILED,
-    FAILED_SILENTLY,
-    Attachment,
-    Call,
-    CallIdRule,
-    IdForm,
-    Reasoning,
-    Result,
-    Text,
-    TurnRole,
-    joined_texts,
-    merged_turns,
-    shown_by_user,
-)
+from partstream.conversation.preparation import ChatRequest, ConversationRules, ToolImages
 from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.ollama.models import (
-    NUM_CTX,
-    NUM_PREDICT,
-    OPTIONS,
-    WIRE,
-    OllamaSettings,
-    body_options,
-    choose_window,
-    complete_settings,
-    think_for,
-)
+from partstream.lm.messages import Tool
+from partstream.protocols.ollama import models
 from partstream.protocols.ollama.read_response import CONTENT, ERRORS, LEAVE_OUT, THINKING, joined_items
 from partstream.protocols.options import call_arguments, notes_on_options, options_of, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
 from partstream.protocols.schemas import IN_WORDS, for_model
 from partstream.protocols.serve import WireRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from partstream.conversation.preparation import ChatRequest
-    from partstream.conversation.turns import MergedTurn, ResultContent
-    from partstream.lm.messages import Tool
-
 
 _Wire: TypeAlias = dict[str, Any]
 
@@ -72,7 +40,10 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         RequestNotExpressibleError: A file is no image, or something holds what JSON has no form for.
     """
     settings = request.settings
-    own, chosen = settings.own_settings(OllamaSettings), body_options(options_of(request, WIRE, OPTIONS))
+    own, chosen = (
+        settings.own_settings(models.OllamaSettings),
+        models.body_options(options_of(request, models.WIRE, models.OPTIONS)),
+    )
     body: dict[str, Any] = {
         "model": request.model_id,
         "messages": messages_of(request),
@@ -83,7 +54,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     effort = chosen.effort or request.reasoning_effort
-    if effort is not None and (think := think_for(effort, request.model_id, settings.capabilities)) is not None:
+    if effort is not None and (think := models.think_for(effort, request.model_id, settings.capabilities)) is not None:
         body["think"] = think
     if own.keep_alive is not None:
         # Seconds are a number: a text needs a unit.
@@ -92,8 +63,8 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     body |= chosen.fields
     # The window that a person chose for this request wins over that of the settings.
     window, limit = request.context_size or own.num_ctx, settings.max_output_tokens
-    options = {NUM_CTX: window} if window else {}
-    options |= ({NUM_PREDICT: limit} if limit is not None else {}) | dict(chosen.options)
+    options = {models.NUM_CTX: window} if window else {}
+    options |= ({models.NUM_PREDICT: limit} if limit is not None else {}) | dict(chosen.options)
     extra = dict(settings.extra_body)
     if isinstance(extra.get(_NESTED), Mapping):
         extra[_NESTED] = with_extra_fields(options, extra[_NESTED])
@@ -124,18 +95,24 @@ def messages_of(request: ChatRequest) -> list[_Wire]:
     messages: list[_Wire] = []
     if request.instructions:
         messages.append({"role": "system", "content": request.instructions})
-    for turn in merged_turns(shown_by_user(turns, of_results=not native, of_assistant=True)):
-        if turn.role is TurnRole.SYSTEM:
-            if text := "".join(piece.value for piece in turn.content if isinstance(piece, Text)):
+    for turn in conversation.merged_turns(conversation.shown_by_user(turns, of_results=not native, of_assistant=True)):
+        if turn.role is conversation.TurnRole.SYSTEM:
+            if text := "".join(piece.value for piece in turn.content if isinstance(piece, conversation.Text)):
                 messages.append({"role": "system", "content": text})
-        elif turn.role is TurnRole.USER:
-            if said := [piece for piece in turn.content if isinstance(piece, Text | Attachment)]:
+        elif turn.role is conversation.TurnRole.USER:
+            if said := [
+                piece for piece in turn.content if isinstance(piece, conversation.Text | conversation.Attachment)
+            ]:
                 messages.append({"role": "user", **_content(said)})
-        elif turn.role is TurnRole.ASSISTANT:
+        elif turn.role is conversation.TurnRole.ASSISTANT:
             messages += _assistant(turn)
         for result in turn.ordered_results:
             # No field marks a failure, so words state it.
-            failure = [Text(FAILED if result.content else FAILED_SILENTLY)] if result.is_error else []
+            failure = (
+                [conversation.Text(conversation.FAILED if result.content else conversation.FAILED_SILENTLY)]
+                if result.is_error
+                else []
+            )
             content = _content([*failure, *result.content])
             messages.append({"role": "tool", **content, "tool_name": result.name, "tool_call_id": result.call_id})
     return messages
@@ -147,18 +124,18 @@ def words_for(media_type: str) -> str:
 
 
 def _in_words(piece: Any) -> Any:
-    if isinstance(piece, Result):
+    if isinstance(piece, conversation.Result):
         return replace(piece, content=tuple(map(_in_words, piece.content)))
-    is_other = isinstance(piece, Attachment) and piece.kind is not MediaKind.IMAGE
-    return Text(words_for(piece.media_type)) if is_other else piece
+    is_other = isinstance(piece, conversation.Attachment) and piece.kind is not MediaKind.IMAGE
+    return conversation.Text(words_for(piece.media_type)) if is_other else piece
 
 
-def _assistant(turn: MergedTurn) -> list[_Wire]:
-    calls = [piece for piece in turn.content if isinstance(piece, Call)]
+def _assistant(turn: conversation.MergedTurn) -> list[_Wire]:
+    calls = [piece for piece in turn.content if isinstance(piece, conversation.Call)]
     text = turn.text
     if not (text or calls):
         return []  # thinking alone is no response
-    carried = joined_items(piece.item for piece in turn.content if isinstance(piece, Reasoning))
+    carried = joined_items(piece.item for piece in turn.content if isinstance(piece, conversation.Reasoning))
     message: _Wire = {"role": "assistant", "content": carried.get(CONTENT, "") + text}
     if thought := carried.get(THINKING):
         message["thinking"] = thought
@@ -170,17 +147,17 @@ def _assistant(turn: MergedTurn) -> list[_Wire]:
     return [message]
 
 
-def _content(pieces: Sequence[ResultContent]) -> _Wire:
+def _content(pieces: Sequence[conversation.ResultContent]) -> _Wire:
     """The fields of a message for texts and images. An image is base64 alone: Ollama fetches none, and refuses the head
     of a `data:` URL."""
     images: list[str] = []
     for piece in pieces:
-        if isinstance(piece, Attachment):
+        if isinstance(piece, conversation.Attachment):
             if piece.url:
                 expected = "the image itself: this server fetches none"
                 raise RequestNotExpressibleError(f"the address of {piece.media_type}", piece.where, expected)
             images.append(b64encode(piece.data).decode())
-    texts = joined_texts(piece.value for piece in pieces if isinstance(piece, Text))
+    texts = conversation.joined_texts(piece.value for piece in pieces if isinstance(piece, conversation.Text))
     return {"content": texts} | ({"images": images} if images else {})
 
 
@@ -191,17 +168,17 @@ MODELS_PATH: Final = "/tags"
 
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=lambda request: WireRequest(PATH, build_request(request)),
-    notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
+    notes=lambda request: notes_on_options(options_of(request, models.WIRE, models.OPTIONS)),
     path=PATH,
-    complete_settings=complete_settings,
+    complete_settings=models.complete_settings,
     conversation_rules=lambda _settings, model_id: ConversationRules(
-        CallIdRule(IdForm(256)), tool_schema=partial(for_model, IN_WORDS, model_id)
+        conversation.CallIdRule(conversation.IdForm(256)), tool_schema=partial(for_model, IN_WORDS, model_id)
     ),
     errors=ERRORS,
     leave_out=LEAVE_OUT,
     empty_request=NO_FIELDS,
     own_base_path="/api",
     models_path=MODELS_PATH,
-    choose_window=choose_window,
+    choose_window=models.choose_window,
     loads_models=True,
 )

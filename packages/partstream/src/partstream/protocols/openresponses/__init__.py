@@ -1,7 +1,6 @@
 """OpenResponses: the open form of OpenAI's Responses API, specification of 2026-04-24."""
 
 from __future__ import annotations
-
 from typing import Final
 
 from partstream.protocols.protocol import Protocol, ServerProtocol, loaded

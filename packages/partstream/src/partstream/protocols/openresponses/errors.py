@@ -7,7 +7,7 @@ Source: OpenResponses specification 2026-04-24, "Errors"; the codes are those th
 """
 
 from __future__ import annotations
-
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
@@ -21,10 +21,7 @@ from partstream.protocols.read_response import shown
 from partstream.protocols.schemas import smallest_schemas
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError
-
 
 # ---- Fields that servers refuse, and their replacements ----
 

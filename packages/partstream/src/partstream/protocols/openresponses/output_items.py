@@ -10,23 +10,18 @@ its fields.
 """
 
 from __future__ import annotations
-
 import re
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.json_codec import dumps
-from partstream.lm.outputs import Repeated
-from partstream.protocols.citations import read_citation
+from partstream.lm.outputs import Finish, InboundRequest, Repeated
+from partstream.protocols.citations import Citation, read_citation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from partstream.lm.outputs import Finish, InboundRequest
     from partstream.lm.parts import DataPart, ToolCallPart
-    from partstream.protocols.citations import Citation
     from partstream.protocols.openresponses.errors import Wire
-
 
 _TEXT_DELTA: Final = "response.output_text.delta"
 

@@ -23,17 +23,17 @@ Source: OpenResponses specification 2026-04-24; docs/wires/openresponses.md desc
 """
 
 from __future__ import annotations
-
 from bisect import bisect_left
 from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from partstream.conversation.provider_state import ITEMS as REASONING_ITEMS
 from partstream.conversation.provider_state import MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
 from partstream.protocols.citations import FOLD_AT, Citation, Citations
 from partstream.protocols.files import Files, picture_in
@@ -49,7 +49,7 @@ from partstream.protocols.openresponses.errors import (
     text,
     usage,
 )
-from partstream.protocols.openresponses.tool_calls import IN_ORDER, SAME_ID, SAME_PLACE, CallEvents, Item, Items
+from partstream.protocols.openresponses.tool_calls import IN_ORDER, SAME_ID, SAME_PLACE, CallEvents, Close, Item, Items
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -60,12 +60,6 @@ from partstream.protocols.read_response import (
     checksum,
     shown,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
-
-    from partstream.lm.outputs import FastPath
-    from partstream.protocols.openresponses.tool_calls import Close
 
 Outputs: TypeAlias = list[StreamOutput]
 

@@ -22,8 +22,7 @@ where they are read.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +31,7 @@ from partstream.conversation.media import file_name
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -42,6 +41,7 @@ from partstream.lm.parts import (
     row_of_class,
     thinking_part,
 )
+from partstream.protocols import read_request
 from partstream.protocols.failures import RefusedRequestError, common_reply
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.openresponses.errors import (
@@ -66,26 +66,10 @@ from partstream.protocols.openresponses.output_items import (
 )
 from partstream.protocols.openresponses.stored_responses import SOCKET, STATE, SUMMARY, sealed_summary
 from partstream.protocols.provider_state import beside_items, open_state, seal_state
-from partstream.protocols.read_request import (
-    Counts,
-    checked,
-    described,
-    not_default,
-    object_in_text,
-    optional_text,
-    read_address,
-    read_bytes,
-    read_parts,
-    required_text,
-    said,
-)
 from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import FurtherEndpoint, RequestReaderSpec, ResponseWriterSpec, ServedDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from partstream.lm.outputs import Repeated, Reply, StreamOutput
     from partstream.lm.parts import MessagePart, ToolResultContent
     from partstream.protocols.serve import WireRequest
 
@@ -101,10 +85,10 @@ def _read(request: WireRequest) -> InboundRequest:
     """
     body = request.body
     for name, (field_type, expected) in _TYPED_FIELDS.items():
-        checked(body, name, field_type, expected)
-    counts = Counts()
+        read_request.checked(body, name, field_type, expected)
+    counts = read_request.Counts()
     messages = read_items(body.get("input"), counts)
-    if instructions := optional_text(body, "instructions"):
+    if instructions := read_request.optional_text(body, "instructions"):
         messages.insert(0, ChatMessage.system(instructions))
     tools = _read_tools(body.get("tools"), counts)
     tools, tool_mode = _choose(tools, body.get("tool_choice"), counts)
@@ -114,14 +98,14 @@ def _read(request: WireRequest) -> InboundRequest:
         counts.add("client_metadata")
     effort, options = _reasoning(body)
     options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
-    if cache_key := optional_text(body, "prompt_cache_key"):
+    if cache_key := read_request.optional_text(body, "prompt_cache_key"):
         options["_conversationId"] = cache_key
     return InboundRequest(
-        model=optional_text(body, "model"),
+        model=read_request.optional_text(body, "model"),
         messages=tuple(messages),
         options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
         stream=body.get("stream") is True,
-        unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+        unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
         body=body,
     )
 
@@ -163,41 +147,41 @@ def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """
     reasoning = body.get("reasoning") or {}
     said = {name: value for name, value in reasoning.items() if value is not None}
-    effort = optional_text(reasoning, "effort", "reasoning")
+    effort = read_request.optional_text(reasoning, "effort", "reasoning")
     beside = {name for name in said if name != "effort"}
     asks_for_no_more = not beside or (effort and said == {"effort": effort, "summary": "auto"})
     return effort or None, {} if asks_for_no_more else {"reasoning": dict(said)}
 
 
-def _read_tools(value: object, counts: Counts) -> tuple[Tool, ...]:
+def _read_tools(value: object, counts: read_request.Counts) -> tuple[Tool, ...]:
     """The functions that the model may call; tools that a server runs by itself are counted."""
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise InvalidRequestError("tools", described(value), "a list of tools")
+        raise InvalidRequestError("tools", read_request.described(value), "a list of tools")
     tools: dict[str, Tool] = {}
     for place, tool in enumerate(value):
         where = f"tools[{place}]"
         if not isinstance(tool, dict) or not isinstance(tool.get("type"), str):
-            raise InvalidRequestError(where, described(tool), "an object with a type")
+            raise InvalidRequestError(where, read_request.described(tool), "an object with a type")
         if tool["type"] != "function":
             counts.add(f"tools[].{tool['type']}")
             continue
-        name = required_text(tool, "name", where)
+        name = read_request.required_text(tool, "name", where)
         if name in tools:
             counts.add("tools[].function (a name for the second time)")
             continue
-        checked(tool, "parameters", dict, "a JSON schema", where)
+        read_request.checked(tool, "parameters", dict, "a JSON schema", where)
         if tool.get("strict"):
             counts.add("tools[].strict")
-        tools[name] = Tool(name, optional_text(tool, "description", where), tool.get("parameters"))
+        tools[name] = Tool(name, read_request.optional_text(tool, "description", where), tool.get("parameters"))
     return tuple(tools.values())
 
 
 _TOOL_MODES: Final = {"auto": ToolMode.AUTO, "none": ToolMode.AUTO, "required": ToolMode.REQUIRED}
 
 
-def _choose(tools: tuple[Tool, ...], choice: object, counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
+def _choose(tools: tuple[Tool, ...], choice: object, counts: read_request.Counts) -> tuple[tuple[Tool, ...], ToolMode]:
     """The tools that `tool_choice` allows, as the specification demands, and whether one must be called."""
     mode = choice
     if isinstance(choice, dict):
@@ -210,21 +194,21 @@ def _choose(tools: tuple[Tool, ...], choice: object, counts: Counts) -> tuple[tu
         mode = "auto"
     if not isinstance(mode, str) or mode not in _TOOL_MODES:
         where = "tool_choice.mode" if isinstance(choice, dict) else "tool_choice"
-        raise InvalidRequestError(where, described(mode), f"one of {', '.join(_TOOL_MODES)}, or an object")
+        raise InvalidRequestError(where, read_request.described(mode), f"one of {', '.join(_TOOL_MODES)}, or an object")
     return tools, _TOOL_MODES[mode] if tools else ToolMode.AUTO
 
 
-def _named(choice: Mapping[str, Any], counts: Counts) -> tuple[Any, frozenset[str] | None]:
+def _named(choice: Mapping[str, Any], counts: read_request.Counts) -> tuple[Any, frozenset[str] | None]:
     """The mode of a `tool_choice` object and the names of the tools that it allows; None allows all."""
     kind = choice.get("type")
     if kind == "function":
-        return "required", frozenset({required_text(choice, "name", "tool_choice")})
+        return "required", frozenset({read_request.required_text(choice, "name", "tool_choice")})
     if kind != "allowed_tools":
         counts.add(f"tool_choice.{kind}")
         return "auto", None
     listed = choice.get("tools")
     if not isinstance(listed, list):
-        raise InvalidRequestError("tool_choice.tools", described(listed), "a list of tools")
+        raise InvalidRequestError("tool_choice.tools", read_request.described(listed), "a list of tools")
     names = [entry.get("name") for entry in listed if isinstance(entry, dict)]
     mode = "auto" if choice.get("mode") is None else choice["mode"]
     if mode == "none":
@@ -232,7 +216,7 @@ def _named(choice: Mapping[str, Any], counts: Counts) -> tuple[Any, frozenset[st
     return mode, frozenset(name for name in names if isinstance(name, str))
 
 
-def read_items(value: object, counts: Counts) -> list[ChatMessage]:
+def read_items(value: object, counts: read_request.Counts) -> list[ChatMessage]:
     """The messages of the `input` of a request; a string is one message of the user.
 
     Raises:
@@ -243,7 +227,7 @@ def read_items(value: object, counts: Counts) -> list[ChatMessage]:
     if isinstance(value, str):
         return [ChatMessage.user(value)]
     if not isinstance(value, list):
-        raise InvalidRequestError("input", described(value), "a string or a list of items")
+        raise InvalidRequestError("input", read_request.described(value), "a string or a list of items")
     reader = _Reader(counts)
     for place, item in enumerate(value):
         reader.read(item, f"input[{place}]")
@@ -256,7 +240,7 @@ _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.
 class _Reader:
     """The messages of one request so far."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: read_request.Counts) -> None:
         self._counts = counts
         self._messages: list[ChatMessage] = []
         self._answer = _Answer()
@@ -264,11 +248,11 @@ class _Reader:
 
     def read(self, item: object, where: str) -> None:
         if not isinstance(item, dict):
-            raise InvalidRequestError(where, described(item), "an object")
+            raise InvalidRequestError(where, read_request.described(item), "an object")
         # The specification's own example leaves out the type of a message.
         kind = item.get("type") or ("message" if "role" in item else None)
         if not isinstance(kind, str):
-            raise InvalidRequestError(f"{where}.type", described(kind), "a string")
+            raise InvalidRequestError(f"{where}.type", read_request.described(kind), "a string")
         reader = _READERS.get(kind)
         if reader is None:
             self._counts.add(f"input[].{kind}")
@@ -282,7 +266,7 @@ class _Reader:
     def _message(self, item: Mapping[str, Any], where: str) -> None:
         role = item.get("role")
         if not isinstance(role, str) or role not in _ROLES:
-            raise InvalidRequestError(f"{where}.role", described(role), f"one of {', '.join(_ROLES)}")
+            raise InvalidRequestError(f"{where}.role", read_request.described(role), f"one of {', '.join(_ROLES)}")
         content = read_content(item.get("content"), f"{where}.content", self._counts)
         if _ROLES[role] is Role.ASSISTANT:
             self._close_results()
@@ -295,13 +279,16 @@ class _Reader:
 
     def _call(self, item: Mapping[str, Any], where: str) -> None:
         self._close_results()
-        call_id, name = required_text(item, "call_id", where), required_text(item, "name", where)
-        self._answer.call(ToolCallPart(call_id, name, object_in_text(item, "arguments", where)))
+        call_id, name = (
+            read_request.required_text(item, "call_id", where),
+            read_request.required_text(item, "name", where),
+        )
+        self._answer.call(ToolCallPart(call_id, name, read_request.object_in_text(item, "arguments", where)))
 
     def _output(self, item: Mapping[str, Any], where: str) -> None:
         self._close_answer()
         content = read_content(item.get("output"), f"{where}.output", self._counts)
-        self._results.append(ToolResultPart(required_text(item, "call_id", where), content))
+        self._results.append(ToolResultPart(read_request.required_text(item, "call_id", where), content))
 
     def _reasoning(self, item: Mapping[str, Any], where: str) -> None:
         self._close_results()
@@ -379,49 +366,53 @@ class _Answer:
 
 
 def _state(item: Mapping[str, Any], where: str) -> dict[str, str]:
-    return {name: value for name in ("id", "encrypted_content") if (value := optional_text(item, name, where))}
+    return {
+        name: value for name in ("id", "encrypted_content") if (value := read_request.optional_text(item, name, where))
+    }
 
 
-def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
+def read_content(value: object, where: str, counts: read_request.Counts) -> tuple[ToolResultContent, ...]:
     """The parts of a content field; a string is one text, and an empty text gives no part.
 
     Raises:
         InvalidRequestError: A part has the wrong form.
     """
-    return read_parts(value, where, counts, _CONTENT_READERS)
+    return read_request.read_parts(value, where, counts, _CONTENT_READERS)
 
 
-def _text(part: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
-    return said(part, "refusal" if part["type"] == "refusal" else "text", where)
+def _text(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> TextPart | None:
+    return read_request.said(part, "refusal" if part["type"] == "refusal" else "text", where)
 
 
-def _image(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+def _image(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     if part.get("detail") not in {None, "auto"}:
         counts.add("content[].input_image.detail")
     return _fetched(part, where, counts)
 
 
-def _file(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
-    data = optional_text(part, "file_data", where)
-    name = optional_text(part, "filename", where)
+def _file(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
+    data = read_request.optional_text(part, "file_data", where)
+    name = read_request.optional_text(part, "filename", where)
     # The schema says base64, but clients send a data URL (docs/wires/openresponses.md#files).
-    read = read_bytes(data, f"{where}.file_data") if data else _fetched(part, where, counts)
+    read = read_request.read_bytes(data, f"{where}.file_data") if data else _fetched(part, where, counts)
     if read is not None and name and name != file_name(read.mime_type):
         counts.add("content[].input_file.filename")
     return read
 
 
-def _fetched(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+def _fetched(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     """The content of `image_url`, `video_url` or `file_url`: its bytes if it holds them, else the address itself."""
     name = f"{part['type'].removeprefix('input_')}_url"
-    url = optional_text(part, name, where)
+    url = read_request.optional_text(part, name, where)
     if not url:
         counts.add(f"content[].{part['type']} (without {name})")  # OpenAI's `file_id`
         return None
-    return read_address(url, f"{where}.{name}")
+    return read_request.read_address(url, f"{where}.{name}")
 
 
-_CONTENT_READERS: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], ToolResultContent | None]]] = {
+_CONTENT_READERS: Final[
+    dict[str, Callable[[Mapping[str, Any], str, read_request.Counts], ToolResultContent | None]]
+] = {
     **dict.fromkeys(("input_text", "output_text", "text", "summary_text", "reasoning_text", "refusal"), _text),
     "input_image": _image,
     "input_video": _fetched,
@@ -642,13 +633,13 @@ def _read_compaction(request: WireRequest) -> InboundRequest:
         RefusedRequestError: There is no conversation.
     """
     body = request.body
-    model = required_text(body, "model", "")
-    messages = [_without_calls(message) for message in read_items(body.get("input"), Counts())]
+    model = read_request.required_text(body, "model", "")
+    messages = [_without_calls(message) for message in read_items(body.get("input"), read_request.Counts())]
     if not messages:
         raise RefusedRequestError("got no input to compact, expected input or previous_response_id", "input")
-    if instructions := optional_text(body, "instructions"):
+    if instructions := read_request.optional_text(body, "instructions"):
         messages.insert(0, ChatMessage.system(instructions))
-    cache_key = optional_text(body, "prompt_cache_key")
+    cache_key = read_request.optional_text(body, "prompt_cache_key")
     options = {"_conversationId": cache_key} if cache_key else {}
     return InboundRequest(
         model=model,

@@ -22,37 +22,20 @@ Source: OpenResponses specification 2026-04-24.
 """
 
 from __future__ import annotations
-
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import InvalidRequestError
+from partstream.protocols import serve
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, error_document
 from partstream.protocols.openresponses.output_items import COMPACTION, Identifiers
 from partstream.protocols.provider_state import SIGNED, WrongSignatureError, open_signed, sign
 from partstream.protocols.read_request import described, optional_text
-from partstream.protocols.serve import (
-    Effect,
-    RequestReferences,
-    ResolvedReferences,
-    ResolvedRequest,
-    ServedSocket,
-    ServedState,
-    SocketTurn,
-    StoredAnswer,
-    StoredRoute,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from partstream.protocols.serve import WireRequest
-
 
 # ---- Summaries ----
 
@@ -101,7 +84,7 @@ _NOT_OFFERED: Final[dict[str, str]] = {
 """Fields that cannot be ignored without changing the response, with advice."""
 
 
-def refuse(request: WireRequest) -> None:
+def refuse(request: serve.WireRequest) -> None:
     """Refuses a request with a field that this server does not support.
 
     Raises:
@@ -112,7 +95,7 @@ def refuse(request: WireRequest) -> None:
             raise RefusedRequestError(f"got {name}: {advice}", name, "unsupported_parameter")
 
 
-def wanted(request: WireRequest) -> RequestReferences:
+def wanted(request: serve.WireRequest) -> serve.RequestReferences:
     """The response and the items that a request refers to.
 
     Raises:
@@ -120,10 +103,10 @@ def wanted(request: WireRequest) -> RequestReferences:
     """
     previous = optional_text(request.body, "previous_response_id")
     items = input_list(request.body)
-    return RequestReferences(previous or None, tuple(item["id"] for item in items if _is_reference(item)))
+    return serve.RequestReferences(previous or None, tuple(item["id"] for item in items if _is_reference(item)))
 
 
-def join(request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> ResolvedRequest:
+def join(request: serve.WireRequest, earlier: serve.ResolvedReferences, secret: bytes) -> serve.ResolvedRequest:
     """A request with all items that it refers to.
 
     Raises:
@@ -152,15 +135,15 @@ def join(request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> Re
         include = [] if body.get("include") is None else body["include"]
         if isinstance(include, list) and ENCRYPTED_REASONING not in include:
             body["include"] = [*include, ENCRYPTED_REASONING]
-    return ResolvedRequest(replace(request, body=body), own)
+    return serve.ResolvedRequest(replace(request, body=body), own)
 
 
-def keeps(request: WireRequest) -> bool:
+def keeps(request: serve.WireRequest) -> bool:
     """Whether the response is to be kept: the default."""
     return request.body.get("store") is not False
 
 
-def whole(chain: Sequence[StoredAnswer], answer: StoredAnswer) -> StoredAnswer:
+def whole(chain: Sequence[serve.StoredAnswer], answer: serve.StoredAnswer) -> serve.StoredAnswer:
     """A response with the conversation before it as the input of its own request."""
     return replace(answer, previous_id=None, request={"input": [*_said(chain), *input_list(answer.request)]})
 
@@ -188,7 +171,7 @@ def _is_reference(item: object) -> bool:
     return item.get("type") == "item_reference" or (item.get("type") is None and "role" not in item)
 
 
-def _said(chain: Iterable[StoredAnswer]) -> list[Any]:
+def _said(chain: Iterable[serve.StoredAnswer]) -> list[Any]:
     """All input and output of responses."""
     return [item for one in chain for item in (*input_list(one.request), *(one.response.get("output") or ()))]
 
@@ -289,7 +272,7 @@ class ResponseRecord:
         """Records that the response was stopped on behalf of its client."""
         self._cancelled = True
 
-    def stored(self, request: WireRequest) -> StoredAnswer | None:
+    def stored(self, request: serve.WireRequest) -> serve.StoredAnswer | None:
         """The request's own input, and the whole response."""
         if self._response is None:
             return None
@@ -300,7 +283,7 @@ class ResponseRecord:
             response |= {"status": CANCELLED, "completed_at": None}
             frames = None if frames is None else _cancelled(frames, response)
         previous = request.body.get("previous_response_id")
-        return StoredAnswer(
+        return serve.StoredAnswer(
             id=str(response["id"]),
             previous_id=previous if isinstance(previous, str) and previous else None,
             request={"input": input_list(request.body)},
@@ -347,7 +330,7 @@ def unstreamed(answer_id: str) -> RefusedRequestError:
     return RefusedRequestError(message, "stream")
 
 
-def _resumes(request: WireRequest) -> int | None:
+def _resumes(request: serve.WireRequest) -> int | None:
     """The number of the first event that a request wants; None for a request that wants no stream.
 
     Raises:
@@ -362,7 +345,7 @@ def _resumes(request: WireRequest) -> int | None:
     return _number(query, "starting_after", -1, 0, 2**53) + 1
 
 
-def _input_items(request: WireRequest, chain: Sequence[StoredAnswer]) -> Mapping[str, Any]:
+def _input_items(request: serve.WireRequest, chain: Sequence[serve.StoredAnswer]) -> Mapping[str, Any]:
     """A page of the items that the model was given, including those of earlier responses; by default the newest first.
 
     Raises:
@@ -397,7 +380,7 @@ def _input_items(request: WireRequest, chain: Sequence[StoredAnswer]) -> Mapping
     }
 
 
-def _input_of(answer: StoredAnswer) -> Iterator[dict[str, Any]]:
+def _input_of(answer: serve.StoredAnswer) -> Iterator[dict[str, Any]]:
     """The items of the request's own input in the form of stored items: with an id, a type and, for a message, a list
     of content."""
     identifiers = Identifiers(answer.id)
@@ -416,7 +399,7 @@ def _input_of(answer: StoredAnswer) -> Iterator[dict[str, Any]]:
         yield stored
 
 
-def items_of(answer: StoredAnswer) -> dict[str, Mapping[str, Any]]:
+def items_of(answer: serve.StoredAnswer) -> dict[str, Mapping[str, Any]]:
     """The items of a response and of its own input, by their ids."""
     said = [item for item in answer.response.get("output") or () if isinstance(item, Mapping)]
     return {item["id"]: item for item in (*_input_of(answer), *said) if isinstance(item.get("id"), str)}
@@ -438,18 +421,20 @@ def _number(query: Mapping[str, Sequence[str]], name: str, default: int, least: 
 
 
 ROUTES: Final = (
-    StoredRoute("GET", "/responses/{id}", lambda _request, chain: chain[-1].response, resumes=_resumes),
-    StoredRoute(
+    serve.StoredRoute("GET", "/responses/{id}", lambda _request, chain: chain[-1].response, resumes=_resumes),
+    serve.StoredRoute(
         "DELETE",
         "/responses/{id}",
         lambda _request, chain: {"id": chain[-1].id, "object": "response", "deleted": True},
-        Effect.DELETE,
+        serve.Effect.DELETE,
     ),
-    StoredRoute("POST", "/responses/{id}/cancel", lambda _request, chain: chain[-1].response, Effect.CANCEL),
-    StoredRoute("GET", "/responses/{id}/input_items", _input_items),
+    serve.StoredRoute(
+        "POST", "/responses/{id}/cancel", lambda _request, chain: chain[-1].response, serve.Effect.CANCEL
+    ),
+    serve.StoredRoute("GET", "/responses/{id}/input_items", _input_items),
 )
 
-STATE: Final = ServedState(
+STATE: Final = serve.ServedState(
     refuse=refuse,
     wanted=wanted,
     join=join,
@@ -482,11 +467,11 @@ _ERROR_EVENT: Final = b"event: error\n"
 class ResponsesSocket:
     """The conversation on one socket; see :class:`partstream.protocols.serve.SocketConversation`."""
 
-    def __init__(self, handshake: WireRequest) -> None:
+    def __init__(self, handshake: serve.WireRequest) -> None:
         self._handshake = handshake
-        self._waiting: deque[SocketTurn] = deque()
-        self._turn: SocketTurn | None = None
-        self._last: StoredAnswer | None = None
+        self._waiting: deque[serve.SocketTurn] = deque()
+        self._turn: serve.SocketTurn | None = None
+        self._last: serve.StoredAnswer | None = None
 
     def receive(self, message: str | bytes) -> list[str]:
         """Reads a message; returns the error if it is no request."""
@@ -502,24 +487,24 @@ class ResponsesSocket:
             return [_error(429, f"{_MOST_WAITING} requests wait for their turn already", "rate_limit_exceeded")]
         body = {name: value for name, value in said.items() if name not in _NOT_OF_THE_REQUEST}
         request = replace(self._handshake, method="POST", query="", body={**body, "stream": True})
-        self._waiting.append(SocketTurn(request, generates=said.get("generate") is not False))
+        self._waiting.append(serve.SocketTurn(request, generates=said.get("generate") is not False))
         return []
 
-    def next_turn(self) -> SocketTurn | None:
+    def next_turn(self) -> serve.SocketTurn | None:
         """The next request, unless one is being answered or none waits."""
         if self._turn is not None or not self._waiting:
             return None
         self._turn = self._waiting.popleft()
         return self._turn
 
-    def recall(self, wanted: RequestReferences) -> ResolvedReferences:
+    def recall(self, wanted: serve.RequestReferences) -> serve.ResolvedReferences:
         """The last response of the socket, if a request names it or its items."""
         last = self._last
         if last is None:
-            return ResolvedReferences()
+            return serve.ResolvedReferences()
         items = items_of(last) if wanted.item_ids else {}
         found = {item_id: items[item_id] for item_id in wanted.item_ids if item_id in items}
-        return ResolvedReferences((last,) if last.id == wanted.answer_id else (), found)
+        return serve.ResolvedReferences((last,) if last.id == wanted.answer_id else (), found)
 
     def messages(self, data: bytes) -> list[str]:
         """The events in the bytes of a stream.
@@ -541,7 +526,7 @@ class ResponsesSocket:
         error["code"] = error["code"] or error.get("type") or _UNKNOWN
         return [dumps({"type": "error", "status": status, "error": error}).decode()]
 
-    def ended(self, earlier: ResolvedReferences, stored: StoredAnswer | None) -> None:
+    def ended(self, earlier: serve.ResolvedReferences, stored: serve.StoredAnswer | None) -> None:
         """Ends the turn, and remembers its response with the whole conversation before it."""
         if stored is None or stored.response.get("status") == "failed":
             self._forget()
@@ -570,4 +555,4 @@ def _error(status: int, message: str, code: str, param: str | None = None) -> st
     return dumps({"type": "error", "status": status, "error": error}).decode()
 
 
-SOCKET: Final = ServedSocket(open=ResponsesSocket)
+SOCKET: Final = serve.ServedSocket(open=ResponsesSocket)

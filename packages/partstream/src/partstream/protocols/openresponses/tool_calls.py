@@ -13,23 +13,16 @@ that are a JSON object. Up to four sources repeat the arguments; the most truste
 """
 
 from __future__ import annotations
-
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from partstream.conversation.turns import canonical_json
-from partstream.lm.outputs import StreamOutput, Unmapped
+from partstream.lm.outputs import FastPath, StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
 from partstream.protocols.calls import Calls, Reading, read_pieces, read_sources
 from partstream.protocols.openresponses.errors import Wire, identifier, index, text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from partstream.lm.outputs import FastPath
-
 
 # ---- Items ----
 

@@ -10,25 +10,14 @@ Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemPa
 """
 
 from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind, data_url, file_name
-from partstream.conversation.preparation import ConversationRules, SystemAs, ToolImages
-from partstream.conversation.turns import (
-    FAILED,
-    FAILED_SILENTLY,
-    Attachment,
-    Call,
-    Reasoning,
-    Result,
-    Text,
-    TurnRole,
-    joined_texts,
-    shown_by_user,
-)
+from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT
@@ -47,13 +36,6 @@ from partstream.protocols.schemas import PLAIN, for_model
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import Choice, choice, whole
 from partstream.settings.row import Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from partstream.conversation.preparation import ChatRequest, RequestSettings
-    from partstream.conversation.turns import ResultContent, Turn
-
 
 # ---- Settings that only OpenResponses has ----
 
@@ -230,7 +212,7 @@ _MAX_FILE_DATA: Final = 33_554_432
 """The limits of the schema, in characters."""
 
 
-def input_items(turns: Iterable[Turn], settings: RequestSettings) -> list[Wire]:
+def input_items(turns: Iterable[conversation.Turn], settings: RequestSettings) -> list[Wire]:
     """The items of a conversation, in order.
 
     Images and files that the protocol does not allow in their place follow in a message of the user, after the adjacent
@@ -241,7 +223,7 @@ def input_items(turns: Iterable[Turn], settings: RequestSettings) -> list[Wire]:
     """
     writer = _Writer(settings)
     of_results = settings.tool_images is not ToolImages.NATIVE
-    for turn in shown_by_user(turns, of_results=of_results, of_assistant=True):
+    for turn in conversation.shown_by_user(turns, of_results=of_results, of_assistant=True):
         writer.write(turn)
     return writer.items
 
@@ -253,34 +235,43 @@ class _Writer:
         self.items: list[Wire] = []
         self._system = "developer" if settings.system_as is SystemAs.DEVELOPER else "system"
 
-    def write(self, turn: Turn) -> None:
+    def write(self, turn: conversation.Turn) -> None:
         match turn.role:
-            case TurnRole.SYSTEM:
-                self._message(self._system, [_input(piece) for piece in turn.content if isinstance(piece, Text)])
-            case TurnRole.USER:
-                self._message("user", [_input(piece) for piece in turn.content if isinstance(piece, Text | Attachment)])
-            case TurnRole.ASSISTANT:
+            case conversation.TurnRole.SYSTEM:
+                self._message(
+                    self._system, [_input(piece) for piece in turn.content if isinstance(piece, conversation.Text)]
+                )
+            case conversation.TurnRole.USER:
+                self._message(
+                    "user",
+                    [
+                        _input(piece)
+                        for piece in turn.content
+                        if isinstance(piece, conversation.Text | conversation.Attachment)
+                    ],
+                )
+            case conversation.TurnRole.ASSISTANT:
                 self._assistant(turn)
-            case TurnRole.TOOL:
+            case conversation.TurnRole.TOOL:
                 self.items += (
                     {"type": "function_call_output", "call_id": piece.call_id, "output": _output(piece)}
                     for piece in turn.content
-                    if isinstance(piece, Result)
+                    if isinstance(piece, conversation.Result)
                 )
 
-    def _assistant(self, turn: Turn) -> None:
+    def _assistant(self, turn: conversation.Turn) -> None:
         said: list[Wire] = []
         for piece in turn.content:
-            if isinstance(piece, Text):
+            if isinstance(piece, conversation.Text):
                 said.append({"type": "output_text", "text": piece.value})
                 continue
             self._message("assistant", said)
             said = []
-            if isinstance(piece, Call):
+            if isinstance(piece, conversation.Call):
                 arguments = call_arguments(piece).decode()
                 call = {"type": "function_call", "call_id": piece.call_id, "name": piece.name, "arguments": arguments}
                 self.items.append({**call, "status": "completed"})
-            elif isinstance(piece, Reasoning):
+            elif isinstance(piece, conversation.Reasoning):
                 is_reasoning = piece.item.get("type", "reasoning") == "reasoning"
                 own = {"type": "reasoning", "summary": []} if is_reasoning else {}
                 self.items.append({**own, **piece.item})
@@ -291,18 +282,20 @@ class _Writer:
             self.items.append({"type": "message", "role": role, "content": content})
 
 
-def _output(result: Result) -> str | list[Wire]:
+def _output(result: conversation.Result) -> str | list[Wire]:
     """The output of a tool: a string if a string can hold it, because every server takes one."""
     pieces = [_input(piece) for piece in result.content]
     if result.is_error:  # the protocol has no field for it
-        pieces.insert(0, {"type": "input_text", "text": FAILED if pieces else FAILED_SILENTLY})
+        pieces.insert(
+            0, {"type": "input_text", "text": conversation.FAILED if pieces else conversation.FAILED_SILENTLY}
+        )
     if all(piece["type"] == "input_text" for piece in pieces):
-        return joined_texts(piece["text"] for piece in pieces)
+        return conversation.joined_texts(piece["text"] for piece in pieces)
     return pieces
 
 
-def _input(piece: ResultContent) -> Wire:
-    if isinstance(piece, Text):
+def _input(piece: conversation.ResultContent) -> Wire:
+    if isinstance(piece, conversation.Text):
         return {"type": "input_text", "text": piece.value}
     is_image = piece.kind is MediaKind.IMAGE
     if piece.url and not is_image:

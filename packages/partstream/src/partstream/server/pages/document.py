@@ -10,24 +10,21 @@ and patterns distinguish the pieces of a bar, so that nothing depends on colour 
 """
 
 from __future__ import annotations
-
 import hashlib
 import re
 import zlib
 from base64 import b64encode
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from itertools import pairwise
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.errors import UnexpectedValueError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 
 def text(value: object) -> str:

@@ -7,8 +7,8 @@ is for reports. An unknown number is an empty cell and never 0.
 """
 
 from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +16,7 @@ from partstream.codec.text import visible
 from partstream.server.pages.document import (
     PATTERNS,
     Column,
+    ContentPolicy,
     Piece,
     Point,
     bars,
@@ -28,12 +29,8 @@ from partstream.server.pages.document import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from partstream.server.pages import ShownFinding
-    from partstream.server.pages.document import ContentPolicy
     from partstream.tokens.usage import DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
-
 
 # ---- Numbers as text ----
 
