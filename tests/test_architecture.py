@@ -214,14 +214,14 @@ def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
 # The size of the house, and of the walk that follows one answer through it. Each number may only fall: a change that
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
-    "modules": 356,
-    "lines": 130_650,
-    "functions per 1,000 lines": 60.9,
+    "modules": 358,
+    "lines": 130_760,
+    "functions per 1,000 lines": 61.8,
     "modules of less than 80 lines": 46,
     "modules with one importer, of their own package": 42,
-    "percent of the lines that stand before a module's first definition": 10.7,
+    "percent of the lines that stand before a module's first definition": 8.9,
     "files of read_stream of a text, Chat Completions": 16,
-    "files of write_request of Anthropic Messages, from messages to body": 14,
+    "files of write_request of Anthropic Messages, from messages to body": 15,
     "files of a streamed answer of serve, from ASGI scope to provider and back": 25,
     "files of connect(url).ask to a known server": 43,
 }

@@ -54,7 +54,6 @@ from partstream.protocols.chat_completions.provider_state import (
     Thinking,
 )
 from partstream.protocols.chat_completions.tool_calls import ToolCalls
-from partstream.protocols.choices import Choices, Said
 from partstream.protocols.citations import FOLD_AT, Citation, Citations, CitedText
 from partstream.protocols.files import Files, picture_in, read_base64
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
@@ -62,9 +61,11 @@ from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
     Adapter,
+    Choices,
     EmittedPrefix,
     LifecycleEvent,
     LifecycleState,
+    Said,
     Wire,
     identifier,
     index,
@@ -81,6 +82,8 @@ if TYPE_CHECKING:
     from partstream.protocols.calls import CompleteCall
 
 _Outputs: TypeAlias = list[StreamOutput]
+ShowImage: TypeAlias = "Callable[[str | None, Wire, _Outputs], None]"
+"""Shows a picture, by its address and the object that holds it."""
 
 
 class ChatCompletionsStream(Adapter):
@@ -285,16 +288,16 @@ class Envelope:
 class Texts:
     """The visible text of one response; `said` is the content that came, with its tags."""
 
-    __slots__ = ("_images", "_refused", "_splitter", "_tags_carried", "_thinking", "any_shown", "said", "sound")
+    __slots__ = ("_refused", "_show_image", "_splitter", "_tags_carried", "_thinking", "any_shown", "said", "sound")
 
-    def __init__(self, options: StreamOptions, thinking: Thinking, images: Files) -> None:
+    def __init__(self, options: StreamOptions, thinking: Thinking, show_image: ShowImage) -> None:
         self.said = EmittedPrefix()
         self.sound = Sound()
         self.any_shown = False
         self._refused = EmittedPrefix()
         self._splitter = ThinkTagSplitter(options.think_tags)
         self._thinking = thinking
-        self._images = images
+        self._show_image = show_image
         self._tags_carried = False
 
     @property
@@ -326,7 +329,7 @@ class Texts:
                     if name == "text":
                         self.content(text(part, "text"), outputs)
                     elif name == "image_url":
-                        self._images.show(picture_in(part), part, outputs)
+                        self._show_image(picture_in(part), part, outputs)
             case "thinking" | "reasoning" | "redacted_thinking":
                 self.settle(outputs)
                 if said := self._thinking.state.parts.add(part):
@@ -495,12 +498,13 @@ class Sources:
 class Message:
     """The message of one response."""
 
-    __slots__ = ("_counted", "calls", "images", "sources", "texts", "thinking")
+    __slots__ = ("_counted", "_files", "_images", "calls", "sources", "texts", "thinking")
 
     def __init__(self, options: StreamOptions) -> None:
         self.thinking = Thinking(options)
-        self.images = Files(options.files)
-        self.texts = Texts(options, self.thinking, self.images)
+        self._files = options.files
+        self._images: Files | None = None
+        self.texts = Texts(options, self.thinking, self.show_image)
         self.calls = ToolCalls()
         self.sources = Sources(options.citations, self.count)
         self._counted: set[str] = set()
@@ -512,7 +516,7 @@ class Message:
             self.texts.any_shown
             or not self.thinking.said.is_empty
             or self.calls.any_open
-            or self.images.any_shown
+            or (self._images is not None and self._images.any_shown)
             or not self.texts.sound.is_empty
         )
 
@@ -568,6 +572,12 @@ class Message:
         self.thinking.finish(outputs, has_calls=bool(calls), is_cut=is_cut)
         return [call for call, _ in calls], broken
 
+    def show_image(self, address: str | None, wire: Wire, outputs: _Outputs) -> None:
+        """Shows a picture once; `wire` is the object that holds its address."""
+        if self._images is None:
+            self._images = Files(self._files)
+        self._images.show(address, wire, outputs)
+
     def count(self, name: str, data: Wire, outputs: _Outputs) -> None:
         """Counts data that no part can represent, once for each name."""
         if name not in self._counted:
@@ -577,7 +587,7 @@ class Message:
 
 def _show_images(message: Message, value: Any, outputs: _Outputs) -> None:
     for image in objects({"images": value}, "images"):
-        message.images.show(picture_in(image), image, outputs)
+        message.show_image(picture_in(image), image, outputs)
 
 
 def _tool_calls(message: Message, value: Any, outputs: _Outputs) -> None:

@@ -198,7 +198,7 @@ class ToolCalls:
 
     def __init__(self) -> None:
         self._open = OpenCalls()
-        self._ended = Calls()
+        self._ended: Calls | None = None
         self._counted = False
 
     @property
@@ -246,7 +246,10 @@ class ToolCalls:
             is_cut: Whether a limit or a filter ended the response: then no arguments at all are not yet `{}`.
             outputs: Gets what was mended, and arguments that belong to no call.
         """
-        ended, calls = self._ended, self._open.calls
+        calls = self._open.calls
+        if not calls:
+            return [], None
+        self._ended = ended = Calls()
         ended.response_id = response_id
         any_named = any(one.name for one in calls)
         said = {(call.id, call.name) for call in calls if call.id is not None and call.is_begun}
@@ -270,7 +273,7 @@ class ToolCalls:
     @property
     def any_half(self) -> bool:
         """Whether a call was not whole."""
-        return self._ended.any_half
+        return self._ended is not None and self._ended.any_half
 
 
 _NOTHING: Final = frozenset({"null", '""'})

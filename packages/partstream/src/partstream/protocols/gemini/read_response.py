@@ -43,7 +43,6 @@ from partstream.lm.parts import (
     thinking_part,
     tool_call_part,
 )
-from partstream.protocols.choices import SPEAKS, Choices, Said
 from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.errors import ERRORS
@@ -62,11 +61,14 @@ from partstream.protocols.gemini.provider_state import (
 from partstream.protocols.gemini.tool_calls import SignedCall, ToolCalls
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
+    SPEAKS,
     TRANSITIONS,
     Action,
     Adapter,
+    Choices,
     LifecycleEvent,
     LifecycleState,
+    Said,
     Wire,
     checksum,
     identifier,
