@@ -215,7 +215,7 @@ def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
     "modules": 358,
-    "lines": 130_760,
+    "lines": 130_800,
     "functions per 1,000 lines": 61.8,
     "modules of less than 80 lines": 46,
     "modules with one importer, of their own package": 42,

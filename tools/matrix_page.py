@@ -25,7 +25,7 @@ _HEAD: Final = """\
 Servers break their own protocols, and each breaks them in the way of another. The table counts the shapes of each kind
 of fault that are tried on each wire, as a stream and as a document. Each shape has one right answer and is read whole,
 byte by byte and in pieces of any size. What is mended or left out is counted and named: a trace, `partstream replay`
-and the inspector show it. An empty cell is a wire that cannot have the kind, or one on which nobody has tried it.
+and the inspector show it. An empty cell is a wire that cannot have the kind, or one that is not tried.
 
 """
 

@@ -35,7 +35,7 @@ from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import Tool, ToolMode
 from partstream.lm.outputs import Finish, Outcome, ResponseStream, StreamOptions, StreamOutput, Unmapped
-from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.openresponses.write_request import input_items
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import read_arguments
@@ -251,10 +251,13 @@ class InnerResponses:
                 self.finish = output
                 self.usages.say(usage)
                 return []
+            case DataPart():  # a picture that the server made: the item of its call brings it
+                pass
             case Unmapped(data=data) if _is_of_hosted_tool(data):
-                return []
+                pass
             case _:
                 return [output]
+        return []
 
     def _text(self, part: TextPart) -> list[adapter.AgentOutput]:
         self._speaks = self._speaks or bool(part.value)

@@ -102,7 +102,7 @@ def test_marks_stand_at_the_events_that_they_are_of():
 
 
 def test_a_violation_names_its_part_its_event_its_promise_and_what_helps():
-    events = [streams.created(), *streams.call("c1", "unknown_tool", "{}"), streams.completed()]
+    events = [streams.created(), *streams.call("c1", "unknown_tool", '{"a": 1}'), streams.completed()]
     shown = _answer(bundle(exchange(paced(events))))
     violation, at_the_end = shown["violations"]
     assert (violation["rule"], violation["level"], violation["section"]) == ("tool-call.known-tool", "MUST", "3.1")

@@ -28,6 +28,7 @@ OF_OTHERS = {
     "--partstream-baseline": "the plugin of pytest",
     "--partstream-target": "the plugin of pytest",
     "--silent": "npm",
+    "--with": "uv",
 }
 """Options that the pages name and that belong to other programs, each with whose it is."""
 

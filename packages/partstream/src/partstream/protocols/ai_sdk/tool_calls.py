@@ -207,7 +207,7 @@ class ToolCalls:
     def _count_other(
         self, call_id: str, name: str | None, arguments: Any, chunk: Chunk, outputs: list[StreamOutput]
     ) -> None:
-        """Counts a call with the id of one that is over, if it is another one: nobody can tell who runs it."""
+        """Counts a call with the id of one that is over, if it is another one: who runs it is unknown."""
         value = read_pieces((arguments,)).value
         known = self._over[call_id]
         if known is not None and value is not None and known != (name, value):
