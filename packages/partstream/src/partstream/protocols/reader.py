@@ -256,8 +256,7 @@ class StreamReader:
         self._sink = None
         if not self._closed:
             outputs += self._close(self._whole or self._ends.end_of_bytes.completes)
-        if self._halves.held:
-            self._count_halves(outputs)
+        self._count_halves(outputs)
         return begun + self._explained(outputs)
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
@@ -308,13 +307,22 @@ class StreamReader:
                     return outputs
             except RecursionError:  # the caller has left hardly any stack
                 outputs += self._not_an_object(data)
+                self._count_halves(outputs)
             sink, decode = self._sink, self._decode
         if self._decoder.error is not None:
             outputs += self._stream.fail(self._decoder.error)
+            self._count_halves(outputs)
         return outputs
 
-    def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:  # noqa: C901 - one event, in order
+    def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:
         """Reads one event, and asks the adapter for a sink for more of its kind; tells whether reading goes on."""
+        goes_on = self._read_whole_event(name, data, outputs)
+        if self._halves.held:
+            self._sink = None
+            self._count_halves(outputs)
+        return goes_on
+
+    def _read_whole_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:  # noqa: C901 - in order
         self._sink = None
         self.started = True
         if self._head is not None and len(self._begun) < MOST_BEGUN and not self._stream.finished:
@@ -328,7 +336,8 @@ class StreamReader:
             if self._is_no_event(data, outputs):
                 return not self._closed
             event = _lenient(data)
-            self._halves.join(event)
+            if not self._stream.finished:  # what follows the end says nothing
+                self._halves.join(event)
         else:
             if self._halves.held:
                 self._halves.join(event)
@@ -346,9 +355,6 @@ class StreamReader:
         stream.feed_into(event, outputs)
         if self._ending_stream is not None:
             self.ending = self._marked or self._ending_stream.ending
-        if self._halves.held:
-            self._count_halves(outputs)
-            return True
         sink = stream.sink
         if sink is not None and not stream.finished and kind in self._frequent:
             self._sink, self._sink_name, self._decode = sink, name, self._frequent[kind]
@@ -356,7 +362,7 @@ class StreamReader:
 
     def _count_halves(self, outputs: list[StreamOutput]) -> None:
         """Counts what is left of characters whose other halves did not come before the end."""
-        if outputs and isinstance(outputs[-1], Finish):
+        if self._halves.held and outputs and isinstance(outputs[-1], Finish):
             left = {"halves": list(self._halves.held.values())}
             outputs.insert(len(outputs) - 1, Unmapped("half of a character", left))
             self._halves.held.clear()
