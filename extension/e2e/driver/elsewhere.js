@@ -16,14 +16,16 @@ export class Elsewhere {
     mkdirSync(join(folder, "home"), { recursive: true });
   }
 
-  /** Builds the wheel and installs it, with what it needs and nothing else. */
+  /** Builds the wheels of the core and of what looks into recordings, and installs them with what they need. */
   async install() {
     const wheels = join(this.#folder, "wheels");
-    await perform(UV, ["build", "--quiet", "--wheel", "--out-dir", wheels, ROOT], process.env);
+    for (const name of ["partstream", "partstream-devtools"])
+      await perform(UV, ["build", "--quiet", "--wheel", "--out-dir", wheels, join(ROOT, "packages", name)], process.env);
     await perform(UV, ["venv", "--quiet", join(this.#folder, "venv")], process.env);
-    const [wheel] = readdirSync(wheels).filter((name) => name.endsWith(".whl"));
+    const built = readdirSync(wheels).filter((name) => name.endsWith(".whl"));
     const python = join(this.#folder, "venv/bin/python");
-    await perform(UV, ["pip", "install", "--quiet", "--python", python, join(wheels, wheel)], process.env);
+    const files = built.map((name) => join(wheels, name));
+    await perform(UV, ["pip", "install", "--quiet", "--python", python, ...files], process.env);
   }
 
   /** Runs a command of the package to its end: its status and what it printed. */
