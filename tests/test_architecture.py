@@ -54,7 +54,7 @@ ROOMS = (
     "hub",
 )
 
-CORE = {"errors", "codec", "settings", "lm", "conversation", "protocols"}
+CORE = {"errors", "plugins", "codec", "settings", "lm", "conversation", "protocols"}
 
 # The modules of these rooms that touch the system.
 TOUCH_THE_SYSTEM = {"partstream.codec.silent_log", "partstream.codec.system"}

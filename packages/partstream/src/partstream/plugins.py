@@ -5,14 +5,14 @@ A package names what it adds in one of these groups of its metadata:
 - `partstream.commands`: a command of the command line, a `click.Command`;
 - `partstream.agents`: how the agents of other frameworks in a provider's file become providers, an
   :class:`~partstream.runtime.provider_files.AgentFinder`;
-- `partstream.captures`: what `chat` and `serve` keep of their answers, :class:`~partstream.cli.captures.ChatCaptures`
-  and :class:`~partstream.cli.captures.ServeCaptures`;
-- `partstream.sidecar`: what the sidecar keeps and shows of its answers, a
-  :class:`~partstream.vscode.recordings.Recordings`;
-- `partstream.serve`: another way to serve, with options of its own, a :class:`~partstream.cli.serve_plan.ServeMode`.
+- `partstream.captures`: what is kept of answers: `chat` makes a :class:`~partstream.cli.captures.ChatCaptures`, `serve`
+  keeps the last answers of an application while a block runs;
+- `partstream.sidecar`: `recordings` makes a :class:`~partstream.vscode.recordings.Recordings`;
+- `partstream.serve`: `hub` is a :class:`~partstream.cli.serve_plan.ServedHub`, with options of its own.
 
-`agents`, `captures`, `sidecar` and `serve` take one addition each, under the name of the package's last word. Looking
-takes a few milliseconds, so each caller looks when it first needs the addition, never on import.
+A command may have any name; each other group takes the names above, `partstream.agents` the name `agents`. Protocols of
+other packages have a group of their own (:mod:`partstream.protocols.protocol`). Looking takes a few milliseconds, so
+each caller looks when it first needs an addition.
 """
 
 from __future__ import annotations

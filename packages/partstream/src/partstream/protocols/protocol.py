@@ -32,6 +32,7 @@ from partstream.codec.sse import BareJSONDecoder, EventDecoder, JSONLinesDecoder
 from partstream.conversation.preparation import ANY_CONVERSATION, ChatRequest, ConversationRules, RequestSettings
 from partstream.conversation.provider_state import Carried
 from partstream.errors import CallerError, PartstreamError
+from partstream.plugins import added
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.serve import (  # names that installed protocols import from here
     RequestReaderSpec,
@@ -584,13 +585,7 @@ PROTOCOLS: Final = Protocols()
 @cache
 def _entry_points() -> Mapping[str, EntryPoint]:
     """The entry points of installed packages; the first of two with one name."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - half the time of importing this package
-
-    found: dict[str, EntryPoint] = {}
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        if point.name != AUTO:
-            found.setdefault(point.name, point)
-    return found
+    return {name: point for name, point in added(ENTRY_POINT_GROUP).items() if name != AUTO}
 
 
 @cache
