@@ -25,7 +25,7 @@ VALUES = {
     "a progress that drains": Drains(),
     "a progress of functions": SimpleNamespace(report=print, finish=print, wait=print),
     "half a progress": SimpleNamespace(drain=print),
-    **{f"the adapter of {name}": row.read_response().open(StreamOptions()) for name, row in PROTOCOLS.items()},
+    **{f"the adapter of {name}": row.read_response()(StreamOptions()) for name, row in PROTOCOLS.items()},
 }
 
 

@@ -43,7 +43,7 @@ SPOKEN = [[ChatMessage.assistant(parts), ChatMessage.user([result("c", (parts[0]
 
 
 def _written(name: str, parts: tuple[Any, ...]) -> list[Any]:
-    writer = PROTOCOLS[name].write_response().open(ASKED, Reply("r", 0))  # type: ignore[misc]
+    writer = PROTOCOLS[name].write_response()(ASKED, Reply("r", 0))  # type: ignore[misc]
     return [event for output in (*parts, Finish(Outcome.COMPLETED)) for event in writer.write(output)]
 
 

@@ -32,7 +32,7 @@ def test_vs_code_gets_one_text_also_from_a_part_that_nobody_checked() -> None:
 def test_writers_write_one_text(name: str) -> None:
     def written(value: Any) -> list[Any]:
         asked = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
-        writer = PROTOCOLS[name].write_response().open(asked, Reply("r", 0))  # type: ignore[misc]
+        writer = PROTOCOLS[name].write_response()(asked, Reply("r", 0))  # type: ignore[misc]
         return [event for one in (ThinkingPart(value), Finish(Outcome.COMPLETED)) for event in writer.write(one)]
 
     assert written(["first ", "second"]) == written("first second")

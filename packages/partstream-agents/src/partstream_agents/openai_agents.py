@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 def open_response() -> ResponseStream:
     """An adapter for the raw events of one inner response. Call ids stay those of the SDK."""
-    return PROTOCOLS["openresponses"].read_response().open(StreamOptions())
+    return PROTOCOLS["openresponses"].read_response()(StreamOptions())
 
 
 def message_as_text(item: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ OUTPUTS = [*PARTS, Finish(Outcome.COMPLETED)]
 def written(endpoint, outputs=OUTPUTS, asked=ASKED):
     """The form of an answer, its events, and the bytes of each."""
     form = endpoint.writes.stream_form(asked)
-    writer = endpoint.writes.open(asked, Reply("identity", 1, 7))
+    writer = endpoint.writes(asked, Reply("identity", 1, 7))
     events = [event for output in outputs for event in writer.write(output)]
     return form, events, [form.frame(event) for event in events]
 

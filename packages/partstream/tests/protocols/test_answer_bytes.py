@@ -26,7 +26,7 @@ every_writer = pytest.mark.parametrize("protocol", WRITTEN.values(), ids=WRITTEN
 def _event_by_event(protocol: Protocol, outputs: list[StreamOutput], asked: InboundRequest = ASKED) -> bytes:
     assert protocol.write_response is not None
     corner = protocol.write_response()
-    writer, form = corner.open(asked, REPLY), corner.stream_form(asked)
+    writer, form = corner(asked, REPLY), corner.stream_form(asked)
     frames = [form.frame(event) for output in outputs for event in writer.write(output)]
     return form.start + form.separator.join(frames) + form.end
 
@@ -34,7 +34,7 @@ def _event_by_event(protocol: Protocol, outputs: list[StreamOutput], asked: Inbo
 def _opened(protocol: Protocol, asked: InboundRequest = ASKED) -> AnswerBytes:
     assert protocol.write_response is not None
     corner = protocol.write_response()
-    return AnswerBytes(corner.open(asked, REPLY), corner.stream_form(asked))
+    return AnswerBytes(corner(asked, REPLY), corner.stream_form(asked))
 
 
 def _at_once(protocol: Protocol, outputs: list[StreamOutput], asked: InboundRequest = ASKED) -> bytes:
@@ -120,7 +120,7 @@ def test_of_a_thousand_words_one_takes_the_long_way(name: str, part: StreamOutpu
 def test_the_events_are_counted(protocol: Protocol) -> None:
     assert protocol.write_response is not None
     outputs = [*ORDERS["thoughts and words"], *ORDERS["a call between words"], END]
-    writer = protocol.write_response().open(ASKED, REPLY)
+    writer = protocol.write_response()(ASKED, REPLY)
     written = _opened(protocol)
     for output in outputs:
         written.write(output)

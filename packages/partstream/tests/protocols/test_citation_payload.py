@@ -44,7 +44,7 @@ EVENTS: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("protocol", EVENTS)
 def test_every_protocol_gives_one_payload(protocol: str) -> None:
-    stream = PROTOCOLS[protocol].read_response().open(StreamOptions(citations=CitationMode.DATA))
+    stream = PROTOCOLS[protocol].read_response()(StreamOptions(citations=CitationMode.DATA))
     outputs = [output for event in EVENTS[protocol] for output in stream.feed(event)]
     (part,) = (output for output in outputs if isinstance(output, DataPart))
     assert part.mime_type == CITATION_MIME_TYPE

@@ -32,8 +32,8 @@ from partstream.protocols.serve import MODEL, RequestReaderSpec, ResponseWriterS
 @pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)
 def test_every_row_can_be_read(row: Protocol) -> None:
     corner = row.read_response()
-    assert not corner.open(StreamOptions()).finished
-    assert not corner.open(StreamOptions()).failing
+    assert not corner(StreamOptions()).finished
+    assert not corner(StreamOptions()).failing
     for framing in row.framings:
         assert not StreamReader(row, framing=framing).finished
     assert corner.claim("no such type", {"type": "no such type"}) <= MatchConfidence.POSSIBLE
@@ -86,4 +86,4 @@ def test_what_nobody_is_asked_in_has_no_corner_that_asks(name: str) -> None:
 
 def test_two_streams_of_one_row_share_nothing() -> None:
     corner = PROTOCOLS[DEFAULT_PROTOCOL].read_response()
-    assert corner.open(StreamOptions()) is not corner.open(StreamOptions())
+    assert corner(StreamOptions()) is not corner.open(StreamOptions())

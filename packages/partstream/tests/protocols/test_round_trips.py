@@ -54,7 +54,7 @@ def _there_and_back(protocol: Protocol, outputs: list[StreamOutput], size: int |
 def _written_part_by_part(protocol: Protocol, outputs: list[StreamOutput]) -> bytes:
     assert protocol.write_response is not None
     corner = protocol.write_response()
-    written = AnswerBytes(corner.open(ASKED, REPLY), corner.stream_form(ASKED))
+    written = AnswerBytes(corner(ASKED, REPLY), corner.stream_form(ASKED))
     return b"".join([*map(written.write, outputs), written.end()])
 
 
@@ -166,7 +166,7 @@ def _assert_says_the_same_again(protocol: Protocol, asked: InboundRequest) -> No
 def test_a_writer_that_has_written_the_end_writes_nothing_more(outputs: list[StreamOutput]) -> None:
     for protocol in WRITTEN.values():
         assert protocol.write_response is not None
-        writer = protocol.write_response().open(ASKED, REPLY)
+        writer = protocol.write_response()(ASKED, REPLY)
         for output in outputs:
             writer.write(output)
         with pytest.raises(CallerError):

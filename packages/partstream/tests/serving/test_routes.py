@@ -1,5 +1,6 @@
 """What stands at a path of a server, for protocols that share paths and for paths that name the model."""
 
+from copy import copy
 from dataclasses import replace
 
 import pytest
@@ -19,14 +20,23 @@ def _answer(_request, _models, _tokens):
 
 
 def _protocol(name: str, path: str, *documents: ServedDocument, paths: tuple[str, ...] = ()):
-    asks, reads, writes = OWN.write_request(), OWN.read_request(), OWN.write_response()
     return replace(
         OWN,
         name=name,
-        write_request=lambda: replace(asks, path=path),
-        read_request=lambda: replace(reads, paths=paths),
-        write_response=lambda: replace(writes, documents=documents),
+        write_request=lambda: _with(OWN.write_request(), path=path),
+        read_request=lambda: _with(OWN.read_request(), paths=paths),
+        write_response=lambda: _with(OWN.write_response(), documents=documents),
     )
+
+
+def _with(corner, **fields):
+    """A corner that differs in these attributes."""
+    if isinstance(corner, type):
+        return type(corner.__name__, (corner,), fields)
+    made = copy(corner)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 FIRST = _protocol("first", "/say", MODEL_DOCUMENTS[0])
@@ -42,7 +52,7 @@ SECOND = _protocol(
 
 ELSEWHERE = replace(
     _protocol("elsewhere", "/chat"),
-    write_response=lambda: replace(OWN.write_response(), base_paths=("/own",), documents=()),
+    write_response=lambda: _with(OWN.write_response(), base_paths=("/own",), documents=()),
 )
 
 

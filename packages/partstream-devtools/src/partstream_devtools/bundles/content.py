@@ -164,7 +164,7 @@ def _row(name: str | None, path: str) -> Protocol | None:
 def _is_document(exchange: RecordedExchange, row: Protocol | None) -> bool:
     if media_type_of(exchange) != _JSON or row is None or row.accept == _JSON:
         return False
-    return row.read_response().events_of is not None
+    return row.read_response().has_documents
 
 
 # ---- Recorded requests ----

@@ -379,7 +379,7 @@ def answer_stream(
     asked = InboundRequest("scripted", tuple(messages), options or RequestOptions())
     assert protocol.write_response is not None  # noqa: S101 - checked where the target is made
     writes = protocol.write_response()
-    writer = writes.open(asked, Reply("conformance", _CREATED_AT, argument_size=_ARGUMENT_SIZE))
+    writer = writes(asked, Reply("conformance", _CREATED_AT, argument_size=_ARGUMENT_SIZE))
     events = (event for output in (*answer.parts(messages), answer.finish()) for event in writer.write(output))
     steps: tuple[faults.Step, ...] = (faults.Head(200, ()), *framed(events, writes.stream_form(asked)), faults.End())
     done = faults.apply_faults(

@@ -27,7 +27,7 @@ from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, JSON_LINES, SSE, Protocol, loadable_protocols
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest, fits_path, literal_size
+from partstream.protocols.serve import ResponseWriter, WireEvent, WireRequest, fits_path, literal_size
 from partstream.server.requests import Endpoint, endpoints_of
 from partstream_devtools.bundles.content import Content, answers_in, content_of, media_type_of
 from partstream_devtools.bundles.exchange import HowEnded, RecordedExchange
@@ -133,7 +133,7 @@ class NotARecordingError(CallerError):
 _AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=[^\r\n])")
 
 
-def read_recording(path: Path, content: bytes, protocol: Protocol, writes: ResponseWriterSpec) -> tuple[Send, ...]:
+def read_recording(path: Path, content: bytes, protocol: Protocol, writes: type[ResponseWriter]) -> tuple[Send, ...]:
     """The recorded events; those of `.jsonl` and `.json` files get the protocol's framing and its mark of the end.
 
     A piece of the answer is an event from which `protocol`, that of the path that replays the recording, reads a part.
@@ -222,7 +222,7 @@ def scenario_events(
     endpoint = endpoint_at(path)
     asked = endpoint.reads.read(endpoint.request(path, body, headers))
     reply = Reply(reply_identity(body, 0), 0, ARGUMENT_SIZE)
-    writer = endpoint.writes.open(asked, reply)
+    writer = endpoint.writes(asked, reply)
     outputs = play(directives.NamedValue(name, value), asked, reply.identity)
     return [event for output in outputs for event in writer.write(output)]
 

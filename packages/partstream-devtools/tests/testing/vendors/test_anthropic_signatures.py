@@ -34,7 +34,7 @@ def asking(messages: list[Any], **fields: Any) -> WireRequest:
 def answer(**fields: Any) -> list[dict[str, Any]]:
     """What the scripted model answers: thinking, state of another wire, text, two calls."""
     asked = READ_REQUEST.read(asking([QUESTION], **fields))
-    writer = WRITE_RESPONSE.open(asked, Reply("reply", 0))
+    writer = WRITE_RESPONSE(asked, Reply("reply", 0))
     events = [event for output in play(NamedValue("tools"), asked, "reply") for event in writer.write(output)]
     content: list[dict[str, Any]] = WRITE_RESPONSE.document(events)[1]["content"]
     return content

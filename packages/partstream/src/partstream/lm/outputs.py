@@ -1,9 +1,9 @@
 """The values between a protocol and the rest of Partstream: the outputs of an answer, and a request.
 
 A response is a sequence of parts, then exactly one :class:`Finish`. An adapter (:class:`ResponseStream`) reads one
-response from events; a writer (:class:`ResponseWriter`) writes one as events. Both live for one response, do no I/O,
-read no clock and log nothing. An upstream's mistake becomes the error of a :class:`Finish`, never an exception; only a
-mistake of the caller raises (:class:`partstream.errors.AdapterUsageError`).
+response from events; a writer (:class:`partstream.protocols.serve.ResponseWriter`) writes one as events. Both live for
+one response, do no I/O, read no clock and log nothing. An upstream's mistake becomes the error of a :class:`Finish`,
+never an exception; only a mistake of the caller raises (:class:`partstream.errors.AdapterUsageError`).
 
 A request is an :class:`InboundRequest`, in whichever protocol it came.
 """
@@ -304,28 +304,13 @@ class Reply:
     raw_reasoning: bool = False
 
 
-class ResponseWriter(Protocol):
-    """The opposite of :class:`ResponseStream`: takes the outputs of one answer one by one, returns events."""
-
-    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
-        """Takes the next output and returns its events, possibly none.
-
-        A :class:`Finish` is the last output and closes the response, also a failed one. An output that the protocol
-        cannot represent becomes no event: the protocol's table of losses names it.
-
-        Raises:
-            AdapterUsageError: The :class:`Finish` has already been written.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Repeated:
     """How a part is written that differs from the part before it in its text alone: as one event, which differs from
     the event before it in the text, and perhaps in a number.
 
     Attributes:
-        event: Makes the event of a text with a number, as :meth:`ResponseWriter.write` would; notes nothing.
+        event: Makes the event of a text with a number, as the writer would; notes nothing.
         note: Notes that the event of a text was written; returns its number, or 0 where events have none.
         is_numbered: Whether events have a number.
     """
@@ -337,11 +322,11 @@ class Repeated:
 
 @runtime_checkable
 class FastPathWriter(Protocol):
-    """A writer with a fast path for the parts that come by the thousand, see :class:`ResponseWriter`."""
+    """A response writer with a fast path for the parts that come by the thousand."""
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
-        """How the parts are written, until the next call of :meth:`ResponseWriter.write`, that have the class of a part
-        and its id, a text that is not empty, and no metadata.
+        """How the parts are written, until the next call of its `write`, that have the class of a part and its id, a
+        text that is not empty, and no metadata.
 
         Args:
             part: The part that was written last; has a text and no metadata.
@@ -353,7 +338,7 @@ class FastPathWriter(Protocol):
 
 
 @runtime_checkable
-class IdleWriter(ResponseWriter, Protocol):
+class IdleWriter(Protocol):
     """A writer whose wire has an event for a model that still works, for clients that count events alone."""
 
     def idle(self) -> list[dict[str, Any]]:

@@ -717,7 +717,7 @@ class Errors:
         read_body: Reads the JSON value of the body of an HTTP error.
         refused: Which state of earlier answers an error refuses to take back; nothing where it is about something else.
         refused_fields: Which optional fields of the body that was sent an error refuses, by the names that
-            :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out` takes; none where it is about something
+            :attr:`partstream.protocols.protocol.RequestWriter.leave_out` takes; none where it is about something
             else.
         holds_error: Whether a JSON value that came with a status of success is an error.
     """

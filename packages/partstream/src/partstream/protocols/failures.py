@@ -1,7 +1,7 @@
 """Failures that a server tells its client: first in no wire's words, then as status, headers and body of a wire.
 
 :func:`failure_of` says what an error of ours means for a client, by one table; a wire says it in its own words, with
-:attr:`partstream.protocols.serve.ResponseWriterSpec.fail` before the response has begun and with its writer inside the
+:attr:`partstream.protocols.serve.ResponseWriter.failed` before the response has begun and with its writer inside the
 stream. :func:`common_reply` and :func:`said_in_stream` are the form that most wires share, OpenAI's:
 `{"error": {"message", "type", "param", "code"}}`, always all four. Codex acts on the codes `context_length_exceeded`,
 `insufficient_quota` and `rate_limit_exceeded`, and on "try again in 12s" in the message.

@@ -402,7 +402,7 @@ def refused_fields(
 def leave_out(
     rows: Sequence[OptionalField], corrections: Sequence[Correction] = ()
 ) -> Callable[[WireRequest, Collection[str]], WireRequest]:
-    """Makes :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out` from a protocol's tables."""
+    """Makes :attr:`partstream.protocols.protocol.RequestWriter.leave_out` from a protocol's tables."""
 
     def change(request: WireRequest, names: Collection[str]) -> WireRequest:
         body: Mapping[str, Any] = request.body

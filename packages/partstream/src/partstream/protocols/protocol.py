@@ -18,6 +18,7 @@ listed.
 
 from __future__ import annotations
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
@@ -35,8 +36,8 @@ from partstream.errors import CallerError, PartstreamError
 from partstream.plugins import added
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.serve import (  # names that installed protocols import from here
-    RequestReaderSpec,
-    ResponseWriterSpec,
+    RequestReader,
+    ResponseWriter,
     WireEvent,
     WireRequest,
 )
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import ResponseStream, StreamOptions
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
+    from partstream.protocols.read_response import ResponseReader
     from partstream.settings.row import Setting
 
 
@@ -97,7 +99,7 @@ JSON_LINES: Final = Framing(
 # ---- Corners ----
 
 NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
-"""The empty JSON object: the request that lacks everything, see :attr:`RequestWriterSpec.empty_request`."""
+"""The empty JSON object: the request that lacks everything, see :attr:`RequestWriter.empty_request`."""
 
 
 class MatchConfidence(IntEnum):
@@ -149,27 +151,24 @@ class Terminators:
 
 @dataclass(frozen=True, slots=True)
 class ResponseReaderSpec:
-    """The corner that reads answers of a server.
-
-    Attributes:
-        open: Makes the adapter of one response. Thinking as text is not its business: it is asked for thinking parts
-            then, see :mod:`partstream.protocols.thinking`.
-        claim: Says how sure the protocol is that an event, with its kind or None, is one of its own.
-        frequent: For the kinds of events that come by the thousand, the fields that the adapter's sink reads of them;
-            see :func:`partstream.codec.json_codec.make_event_decoder`. Without a tag, the kind is the empty string.
-            Without fields, the sink takes the bytes of the event as they came.
-        events_of: Turns the document that a server sends in place of a stream into events; None where the protocol has
-            no such document.
-        item_of_tags: Makes the item that takes thinking in tags back to the server, given that text with its tags, or
-            None where nothing goes back; see :class:`partstream.protocols.thinking.TaggedThinking`. None where the
-            adapter reads tags itself.
-    """
+    """A response reader made of functions; see :class:`partstream.protocols.read_response.ResponseReader`."""
 
     open: Callable[[StreamOptions], ResponseStream]
     claim: Callable[[str | None, WireEvent], MatchConfidence]
     frequent: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     events_of: Callable[[WireEvent], Sequence[WireEvent]] | None = None
     item_of_tags: Callable[[str], Mapping[str, Any] | None] | None = None
+
+    @property
+    def has_documents(self) -> bool:  # noqa: D102
+        return self.events_of is not None
+
+    @property
+    def reads_tags(self) -> bool:  # noqa: D102
+        return self.item_of_tags is None
+
+    def __call__(self, options: StreamOptions) -> ResponseStream:  # noqa: D102
+        return self.open(options)
 
 
 def no_item(_raw: str) -> None:
@@ -194,7 +193,7 @@ def bearer(key: str, _kind: KeyKind) -> Mapping[str, str]:
 
 
 def key_in_header(name: str) -> Authorizer:
-    """A function for :attr:`RequestWriterSpec.authorize` that puts the key into a header, such as `x-api-key`."""
+    """A function for :attr:`RequestWriter.authorize` that puts the key into a header, such as `x-api-key`."""
     return lambda key, _kind: {name: key}
 
 
@@ -264,83 +263,138 @@ class ChosenWindow:
     field: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestWriterSpec:
-    """The corner that writes requests to a server.
+class RequestWriter(ABC):
+    """Writes requests to the servers of one protocol, and knows how they are asked. It has no state.
 
     Attributes:
-        write: Writes a request down; raises :class:`partstream.errors.RequestNotExpressibleError`.
         path: The path of the endpoint below the base URL, for messages and for finding the endpoint; a path that names
             the model holds `{model}` in its place, see :mod:`partstream.protocols.serve`.
-        authorize: The headers that carry a key, given the key and its kind.
-        authorize_for: The same as a person has set it, or as a known server wants it, given the settings of requests
-            and the server or None; None for a protocol whose servers all take the key alike.
-        document_headers: The headers of requests without a model, such as the one for the list of models.
-        find_model_lists: By the path of the base URL, the path above `/models` and the paths of further lists.
-        complete_settings: Completes the settings of a request with the facts of the base URL, the model and the known
-            server, or None. :attr:`partstream.conversation.preparation.RequestSettings.capabilities` has the facts of
-            the list of models already.
-        conversation_rules: What the server of a model accepts in a conversation, given the completed settings and the
-            model's id.
-        notes: Notes for the owner of a request about what it says and the wire has no place for, such as options.
-        continues: Whether a request can continue a stored response.
         errors: The errors of its servers.
-        leave_out: Takes optional fields out of a request that servers refuse, or puts their twins into their place; the
-            names are those of :attr:`partstream.protocols.errors.Errors.refused_fields`.
-        resume: The request that continues a paused response, given the request for it and
-            :attr:`partstream.lm.outputs.PausingStream.paused`; None where no server pauses.
+        document_headers: The headers of requests without a model, such as the one for the list of models.
+        continues: Whether a request can continue a stored response.
+        pauses: Whether its servers pause a response, which :meth:`resume` continues.
         count: Where its servers count a request, or None.
         empty_request: A body that lacks what every request needs: a server of this protocol refuses it at no cost, and
             shows thereby that the endpoint is there. None where servers are not probed in this way.
         own_base_path: The base path of the wire below a host, such as `/api`; empty for a wire beside the others.
-        models_path: The path of the list of models, below the path that `find_model_lists` gives.
+        models_path: The path of the list of models, below the path that :meth:`find_model_lists` gives.
         lists_models: Whether its servers list their models; one that does not is asked only where no model is named.
-        choose_window: The context window that requests to a model set, given its settings with the facts of the model;
-            that window is advertised. None for a wire on which no request sets one.
+        sets_window: Whether requests set the context window of the model, see :meth:`choose_window`.
         loads_models: Whether its servers load a model before they say anything, which takes minutes: the default limit
             of time to the first event does not count then.
-        identify: Gives a request an identity that no other has, for a wire on which every request has one; takes the
-            request as `write` made it, and a text of letters and digits. None for a wire without.
         fits_answers: Whether a request limits its response by its expected tokens, see
             :attr:`partstream.conversation.preparation.ChatRequest.input_tokens`. They are estimated before it is sent
             then; a request without such a limit is sent meanwhile.
     """
 
-    write: Callable[[ChatRequest], WireRequest]
     path: str
-    authorize: Authorizer = bearer
-    authorize_for: Callable[[RequestSettings, KnownServer | None], Authorizer] | None = None
-    document_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    find_model_lists: Callable[[str], tuple[str, tuple[str, ...]]] = lambda base_path: (base_path, ())
-    complete_settings: Callable[
-        [RequestSettings, str, LanguageModelChatInformation, KnownServer | None], RequestSettings
-    ] = lambda settings, _base_url, _model, _server: settings
-    conversation_rules: Callable[[RequestSettings, str], ConversationRules] = lambda _settings, _model_id: (
-        ANY_CONVERSATION
-    )
-    continues: bool = False
-    notes: Callable[[ChatRequest], tuple[Note, ...]] = lambda _request: ()
     errors: Errors = COMMON_ERRORS
-    leave_out: Callable[[WireRequest, Collection[str]], WireRequest] = lambda request, _names: request
-    resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest] | None = None
+    document_headers: Mapping[str, str] = MappingProxyType({})
+    continues: bool = False
+    pauses: bool = False
     count: CountEndpoint | None = None
     empty_request: Mapping[str, Any] | None = None
     own_base_path: str = ""
     models_path: str = "/models"
     lists_models: bool = True
-    choose_window: Callable[[RequestSettings], ChosenWindow] | None = None
+    sets_window: bool = False
     loads_models: bool = False
     fits_answers: bool = False
-    identify: Callable[[WireRequest, str], WireRequest] | None = None
 
-    def authorizer(self, settings: RequestSettings, server: KnownServer | None) -> Authorizer:
-        """The function that makes the headers that carry a key to a server."""
-        return self.authorize if self.authorize_for is None else self.authorize_for(settings, server)
+    @abstractmethod
+    def write(self, request: ChatRequest) -> WireRequest:
+        """Writes a request down.
+
+        Raises:
+            RequestNotExpressibleError: The wire has no form for something in it.
+        """
+
+    def notes(self, _request: ChatRequest) -> tuple[Note, ...]:
+        """Notes for the owner of a request about what it holds and the wire has no place for, such as options."""
+        return ()
+
+    def conversation_rules(self, _settings: RequestSettings, _model_id: str) -> ConversationRules:
+        """What the server of a model accepts in a conversation, given the completed settings."""
+        return ANY_CONVERSATION
+
+    def complete_settings(
+        self,
+        settings: RequestSettings,
+        _base_url: str,
+        _model: LanguageModelChatInformation,
+        _server: KnownServer | None,
+    ) -> RequestSettings:
+        """Completes the settings of a request with the facts of the base URL, the model and the known server, or None.
+
+        :attr:`partstream.conversation.preparation.RequestSettings.capabilities` has the facts of the list of models
+        already.
+        """
+        return settings
+
+    def authorize(self, key: str, kind: KeyKind) -> Mapping[str, str]:
+        """The headers that carry a key."""
+        return bearer(key, kind)
+
+    def authorizer(self, _settings: RequestSettings, _server: KnownServer | None) -> Authorizer:
+        """The function that makes these headers as a person has set it, or as a known server wants it."""
+        return self.authorize
+
+    def find_model_lists(self, base_path: str) -> tuple[str, tuple[str, ...]]:
+        """By the path of the base URL, the path above `/models` and the paths of further lists."""
+        return base_path, ()
+
+    def leave_out(self, request: WireRequest, _names: Collection[str]) -> WireRequest:
+        """Takes optional fields out of a request that servers refuse, or puts their twins into their place.
+
+        Args:
+            request: The request as it was refused.
+            _names: The names of :attr:`partstream.protocols.errors.Errors.refused_fields`.
+        """
+        return request
+
+    def resume(self, request: WireRequest, _paused: Mapping[str, Any]) -> WireRequest:
+        """The request that continues a paused response.
+
+        Args:
+            request: The request that it answers.
+            _paused: See :attr:`partstream.lm.outputs.PausingStream.paused`.
+        """
+        return request
+
+    def choose_window(self, settings: RequestSettings) -> ChosenWindow:
+        """The context window that requests to a model set, which is advertised; only where `sets_window` is true.
+
+        Args:
+            settings: The settings of requests, with the facts of the model.
+        """
+        raise NotImplementedError
+
+    def identify(self, request: WireRequest, _identity: str) -> WireRequest:
+        """Gives a request an identity that no other has, for a wire on which every request has one.
+
+        Args:
+            request: The request as :meth:`write` made it.
+            _identity: A text of letters and digits.
+        """
+        return request
 
     @property
     def carries(self) -> Carried:
         """Which state of earlier answers its requests can carry."""
         return Carried.EVERYTHING if self.continues else Carried.ALL_REASONING
+
+
+class RequestWriterSpec(RequestWriter):
+    """A request writer made of functions and values, by the names of :class:`RequestWriter`."""
+
+    def __init__(self, **fields: Any) -> None:
+        fields["sets_window"], fields["pauses"] = "choose_window" in fields, "resume" in fields
+        if "authorize_for" in fields:
+            fields["authorizer"] = fields.pop("authorize_for")
+        vars(self).update(fields)
+
+    def write(self, request: ChatRequest) -> WireRequest:  # noqa: D102
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,10 +451,10 @@ class Protocol:
     """
 
     name: str
-    read_response: Callable[[], ResponseReaderSpec]
-    write_request: Callable[[], RequestWriterSpec] | None = None
-    read_request: Callable[[], RequestReaderSpec] | None = None
-    write_response: Callable[[], ResponseWriterSpec] | None = None
+    read_response: Callable[[], type[ResponseReader]]
+    write_request: Callable[[], RequestWriter] | None = None
+    read_request: Callable[[], RequestReader] | None = None
+    write_response: Callable[[], type[ResponseWriter]] | None = None
     own_settings: Callable[[], OwnSettings] | None = None
     framings: tuple[Framing, ...] = (SSE, JSON_LINES)
     tag: str | None = "type"
@@ -629,7 +683,7 @@ def asked_protocols() -> tuple[str, ...]:
     return tuple(name for name, one in loadable_protocols()[0].items() if one.write_request is not None)
 
 
-def asking(name: str) -> RequestWriterSpec:
+def asking(name: str) -> RequestWriter:
     """The corner of a protocol that writes requests.
 
     Raises:

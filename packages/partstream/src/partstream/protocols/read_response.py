@@ -4,9 +4,8 @@ A protocol classifies each of its events as a :class:`LifecycleEvent`; :data:`TR
 in which state, for the readers and the writers of every wire. A lenient row is one that real servers need and that no
 specification allows: a reader takes it, a writer never uses it (:func:`strict_step`).
 
-An :class:`Adapter` holds how far a response has come, and ends it once. A wire adds :meth:`Adapter.feed_into`, when a
-response is whole, and what its Finish says. Anthropic's wire
-has a class of its own, with a table of handlers for each state.
+A :class:`ResponseReader` holds how far a response has come, and ends it once. A wire's subclass adds
+:meth:`ResponseReader.feed_into`, when a response is whole, and what its Finish holds.
 
 Below them are the tools of several wires: fields that may be missing, null or of another type; arguments of tool calls;
 :class:`EmittedPrefix`, which recognizes a snapshot of a text that was emitted; :func:`make_chunk_template`, the fast
@@ -17,9 +16,10 @@ from __future__ import annotations
 import re
 import string
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -32,9 +32,11 @@ from partstream.codec.json_codec import (
     nests_too_deeply,
 )
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError
-from partstream.lm.outputs import FastPath, Outcome, StreamOutput
+from partstream.lm.outputs import FastPath, Outcome, StreamOptions, StreamOutput
 from partstream.lm.parts import FinishReason, UnifiedFinishReason
 from partstream.protocols.citations import RecentText
+from partstream.protocols.protocol import MatchConfidence
+from partstream.protocols.serve import WireEvent
 
 # ---- Lifecycle ----
 
@@ -148,17 +150,48 @@ def strict_step(state: LifecycleState, kind: LifecycleEvent) -> Transition | Non
     return None if step is None or step.lenient else step
 
 
-# ---- Adapter ----
+# ---- The base class of all readers ----
 
 
-class Adapter(ABC):
-    """One answer; see :class:`partstream.lm.outputs.ResponseStream`.
+class ResponseReader(ABC):
+    """Reads one response: takes its events, returns outputs; see :class:`partstream.lm.outputs.ResponseStream`.
+
+    A protocol's class is a subclass of this one. Thinking as text is not its business: it is asked for thinking parts
+    then, see :mod:`partstream.protocols.thinking`.
+
+    Args:
+        options: How the response is rendered.
 
     Attributes:
-        sink: The short way, or None.
+        frequent: For the kinds of events that come by the thousand, the fields that the fast path reads of them; see
+            :func:`partstream.codec.json_codec.make_event_decoder`. Without a tag, the kind is the empty string. Without
+            fields, the fast path takes the bytes of the event as they came.
+        has_documents: Whether a server may send a document in place of a stream.
+        reads_tags: Whether the class reads thinking in tags itself.
+        sink: The fast path, or None.
     """
 
-    def __init__(self) -> None:
+    frequent: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    has_documents: bool = False
+    reads_tags: bool = False
+
+    @classmethod
+    def claim(cls, _kind: str | None, _event: WireEvent) -> MatchConfidence:
+        """How sure the protocol is that an event, with its kind or None, is one of its own."""
+        return MatchConfidence.NO
+
+    @classmethod
+    def events_of(cls, document: WireEvent) -> Sequence[WireEvent]:
+        """The events that a document stands for which a server sends in place of a stream."""
+        return (document,)
+
+    @classmethod
+    def item_of_tags(cls, _raw: str) -> Mapping[str, Any] | None:
+        """The item that takes thinking in tags back to the server, given that text with its tags; None where nothing
+        goes back. See :class:`partstream.protocols.thinking.TaggedThinking`."""
+        return None
+
+    def __init__(self, _options: StreamOptions) -> None:
         self.sink: FastPath | None = None
         self._state = LifecycleState.IDLE
         self._error: LanguageModelError | None = None  # what the upstream has reported, and may say more about

@@ -144,7 +144,7 @@ class StreamReader:
             paused.go_on()
         self._ending_stream = narrow(self._stream, EndingStream)
         self._pausing_stream = narrow(self._stream, PausingStream)
-        self._events_of = corner.events_of
+        self._events_of = corner.events_of if corner.has_documents else None
         self._decoder = (framing or row.framings[0]).make_decoder()
         self._repeated = self._decoder.repeated
         self._decode_any = make_decoder()

@@ -3,10 +3,10 @@
 Sans-IO. :class:`WireFinder` keeps bytes until the first event that shows its protocol. A decision depends on the bytes
 alone and never on how they were cut: the framing on the first sixteen bytes, the protocol on event after event.
 
-Each protocol claims events (:attr:`partstream.protocols.protocol.ResponseReaderSpec.claim`). One event tells little: an
-error or a ping occurs in the streams of many wires. So the first event counts that a protocol is sure of, and otherwise
-the protocol that most events may belong to (:class:`ProtocolMatcher`). Streams that no protocol here reads are
-recognized too, so that an error can name them.
+Each protocol claims events (:meth:`partstream.protocols.read_response.ResponseReader.claim`). One event tells little:
+an error or a ping occurs in the streams of many wires. So the first event counts that a protocol is sure of, and
+otherwise the protocol that most events may belong to (:class:`ProtocolMatcher`). Streams that no protocol here reads
+are recognized too, so that an error can name them.
 
 :func:`explanation` says what the bytes are of which the reader of a protocol has understood nothing.
 """
@@ -415,11 +415,11 @@ def _error_of_foreign(events: Sequence[NamedEvent], head: bytes, expected: str) 
 
 def _outputs_of(document: WireEvent, row: Protocol) -> list[StreamOutput]:
     """The outputs of a document in a protocol; none where the protocol has no documents."""
-    corner = row.read_response()
-    if corner.events_of is None:
+    reader = row.read_response()
+    if not reader.has_documents:
         return []
-    stream = corner.open(StreamOptions())
-    outputs = [output for event in corner.events_of(document) for output in stream.feed(event)]
+    stream = reader(StreamOptions())
+    outputs = [output for event in reader.events_of(document) for output in stream.feed(event)]
     return outputs if stream.finished else [*outputs, *stream.end()]
 
 

@@ -1,7 +1,7 @@
 """What a protocol offers to a server: the corners that read requests and write responses, and what belongs to them.
 
-A server names no wire. It takes a :class:`WireRequest` at one of the paths of :class:`RequestReaderSpec`, reads it,
-and writes each output of the provider with the writer of :class:`ResponseWriterSpec`, whose :class:`StreamForm` says
+A server names no wire. It takes a :class:`WireRequest` at one of the paths of :class:`RequestReader`, reads it,
+and writes each output of the provider with the writer of :class:`ResponseWriter`, whose :class:`StreamForm` says
 how events become bytes. Beside responses, a wire may have
 
 - documents of its own (:class:`ServedDocument`): the list of models, one of them, the count of a request;
@@ -17,6 +17,7 @@ paths and finds the name in them again.
 """
 
 from __future__ import annotations
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,25 +25,45 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
-from partstream.lm.outputs import InboundRequest, Outcome, Reply, ResponseWriter
+from partstream.codec.json_codec import dumps
+from partstream.lm.outputs import InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure, plain_reply
 
 
-@dataclass(frozen=True, slots=True)
-class RequestReaderSpec:
-    """The corner that reads requests, as a server does.
+class RequestReader(ABC):
+    """Reads the requests of clients of one protocol. It has no state.
 
     Attributes:
-        read: Reads a request; raises :class:`partstream.errors.InvalidRequestError` for what it cannot understand. The
-            path of the request is the one that was asked, with the model in it.
         paths: The patterns of the paths below the base path where it is asked, each with `{model}` where the path names
-            the model; without any, :attr:`RequestWriterSpec.path`.
+            the model; without any, :attr:`partstream.protocols.protocol.RequestWriter.path`.
         socket: The WebSocket at the same paths; None for a wire without one.
     """
 
-    read: Callable[[WireRequest], InboundRequest]
     paths: tuple[str, ...] = ()
     socket: ServedSocket | None = None
+
+    @abstractmethod
+    def read(self, request: WireRequest) -> InboundRequest:
+        """Reads a request, whose path is the one that was asked, with the model in it.
+
+        Raises:
+            InvalidRequestError: The request cannot be understood.
+        """
+
+
+class RequestReaderSpec(RequestReader):
+    """A request reader made of a function."""
+
+    def __init__(
+        self,
+        read: Callable[[WireRequest], InboundRequest],
+        paths: tuple[str, ...] = (),
+        socket: ServedSocket | None = None,
+    ) -> None:
+        vars(self).update(read=read, paths=paths, socket=socket)
+
+    def read(self, request: WireRequest) -> InboundRequest:  # noqa: D102
+        raise NotImplementedError
 
 
 _EVENT_STREAM: Final = "text/event-stream; charset=utf-8"
@@ -72,22 +93,19 @@ class StreamForm:
     keep_alive: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseWriterSpec:
-    """The corner that writes answers, as a server does.
+class ResponseWriter(ABC):
+    """Writes one response of a server: takes the outputs of an answer one by one, returns events. What the class says,
+    holds for all responses of its protocol.
+
+    Args:
+        asked: The request.
+        reply: Who answers, and how.
 
     Attributes:
-        open: Makes the writer of one response to a request.
-        frame: The bytes of one event.
-        document: The events of a whole response as what a client gets that wants no stream: HTTP status and JSON.
-        error: The JSON object of an HTTP error, given its status and message.
-        end_of_stream: The bytes after the last event.
         content_type: The media type of the stream.
+        end_of_stream: The bytes after the last event.
         documents: What a server has beside its answers, such as the list of models.
-        form_of: The form of the stream that a request wants, for a wire that has several; None for the one form that
-            `frame`, `end_of_stream` and `content_type` say.
         base_paths: The paths of the base URLs of clients, the usual one first.
-        fail: A failure in the wire's own statuses, headers and words; None for a wire of which `error` says all.
         request_id_header: The response header in which clients of this wire look for the id of their request.
         aliases: Prefixes with which clients of this wire may name every model, such as `maker/`.
         stopped: The outcome with which an answer ends that the server stops, as when it is shut down.
@@ -97,7 +115,63 @@ class ResponseWriterSpec:
         further: Further endpoints where a model answers.
     """
 
-    open: Callable[[InboundRequest, Reply], ResponseWriter]
+    content_type: str = _EVENT_STREAM
+    end_of_stream: bytes = b""
+    documents: tuple[ServedDocument, ...] = ()
+    base_paths: tuple[str, ...] = ("/v1",)
+    request_id_header: str = "x-request-id"
+    aliases: tuple[str, ...] = ()
+    stopped: Outcome = Outcome.FAILED
+    drops_thinking_state: bool = False
+    state: ServedState | None = None
+    further: tuple[FurtherEndpoint, ...] = ()
+
+    @abstractmethod
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None: ...
+
+    @abstractmethod
+    def write(self, output: StreamOutput) -> list[WireEvent]:
+        """Takes the next output and returns its events, possibly none.
+
+        A :class:`partstream.lm.outputs.Finish` is the last output and closes the response, also a failed one. An output
+        that the protocol cannot represent becomes no event: the protocol's table of losses names it.
+
+        Raises:
+            AdapterUsageError: The Finish has already been written.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def document(events: Sequence[WireEvent]) -> tuple[int, WireEvent]:
+        """The events of a whole response as what a client gets that wants no stream: HTTP status and JSON."""
+
+    @staticmethod
+    @abstractmethod
+    def error(status: int, message: str) -> WireEvent:
+        """The JSON object of an HTTP error."""
+
+    @staticmethod
+    def frame(event: WireEvent) -> bytes:
+        """The bytes of one event; by default, the data of a server-sent event without a name."""
+        return b"data: " + dumps(event) + b"\n\n"
+
+    @classmethod
+    def failed(cls, failure: ServedFailure) -> FailedReply:
+        """A failure in the wire's own statuses, headers and words."""
+        return plain_reply(cls.error, failure)
+
+    @classmethod
+    def stream_form(cls, _asked: InboundRequest) -> StreamForm:
+        """The form of the stream that a request wants."""
+        keep_alive = _COMMENT if cls.content_type == _EVENT_STREAM else b""
+        return StreamForm(cls.frame, end=cls.end_of_stream, content_type=cls.content_type, keep_alive=keep_alive)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseWriterSpec:
+    """A response writer made of functions and values, by the names of :class:`ResponseWriter`."""
+
+    open: Callable[[InboundRequest, Reply], Any]
     frame: Callable[[WireEvent], bytes]
     document: Callable[[Sequence[WireEvent]], tuple[int, WireEvent]]
     error: Callable[[int, str], WireEvent]
@@ -113,6 +187,9 @@ class ResponseWriterSpec:
     drops_thinking_state: bool = False
     state: ServedState | None = None
     further: tuple[FurtherEndpoint, ...] = ()
+
+    def __call__(self, asked: InboundRequest, reply: Reply) -> Any:  # noqa: D102
+        return self.open(asked, reply)
 
     def failed(self, failure: ServedFailure) -> FailedReply:
         """The reply that tells a client of a failure."""
@@ -137,8 +214,8 @@ class FurtherEndpoint:
     """
 
     path: str
-    reads: RequestReaderSpec
-    writes: ResponseWriterSpec
+    reads: RequestReader
+    writes: Any
 
 
 # ---- Requests and their paths ----

@@ -24,7 +24,7 @@ from partstream.lm.parts import TextPart, ThinkingPart, Usage, text_part, thinki
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
     from partstream.lm.outputs import FastPath, ResponseStream, StreamOptions, StreamOutput
-    from partstream.protocols.protocol import ResponseReaderSpec
+    from partstream.protocols.read_response import ResponseReader
 
 
 class _Block(NamedTuple):
@@ -212,19 +212,19 @@ class ThinkTagSplitter:
 # ---- Rendering ----
 
 
-def open_response(corner: ResponseReaderSpec, options: StreamOptions) -> ResponseStream:
+def open_response(reader: type[ResponseReader], options: StreamOptions) -> ResponseStream:
     """Opens the adapter of one response and renders thinking as the options say.
 
     Args:
-        corner: The corner of a protocol that reads answers.
+        reader: The class of a protocol that reads responses.
         options: How the response is rendered.
     """
     is_text = options.thinking is ThinkingMode.TEXT
     if is_text:
         options = replace(options, thinking=ThinkingMode.PART)
-    stream = corner.open(options)
-    if corner.item_of_tags is not None and options.think_tags is not ThinkTags.OFF:
-        stream = TaggedThinking(stream, options, corner.item_of_tags)
+    stream: ResponseStream = reader(options)
+    if not reader.reads_tags and options.think_tags is not ThinkTags.OFF:
+        stream = TaggedThinking(stream, options, reader.item_of_tags)
     return ThinkingAsText(stream) if is_text else stream
 
 
@@ -304,7 +304,7 @@ class TaggedThinking(_Rendering):
     Args:
         stream: The adapter that reads the response.
         options: How the response is rendered.
-        item_of_tags: See :attr:`partstream.protocols.protocol.ResponseReaderSpec.item_of_tags`.
+        item_of_tags: See :attr:`partstream.protocols.read_response.ResponseReader.item_of_tags`.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from partstream.errors import CallerError
 from partstream.lm.outputs import InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.protocol import Protocol
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.serve import ResponseWriterSpec, WireEvent, WireRequest
+from partstream.protocols.serve import ResponseWriter, WireEvent, WireRequest
 
 
 class MissingCornerError(CallerError):
@@ -65,7 +65,7 @@ def write_answer(
     protocol: Protocol, asked: InboundRequest, outputs: Iterable[StreamOutput], reply: Reply
 ) -> list[WireEvent]:
     """Writes all events of an answer."""
-    writer = _answering(protocol).open(asked, reply)
+    writer = _answering(protocol)(asked, reply)
     return [event for output in outputs for event in writer.write(output)]
 
 
@@ -106,7 +106,7 @@ def read_document(
     return [*reader.feed_document(data), *reader.end()]
 
 
-def _answering(protocol: Protocol) -> ResponseWriterSpec:
+def _answering(protocol: Protocol) -> type[ResponseWriter]:
     if protocol.write_response is None:
         raise MissingCornerError(protocol.name, "write_response")
     return protocol.write_response()

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import (
         RequestReferences,
         ResolvedReferences,
-        ResponseWriterSpec,
+        ResponseWriter,
         StoredAnswer,
         StoredRoute,
         WireRequest,
@@ -625,7 +625,7 @@ class FrameReplay:
         frames: Sequence[bytes],
         running: replies.RecordingReplySink | None,
         first: int,
-        writes: ResponseWriterSpec,
+        writes: type[ResponseWriter],
     ) -> None:
         self.content_type = writes.content_type
         self._frames = frames
@@ -657,7 +657,7 @@ class FrameReplay:
 
 
 async def stored_reply(
-    memory: AnswerMemory, writes: ResponseWriterSpec, route: StoredRoute, wire: WireRequest, owner: str
+    memory: AnswerMemory, writes: type[ResponseWriter], route: StoredRoute, wire: WireRequest, owner: str
 ) -> Mapping[str, Any] | FrameReplay:
     """The reply to a request for a stored response: a document, or the frames of its stream once more.
 

@@ -70,7 +70,7 @@ class ModelCatalogue:
     Args:
         providers: The providers by name.
         aliases: The prefixes with which every model may also be named, see
-            :attr:`partstream.protocols.serve.ResponseWriterSpec.aliases`.
+            :attr:`partstream.protocols.serve.ResponseWriter.aliases`.
         seconds: How long a list is kept.
     """
 

@@ -33,8 +33,8 @@ from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import failure_of
 
 if TYPE_CHECKING:
-    from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, ResponseWriter, StreamOutput
-    from partstream.protocols.serve import AnswerRecord, ResponseWriterSpec, StreamForm, WireEvent, WireRequest
+    from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, StreamOutput
+    from partstream.protocols.serve import AnswerRecord, ResponseWriter, StreamForm, WireEvent, WireRequest
     from partstream.server.settings import ServingSettings
 
 _FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})
@@ -55,11 +55,11 @@ class ReplyWriter:
     __slots__ = ("_request_id", "_sink", "_writer", "_writes")
 
     def __init__(
-        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
+        self, writes: type[ResponseWriter], asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
     ) -> None:
         self._writes = writes
         self._request_id = request_id
-        self._writer = writes.open(asked, reply)
+        self._writer = writes(asked, reply)
         self._sink = sink
 
     @property
@@ -102,7 +102,7 @@ class StreamReply(ReplyWriter):
     __slots__ = ("_begun", "_bytes", "_form", "_send")
 
     def __init__(
-        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
+        self, writes: type[ResponseWriter], asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
     ) -> None:
         super().__init__(writes, asked, reply, sink, request_id)
         self._form = writes.stream_form(asked)
@@ -167,7 +167,7 @@ class DocumentReply(ReplyWriter):
     __slots__ = ("_events",)
 
     def __init__(
-        self, writes: ResponseWriterSpec, asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
+        self, writes: type[ResponseWriter], asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
     ) -> None:
         super().__init__(writes, asked, reply, sink, request_id)
         self._events: list[WireEvent] = []

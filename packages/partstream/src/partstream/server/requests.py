@@ -19,11 +19,11 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import CallerError, PartstreamError
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.failures import failure_of as meaning_of
-from partstream.protocols.protocol import KeyKind, Protocol, RequestWriterSpec
+from partstream.protocols.protocol import KeyKind, Protocol, RequestWriter
 from partstream.protocols.serve import WireRequest, fits_path, literal_size, names_something
 
 if TYPE_CHECKING:
-    from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument, StoredRoute
+    from partstream.protocols.serve import RequestReader, ResponseWriter, ServedDocument, StoredRoute
 
 # ---- Heads ----
 
@@ -192,9 +192,9 @@ class Endpoint:
     protocol: Protocol
     base_path: str
     pattern: str
-    asks: RequestWriterSpec
-    reads: RequestReaderSpec
-    writes: ResponseWriterSpec
+    asks: RequestWriter
+    reads: RequestReader
+    writes: type[ResponseWriter]
 
     @property
     def path(self) -> str:

@@ -422,7 +422,7 @@ class ModelList:
         account = dumps([key, configuration.key_place, headers])
         corner = asking(configuration.protocol)
         self._path = corner.path
-        self._choose_window = corner.choose_window
+        self._corner = corner
         base_path, further_lists = corner.find_model_lists(urlsplit(base_url).path)
         self._said_windows: dict[str, Fact[int]] = {}
         self._discovery = ModelDiscovery(
@@ -454,7 +454,7 @@ class ModelList:
         shown = []
         for model in models:
             information, window = information_of(model, limits), model.record.context_window
-            if self._choose_window is not None and window is not None:  # requests set it, so the tooltip states it
+            if self._corner.sets_window and window is not None:  # requests set it, so the tooltip states it
                 told = f"Context window: {window.value:,} tokens ({window.origin})"
                 tooltip = "\n".join(filter(None, (information.tooltip, told)))
                 information = replace(information, tooltip=tooltip)
@@ -493,12 +493,12 @@ class ModelList:
         The server cuts a longer prompt without a word, so no limit of prompts exceeds it.
         """
         record = model.record
-        if self._choose_window is None:
+        if not self._corner.sets_window:
             return model
         fact = record.context_window
         if fact is None or fact.source is not Source.CONFIGURATION:
             settings = self._configuration.request_settings(record.id)
-            window = self._choose_window(replace(settings, capabilities=known_capabilities(record)))
+            window = self._corner.choose_window(replace(settings, capabilities=known_capabilities(record)))
             fact = Fact(window.tokens, Source(window.source), window.field)
             if window.source is WindowSource.LOADED and record.loaded_window is not None:
                 fact = record.loaded_window

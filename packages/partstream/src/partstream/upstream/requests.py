@@ -36,7 +36,7 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.protocols.errors import Overflow, says_nothing
 from partstream.protocols.known_servers import KnownServer, server_at
-from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWriterSpec, asking
+from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWriter, asking
 from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
@@ -241,7 +241,8 @@ class RequestSender:
             session=asked.cache_key,
         )
         fetches = self._configuration.stream.files is FileMode.FETCH
-        answer = stream_over_pauses(self._transport, exchange, self._upstream.resume, question.progress.wait)
+        resume = self._upstream.resume if self._upstream.pauses else None
+        answer = stream_over_pauses(self._transport, exchange, resume, question.progress.wait)
         async with aclosing(answer) as batches:
             async for outputs in batches:
                 for output in outputs:
@@ -265,7 +266,7 @@ class RequestSender:
 @dataclass(frozen=True, slots=True)
 class Sending:
     """How a request is sent: the state of earlier answers that it carries, and the optional fields that it lacks, see
-    :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
+    :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
 
     carried: Carried
     left_out: frozenset[str] = frozenset()
@@ -500,7 +501,7 @@ class RefusedFields:
             self._ledger.flush()
 
     def say_what_is_left_out(
-        self, upstream: RequestWriterSpec, asked: preparation.ChatRequest, ours: preparation.RequestSettings
+        self, upstream: RequestWriter, asked: preparation.ChatRequest, ours: preparation.RequestSettings
     ) -> None:
         """Logs once which fields a request lacks because they were refused before this object was made.
 
@@ -534,20 +535,19 @@ class RefusedFields:
             self._learned[model_id] = {**learned, **self._learned.get(model_id, {})}
 
 
-def written(upstream: RequestWriterSpec, asked: preparation.ChatRequest, left_out: frozenset[str]) -> WireRequest:
+def written(upstream: RequestWriter, asked: preparation.ChatRequest, left_out: frozenset[str]) -> WireRequest:
     """A request on its wire, without the optional fields that are left out.
 
     Raises:
         RequestNotExpressibleError: The protocol has no form for something in the request.
     """
     request = upstream.write(asked)
-    if upstream.identify is not None:
-        request = upstream.identify(request, token_hex(_IDENTITY_SIZE))
+    request = upstream.identify(request, token_hex(_IDENTITY_SIZE))
     return upstream.leave_out(request, left_out) if left_out else request
 
 
 def less_of(
-    upstream: RequestWriterSpec,
+    upstream: RequestWriter,
     asked: preparation.ChatRequest,
     ours: preparation.RequestSettings,
     error: UpstreamError,
@@ -601,7 +601,7 @@ def _in_its_place(sent: WireRequest, less: WireRequest) -> Mapping[str, Any]:
 
 
 def set_by_a_person(
-    upstream: RequestWriterSpec,
+    upstream: RequestWriter,
     asked: preparation.ChatRequest,
     ours: preparation.RequestSettings,
     names: frozenset[str],

@@ -352,7 +352,7 @@ def stream_over_pauses(
     Args:
         transport: Sends requests.
         exchange: The request, and how its answer is read.
-        resume: Makes the request that goes on, see :attr:`partstream.protocols.protocol.RequestWriterSpec.resume`; None
+        resume: Makes the request that goes on, see :attr:`partstream.protocols.protocol.RequestWriter.resume`; None
             where no server pauses.
         on_wait: Called before each pause between attempts, see :meth:`Transport.stream`.
 

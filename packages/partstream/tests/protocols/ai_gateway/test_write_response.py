@@ -79,7 +79,7 @@ def citation(**fields: Any) -> DataPart:
 
 def test_every_part_is_written_when_it_comes() -> None:
     assert GATEWAY.write_response is not None
-    writer = GATEWAY.write_response().open(asked(), Reply("1", 0))
+    writer = GATEWAY.write_response()(asked(), Reply("1", 0))
     assert types(writer.write(ThinkingPart("h"))) == ["stream-start", "reasoning-start", "reasoning-delta"]
     assert types(writer.write(ThinkingPart("m"))) == ["reasoning-delta"]
     assert types(writer.write(TextPart("Hi"))) == ["reasoning-end", "text-start", "text-delta"]
@@ -206,7 +206,7 @@ def test_a_source_is_named_where_it_came_and_since_version_4_with_its_span_at_th
 def test_a_source_with_a_span_is_read_once_with_it(version: str) -> None:
     outputs = [TextPart("It is high."), citation(start_index=0, end_index=11), STOPPED]
     assert GATEWAY.write_response is not None
-    stream = GATEWAY.read_response().open(StreamOptions(citations=CitationMode.DATA))
+    stream = GATEWAY.read_response()(StreamOptions(citations=CitationMode.DATA))
     read = [output for event in write(*outputs, version=version) for output in stream.feed(event)]
     (source,) = (part for part in read if isinstance(part, DataPart))
     assert source == DataPart.json(

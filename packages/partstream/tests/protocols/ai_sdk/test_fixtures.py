@@ -75,7 +75,7 @@ def _expected(folder: Path) -> dict[str, Any]:
 
 def _read_chunks(path: Path, options: StreamOptions) -> Iterable[StreamOutput]:
     """The chunks as a Python program gets them that runs beside the SDK: with bytes, and numbers that are none."""
-    stream = PROTOCOLS["ai-sdk"].read_response().open(options)
+    stream = PROTOCOLS["ai-sdk"].read_response()(options)
     for line in path.read_bytes().splitlines():
         yield from stream.feed(json.loads(line, object_hook=_untagged))
     yield from stream.end()

@@ -185,7 +185,7 @@ def test_no_later_part_overtakes_a_call(chunks: list[Chunk], expected: list[str]
 
 @pytest.mark.parametrize("protocol", SDK_STREAMS)
 def test_text_waits_only_behind_calls_that_the_sdk_may_still_run(protocol: str) -> None:
-    stream = registry.PROTOCOLS[protocol].read_response().open(StreamOptions(call_id_prefix="gw-"))
+    stream = registry.PROTOCOLS[protocol].read_response()(StreamOptions(call_id_prefix="gw-"))
     fed = [_said(stream.feed(chunk)) for chunk in (BEFORE, CALL, BEHIND, OUTCOME, BEHIND, OTHER, BEHIND, STEP_END)]
     assert fed == [["before"], [], [], ["behind"], ["behind"], [], [], ["gw-d", "behind"]]
 

@@ -25,7 +25,7 @@ CITATION = "application/vnd.vscode.citation+json"
 
 def written(*outputs: StreamOutput, size: int | None = None, **body: Any) -> list[dict[str, Any]]:
     asked = InboundRequest("claude", (ChatMessage.user("Hi"),), RequestOptions(), body=body)
-    writer = WRITE_RESPONSE.open(asked, Reply("identity", 1, size))
+    writer = WRITE_RESPONSE(asked, Reply("identity", 1, size))
     return [event for output in outputs for event in writer.write(output)]
 
 

@@ -33,7 +33,7 @@ LISTS = ("images", "annotations", "reasoning_details")
 
 
 def _written(outputs: list[StreamOutput], argument_size: int | None = None) -> list[dict[str, Any]]:
-    writer = WRITE_RESPONSE.open(ASKED, Reply("identity", 1, argument_size))
+    writer = WRITE_RESPONSE(ASKED, Reply("identity", 1, argument_size))
     return [event for output in outputs for event in writer.write(output)]
 
 

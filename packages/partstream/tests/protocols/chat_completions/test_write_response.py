@@ -43,7 +43,7 @@ def _asked(**body: Any) -> InboundRequest:
 
 
 def _write(*outputs: StreamOutput, reply: Reply = REPLY, **body: Any) -> list[dict[str, Any]]:
-    writer = WRITE_RESPONSE.open(_asked(**body), reply)
+    writer = WRITE_RESPONSE(_asked(**body), reply)
     ending = () if isinstance(outputs[-1], Finish) else (COMPLETED,)
     return [event for output in (*outputs, *ending) for event in writer.write(output)]
 
@@ -305,7 +305,7 @@ def test_the_kind_of_an_error_of_ours_gives_its_code():
 
 
 def test_nothing_is_written_behind_the_end():
-    writer = WRITE_RESPONSE.open(_asked(), REPLY)
+    writer = WRITE_RESPONSE(_asked(), REPLY)
     writer.write(COMPLETED)
     with pytest.raises(AdapterUsageError):
         writer.write(TextPart("Hi"))

@@ -25,7 +25,7 @@ def asked(model: str = "gemini-2.5-flash", dialect: str = "") -> InboundRequest:
 
 
 def write(*outputs: StreamOutput, model: str = "gemini-2.5-flash", finish: Finish = DONE) -> list[Event]:
-    writer = WRITE_RESPONSE.open(asked(model), Reply("identity", 1))
+    writer = WRITE_RESPONSE(asked(model), Reply("identity", 1))
     return [event for output in (*outputs, finish) for event in writer.write(output)]
 
 

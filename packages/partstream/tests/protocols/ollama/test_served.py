@@ -136,7 +136,7 @@ def test_what_a_real_server_takes_is_taken(body: dict[str, Any]) -> None:
 
 
 def _lines(*outputs: Any) -> list[dict[str, Any]]:
-    writer = WRITE_RESPONSE.open(ASKED, Reply("identity", 1_784_000_000))
+    writer = WRITE_RESPONSE(ASKED, Reply("identity", 1_784_000_000))
     return [line for output in outputs for line in writer.write(output)]
 
 

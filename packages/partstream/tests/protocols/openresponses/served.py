@@ -36,7 +36,7 @@ def stored(name: str, *items: Any, said: str = "", previous: str | None = None, 
 
 def frames_of(asked: WireRequest, *outputs: StreamOutput, identity: str = "1") -> list[bytes]:
     """The stream of a response, a frame at a time, with the mark of its end."""
-    writer = WRITE_RESPONSE.open(READ_REQUEST.read(asked), Reply(identity, 7))
+    writer = WRITE_RESPONSE(READ_REQUEST.read(asked), Reply(identity, 7))
     frames = [WRITE_RESPONSE.frame(event) for one in outputs for event in writer.write(one)]
     return [*frames, WRITE_RESPONSE.end_of_stream]
 

@@ -315,4 +315,4 @@ def test_any_json_is_answered_or_refused_never_another_error(body):
         asked = _asked(**body)
     except InvalidRequestError:
         return
-    assert WRITE_RESPONSE.open(asked, Reply("identity", 0)).write(Finish(Outcome.COMPLETED))
+    assert WRITE_RESPONSE(asked, Reply("identity", 0)).write(Finish(Outcome.COMPLETED))

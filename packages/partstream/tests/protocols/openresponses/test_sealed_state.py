@@ -30,7 +30,7 @@ def _answer(*parts: ResponsePart) -> tuple[ResponsePart, ...]:
 
 def _output(*parts: ResponsePart, **body: Any) -> list[dict[str, Any]]:
     asked = READ_REQUEST.read(WireRequest("/responses", {"model": "small", "input": "Hi", **body}))
-    writer = WRITE_RESPONSE.open(asked, Reply("identity", 1))
+    writer = WRITE_RESPONSE(asked, Reply("identity", 1))
     events = [event for output in (*parts, Finish(Outcome.COMPLETED)) for event in writer.write(output)]
     output: list[dict[str, Any]] = events[-1]["response"]["output"]
     return output

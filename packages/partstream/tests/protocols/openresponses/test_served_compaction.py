@@ -29,7 +29,7 @@ CONVERSATION = [
 
 def compacted(items: Any, *outputs: StreamOutput, secret: bytes = SECRET) -> tuple[int, dict[str, Any]]:
     asked = COMPACT.reads.read(request(input=items, path=COMPACT.path))
-    writer = COMPACT.writes.open(asked, Reply("1", 7, secret=secret))
+    writer = COMPACT.writes(asked, Reply("1", 7, secret=secret))
     events = [event for one in (outputs or (TextPart("All of it."), DONE)) for event in writer.write(one)]
     status, document = COMPACT.writes.document(events)
     return status, dict(document)

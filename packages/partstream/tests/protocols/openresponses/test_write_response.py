@@ -30,7 +30,7 @@ def _asked(**body: Any) -> InboundRequest:
 
 
 def _write(*outputs: StreamOutput, reply: Reply = REPLY, **body: Any) -> list[dict[str, Any]]:
-    writer = WRITE_RESPONSE.open(_asked(**body), reply)
+    writer = WRITE_RESPONSE(_asked(**body), reply)
     ending = () if isinstance(outputs[-1], Finish) else (COMPLETED,)
     return [event for output in (*outputs, *ending) for event in writer.write(output)]
 
@@ -102,7 +102,7 @@ def test_every_answer_lives_by_the_strict_rows_of_the_table(outputs):
 
 
 def test_events_come_as_their_parts_do():
-    writer = WRITE_RESPONSE.open(_asked(), REPLY)
+    writer = WRITE_RESPONSE(_asked(), REPLY)
     assert _types(writer.write(TextPart("Hé"))) == [
         "created", "in_progress", "output_item.added", "content_part.added", "output_text.delta"
     ]  # fmt: skip

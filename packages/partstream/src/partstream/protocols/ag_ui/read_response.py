@@ -38,10 +38,10 @@ from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, n
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
-    Adapter,
     EmittedPrefix,
     LifecycleEvent,
     LifecycleState,
+    ResponseReader,
     Wire,
     identifier,
     mapping,
@@ -198,11 +198,11 @@ _OTHER_NAMES: Final = {
 _NAMELESS: Final = "a sub-agent"
 
 
-class AGUIStream(Adapter):
+class AGUIStream(ResponseReader):
     """One run of an agent; see :class:`partstream.lm.outputs.ResponseStream`."""
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        super().__init__()
+        super().__init__(options)
         self._ending = Ending()
         self._steps = Steps()
         self._carrying = Carrying(options)

@@ -254,7 +254,7 @@ _INTERNAL: Final = 500
 
 
 class AGUIWriter:
-    """One run; see :class:`partstream.lm.outputs.ResponseWriter`."""
+    """One run; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._identity = digest_of(reply.identity)

@@ -109,7 +109,7 @@ def refuses_reasoning(error: UpstreamError) -> bool:
 _CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].inputSchema")),)
 
 LEAVE_OUT: Final = leave_out((), _CORRECTIONS)
-"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
+"""For :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
 
 ERRORS: Final = Errors(
     refused=lambda error: Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING,

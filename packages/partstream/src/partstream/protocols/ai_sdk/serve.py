@@ -174,7 +174,7 @@ class ChunkForms:
 
 
 class ChunkWriter:
-    """One answer; see :class:`partstream.lm.outputs.ResponseWriter`."""
+    """One answer; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, forms: ChunkForms, asked: InboundRequest, reply: Reply) -> None:
         self._forms = forms

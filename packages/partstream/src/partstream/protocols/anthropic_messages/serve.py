@@ -820,7 +820,7 @@ DOCUMENTS: Final = (
 
 
 class MessagesWriter:
-    """One answer of a server of Anthropic Messages; see :class:`partstream.lm.outputs.ResponseWriter`."""
+    """One answer of a server of Anthropic Messages; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._model = asked.model

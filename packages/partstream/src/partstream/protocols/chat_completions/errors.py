@@ -60,7 +60,7 @@ OPTIONAL_FIELDS: Final = (
 _CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].function.parameters")),)
 
 LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
-"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
+"""For :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
 
 
 # ---- Errors ----

@@ -60,11 +60,11 @@ from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
-    Adapter,
     Choices,
     EmittedPrefix,
     LifecycleEvent,
     LifecycleState,
+    ResponseReader,
     Said,
     Wire,
     identifier,
@@ -86,7 +86,7 @@ ShowImage: TypeAlias = "Callable[[str | None, Wire, _Outputs], None]"
 """Shows a picture, by its address and the object that holds it."""
 
 
-class ChatCompletionsStream(Adapter):
+class ChatCompletionsStream(ResponseReader):
     """One response of a Chat Completions server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
@@ -95,7 +95,7 @@ class ChatCompletionsStream(Adapter):
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        super().__init__()
+        super().__init__(options)
         self.ending = False
         self._prefix = options.call_id_prefix
         self._envelope = Envelope()

@@ -495,7 +495,7 @@ def _named(choice: Mapping[str, Any], counts: read_request.Counts) -> tuple[Tool
 
 
 class ChatCompletionsWriter:
-    """One response of a server of Chat Completions; see :class:`partstream.lm.outputs.ResponseWriter`."""
+    """One response of a server of Chat Completions; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._chunks = PendingChunks(asked, reply)

@@ -142,7 +142,7 @@ _CORRECTIONS: Final = (
 refused_by: Final = refused_fields(OPTIONAL_FIELDS, _CORRECTIONS)
 """See :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 without_refused: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
-"""See :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
+"""See :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
 
 
 # ---- Errors that are read ----

@@ -64,10 +64,10 @@ from partstream.protocols.read_response import (
     SPEAKS,
     TRANSITIONS,
     Action,
-    Adapter,
     Choices,
     LifecycleEvent,
     LifecycleState,
+    ResponseReader,
     Said,
     Wire,
     checksum,
@@ -718,7 +718,7 @@ _COUNTS: Final = ("prompt", "toolUsePrompt", "candidates", "thoughts", "total")
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class GeminiStream(Adapter):
+class GeminiStream(ResponseReader):
     """One answer of a Gemini server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
@@ -726,7 +726,7 @@ class GeminiStream(Adapter):
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        super().__init__()
+        super().__init__(options)
         self._envelope = Envelope()
         self._content = Content(options, self._envelope)
         self._usage = ReportedUsage()

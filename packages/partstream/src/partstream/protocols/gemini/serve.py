@@ -572,7 +572,7 @@ DOCUMENTS: Final = (
 
 
 class GeminiWriter:
-    """One answer of a Gemini server; see :class:`partstream.lm.outputs.ResponseWriter`."""
+    """One answer of a Gemini server; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._head = {

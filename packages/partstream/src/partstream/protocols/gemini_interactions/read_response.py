@@ -34,9 +34,9 @@ from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, n
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
-    Adapter,
     LifecycleEvent,
     LifecycleState,
+    ResponseReader,
     Wire,
     identifier,
     index,
@@ -292,7 +292,7 @@ class ReportedUsage:
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class InteractionsStream(Adapter):
+class InteractionsStream(ResponseReader):
     """One answer of a server of Interactions; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
@@ -300,7 +300,7 @@ class InteractionsStream(Adapter):
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        super().__init__()
+        super().__init__(options)
         self._steps = Steps(options)
         self._usage = ReportedUsage()
         self._response_id: str | None = None

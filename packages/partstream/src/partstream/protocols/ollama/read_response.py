@@ -35,9 +35,9 @@ from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
-    Adapter,
     LifecycleEvent,
     LifecycleState,
+    ResponseReader,
     Wire,
     identifier,
     mapping,
@@ -49,7 +49,7 @@ from partstream.protocols.thinking import TaggedPiece, ThinkTagSplitter
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class OllamaStream(Adapter):
+class OllamaStream(ResponseReader):
     """One response of Ollama's `/api/chat`; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
@@ -58,7 +58,7 @@ class OllamaStream(Adapter):
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        super().__init__()
+        super().__init__(options)
         self.ending = False
         self._ending = Ending()
         self._thinking = Thinking(options)
@@ -484,7 +484,7 @@ REFUSED_FIELDS: Final = refused_fields(OPTIONAL_FIELDS, _CORRECTIONS)
 """For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 
 LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
-"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
+"""For :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
 
 
 def _read_body(document: Any) -> ErrorBody:

@@ -230,7 +230,7 @@ NO_REASON: Final = "it gave no reason"
 
 
 class OllamaWriter:
-    """One response of Ollama; see :class:`partstream.lm.outputs.ResponseWriter`."""
+    """One response of Ollama; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._head = {"model": asked.model, "created_at": rfc3339(reply.created_at)}

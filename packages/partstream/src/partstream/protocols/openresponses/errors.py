@@ -60,7 +60,7 @@ REFUSED_FIELDS: Final = refused_fields(OPTIONAL_FIELDS, _CORRECTIONS)
 """For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 
 LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
-"""For :attr:`partstream.protocols.protocol.RequestWriterSpec.leave_out`."""
+"""For :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
 
 
 # ---- Errors of a server ----

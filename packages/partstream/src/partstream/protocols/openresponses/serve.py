@@ -424,7 +424,7 @@ _CONTENT_READERS: Final[
 
 
 class OpenResponsesWriter:
-    """One response of an OpenResponses server; see :class:`partstream.lm.outputs.ResponseWriter`."""
+    """One response of an OpenResponses server; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._reply = reply
@@ -665,7 +665,7 @@ def _without_calls(message: ChatMessage) -> ChatMessage:
 
 
 class _CompactionWriter:
-    """One compacted conversation; see :class:`partstream.lm.outputs.ResponseWriter`."""
+    """One compacted conversation; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._asked = asked
