@@ -240,23 +240,22 @@ class ResponseReader(ABC):
             self._emit_finish(Outcome.TRUNCATED if is_cut else Outcome.FAILED, reason, outputs, error)
         return outputs
 
-    # What a protocol says
+    # What a protocol adds
 
     @property
-    @abstractmethod
     def _word(self) -> str | None:
         """The provider's own word for why the model stopped, as far as it came."""
+        return None
 
-    @abstractmethod
     def _is_whole(self, *, told: bool) -> bool:
-        """Whether the answer is whole if nothing follows.
+        """Whether the answer is whole if nothing follows; never on a wire that ends with an event of its own.
 
         Args:
             told: Whether the mark of the end said so.
         """
+        return False
 
-    @abstractmethod
-    def _complete(self, outputs: list[StreamOutput]) -> None:
+    def _complete(self, outputs: list[StreamOutput]) -> None:  # noqa: B027 - where an answer may be whole without an end
         """Ends a whole answer."""
 
     def _settle(self, outputs: list[StreamOutput]) -> None:  # noqa: B027 - most wires hold back nothing
