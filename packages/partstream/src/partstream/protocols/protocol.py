@@ -21,7 +21,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import ResponseStream, StreamOptions
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
+    from partstream.protocols.read_response import MatchConfidence as MatchConfidence  # noqa: PLC0414
     from partstream.protocols.read_response import ResponseReader
     from partstream.settings.row import Setting
 
@@ -100,15 +101,6 @@ JSON_LINES: Final = Framing(
 
 NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 """The empty JSON object: the request that lacks everything, see :attr:`RequestWriter.empty_request`."""
-
-
-class MatchConfidence(IntEnum):
-    """A protocol's verdict on one event of a recording."""
-
-    NO = 0
-    POSSIBLE = 1
-    SURE = 2
-    """No other protocol has an event like it."""
 
 
 class KeyKind(StrEnum):
@@ -731,4 +723,6 @@ def spoken_at(server: str) -> tuple[tuple[str, ServerProtocol], ...]:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "MatchConfidence":
+        return getattr(import_module("partstream.protocols.read_response"), name)
     return renamed(__name__, name)

@@ -17,7 +17,7 @@ import re
 import string
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum, auto
+from enum import Enum, IntEnum, auto
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -35,7 +35,6 @@ from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedSt
 from partstream.lm.outputs import FastPath, Outcome, StreamOptions, StreamOutput
 from partstream.lm.parts import FinishReason, UnifiedFinishReason
 from partstream.protocols.citations import RecentText
-from partstream.protocols.protocol import MatchConfidence
 from partstream.protocols.serve import WireEvent
 
 # ---- Lifecycle ----
@@ -151,6 +150,15 @@ def strict_step(state: LifecycleState, kind: LifecycleEvent) -> Transition | Non
 
 
 # ---- The base class of all readers ----
+
+
+class MatchConfidence(IntEnum):
+    """A protocol's verdict on one event of a recording."""
+
+    NO = 0
+    POSSIBLE = 1
+    SURE = 2
+    """No other protocol has an event like it."""
 
 
 class ResponseReader(ABC):
