@@ -4,12 +4,26 @@ import importlib
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from partstream import ChatMessage, Finish, FinishReason, Outcome, RequestOptions, TextPart, UnifiedFinishReason
 from partstream._moved import MOVED, RENAMED
+from partstream.codec.json_codec import dumps
+from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols import protocol
+from partstream.protocols.protocol import PROTOCOLS, KeyKind, key_in_header
+from partstream.protocols.translation import (
+    frame_answer,
+    read_answer,
+    read_document,
+    read_question,
+    write_answer,
+    write_document,
+    write_question,
+)
 
 
 @pytest.mark.parametrize("old", [f"partstream.{name}" for name in MOVED if not name.startswith("hosts")])
@@ -46,8 +60,8 @@ def test_a_statement_of_a_page_of_0_15_goes_on(tmp_path: Path) -> None:
         "partstream.outputs is partstream.lm.outputs now",
         "Asked is called InboundRequest now",
         "partstream.parts is partstream.lm.parts now",
-        "ReadResponse is called ResponseReaderSpec now",
-        "WriteRequest is called RequestWriterSpec now",
+        "ReadResponse is called ResponseReader now",
+        "WriteRequest is called RequestWriter now",
         "partstream.serving is partstream.server now",
     ]
 
@@ -69,7 +83,36 @@ def test_an_old_name_without_its_package_names_the_line_that_installs_it(monkeyp
         importlib.import_module("partstream.agents")
 
 
-@pytest.mark.parametrize("old", set(RENAMED) - {"Asked"})
-def test_an_old_name_of_what_an_installed_protocol_imports_goes_on(old: str) -> None:
-    with pytest.warns(DeprecationWarning, match=f"{old} is called {RENAMED[old]} now"):
-        assert getattr(protocol, old) is getattr(protocol, RENAMED[old])
+def _old(name: str):
+    with pytest.warns(DeprecationWarning, match=f"{name} is called {RENAMED[name].rpartition('.')[2]} now"):
+        return getattr(protocol, name)
+
+
+@pytest.mark.parametrize("name", ["Claim", "Ends"])
+def test_an_old_name_of_what_an_installed_protocol_imports_is_the_new_one(name: str) -> None:
+    home, _, new = RENAMED[name].rpartition(".")
+    assert _old(name) is getattr(importlib.import_module(home), new)
+
+
+def test_a_protocol_that_is_made_of_functions_goes_on() -> None:
+    """Up to 0.15 a protocol offered objects made of functions, which are classes now."""
+    ours = PROTOCOLS["ollama"]
+    asks, reads = ours.write_request(), ours.read_request()  # type: ignore[misc]
+    reader, writer = ours.read_response(), ours.write_response()  # type: ignore[misc]
+    theirs = replace(
+        ours,
+        name="theirs",
+        read_response=lambda: _old("ReadResponse")(reader, reader.claim, events_of=reader.events_of),
+        write_request=lambda: _old("WriteRequest")(asks.write, "/say", authorize=key_in_header("x-their-key")),
+        read_request=lambda: _old("ReadRequest")(read=reads.read),
+        write_response=lambda: _old("WriteResponse")(writer, writer.frame, writer.document, writer.error),
+    )
+    asked = read_question(
+        theirs, write_question(theirs, InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions()))
+    )
+    said = [TextPart("Hello"), Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP, "stop"), model="m")]
+    answer = write_answer(theirs, asked, said, Reply("r", 1))
+    assert asked.messages == (ChatMessage.user("Hi"),)
+    assert read_answer(theirs, frame_answer(theirs, answer)) == said
+    assert read_document(theirs, dumps(write_document(theirs, asked, said, Reply("r", 1))[1])) == said
+    assert theirs.write_request().authorize("k", KeyKind.API_KEY) == {"x-their-key": "k"}  # type: ignore[misc]

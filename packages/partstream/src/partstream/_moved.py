@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -52,15 +53,26 @@ _PACKAGES: Final = ("agents", "hub")
 """The rooms that became packages of the same inner shape: each of their modules is found by its old name."""
 
 RENAMED: Final[Mapping[str, str]] = {
-    "Asked": "InboundRequest",
-    "Claim": "MatchConfidence",
-    "Ends": "Terminators",
-    "ReadRequest": "RequestReaderSpec",
-    "ReadResponse": "ResponseReaderSpec",
-    "WriteRequest": "RequestWriterSpec",
-    "WriteResponse": "ResponseWriterSpec",
+    "Asked": "partstream.lm.outputs.InboundRequest",
+    "Claim": "partstream.protocols.read_response.MatchConfidence",
+    "Ends": "partstream.protocols.protocol.Terminators",
+    "ReadRequest": "partstream.protocols.serve.RequestReader",
+    "ReadResponse": "partstream.protocols.read_response.ResponseReader",
+    "WriteRequest": "partstream.protocols.protocol.RequestWriter",
+    "WriteResponse": "partstream.protocols.serve.ResponseWriter",
 }
-"""The new names of what installed protocols import."""
+"""Where each name is now that installed protocols imported."""
+
+_POSITIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "ReadRequest": ("read", "paths", "socket"),
+    "ReadResponse": ("open", "claim", "frequent", "events_of", "item_of_tags"),
+    "WriteRequest": ("write", "path", "authorize"),
+    "WriteResponse": ("open", "frame", "document", "error", "end_of_stream", "content_type", "documents"),
+}
+"""The four that are base classes now. Up to 0.15 each was made of functions and values, in this order."""
+_METHODS: Final = {"open": "__new__", "authorize_for": "authorizer", "form_of": "stream_form", "fail": "failed"}
+_FLAGS: Final = {"events_of": "has_documents", "resume": "pauses", "choose_window": "sets_window"}
+"""What a class says beside a method, where a function or its absence said it."""
 
 
 def renamed(module_name: str, name: str) -> Any:
@@ -69,11 +81,27 @@ def renamed(module_name: str, name: str) -> Any:
     Raises:
         AttributeError: It has no such name, and never had.
     """
-    module = import_module(module_name)
-    if name not in RENAMED or RENAMED[name] not in vars(module):
-        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-    warnings.warn(f"{name} is called {RENAMED[name]} now", DeprecationWarning, stacklevel=3)
-    return getattr(module, RENAMED[name])
+    if name not in RENAMED:
+        raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+    home, _, new_name = RENAMED[name].rpartition(".")
+    new = getattr(import_module(home), new_name)
+    warnings.warn(f"{name} is called {new_name} now", DeprecationWarning, stacklevel=3)
+    return new if name not in _POSITIONS else partial(_made_of_functions, name, new)
+
+
+def _made_of_functions(name: str, base: type[Any], *values: Any, **fields: Any) -> Any:
+    """The class, or the object without state, that stands for functions and values as 0.15 took them."""
+    fields = dict(zip(_POSITIONS[name], values, strict=False)) | fields
+    fields = {name: value for name, value in fields.items() if value is not None}
+    flags = {_FLAGS[name]: True for name in fields if name in _FLAGS}
+    if name == "ReadResponse":
+        flags["reads_tags"] = "item_of_tags" not in fields
+    if "open" in fields:
+        opened = fields["open"]
+        fields["open"] = lambda _class, *arguments: opened(*arguments)
+    own = {_METHODS.get(name, name): staticmethod(one) if callable(one) else one for name, one in fields.items()}
+    made = type(name, (base,), own | flags)
+    return made if "open" in fields else made()
 
 
 class MovedFinder:

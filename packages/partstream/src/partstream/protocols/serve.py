@@ -26,7 +26,9 @@ from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
 from partstream.codec.json_codec import dumps
-from partstream.lm.outputs import InboundRequest, Outcome, Reply, StreamOutput
+from partstream.errors import AdapterUsageError
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure, plain_reply
 
 
@@ -126,10 +128,10 @@ class ResponseWriter(ABC):
     state: ServedState | None = None
     further: tuple[FurtherEndpoint, ...] = ()
 
-    @abstractmethod
-    def __init__(self, asked: InboundRequest, reply: Reply) -> None: ...
+    def __init__(self, _asked: InboundRequest, _reply: Reply) -> None:
+        self._is_begun = False
+        self._is_finished = False
 
-    @abstractmethod
     def write(self, output: StreamOutput) -> list[WireEvent]:
         """Takes the next output and returns its events, possibly none.
 
@@ -139,16 +141,62 @@ class ResponseWriter(ABC):
         Raises:
             AdapterUsageError: The Finish has already been written.
         """
+        if self._is_finished:
+            raise AdapterUsageError("written to after the Finish")
+        self._is_finished = isinstance(output, Finish)
+        begun = () if self._is_begun else self._begin(output) or ()
+        self._is_begun = True
+        said: Events = None
+        match output:
+            case TextPart():
+                said = self._text(output)
+            case ThinkingPart():
+                said = self._thinking(output)
+            case ToolCallPart():
+                said = self._call(output)
+            case DataPart():
+                said = self._data(output)
+            case Finish():
+                said = self._finish(output)
+            case _:  # what no part represents has no event on another wire either
+                pass
+        return [*begun, *self._take(), *(said or ())]
+
+    # What a protocol adds. A method returns the events of its output, or keeps them for `_take`.
+
+    def _begin(self, _output: StreamOutput) -> Events:
+        """The events before those of the first output."""
+        return None
+
+    def _take(self) -> Sequence[WireEvent]:
+        """The events that were kept since the last time."""
+        return ()
+
+    @abstractmethod
+    def _text(self, part: TextPart) -> Events: ...
+
+    @abstractmethod
+    def _thinking(self, part: ThinkingPart) -> Events: ...
+
+    @abstractmethod
+    def _call(self, part: ToolCallPart) -> Events: ...
+
+    def _data(self, _part: DataPart) -> Events:
+        """Nothing, on a wire that has no place for files and sources."""
+        return None
+
+    @abstractmethod
+    def _finish(self, finish: Finish) -> Events: ...
 
     @staticmethod
-    @abstractmethod
-    def document(events: Sequence[WireEvent]) -> tuple[int, WireEvent]:
+    def document(_events: Sequence[WireEvent]) -> tuple[int, WireEvent]:
         """The events of a whole response as what a client gets that wants no stream: HTTP status and JSON."""
+        raise NotImplementedError
 
     @staticmethod
-    @abstractmethod
-    def error(status: int, message: str) -> WireEvent:
+    def error(_status: int, _message: str) -> WireEvent:
         """The JSON object of an HTTP error."""
+        raise NotImplementedError
 
     @staticmethod
     def frame(event: WireEvent) -> bytes:
@@ -165,6 +213,10 @@ class ResponseWriter(ABC):
         """The form of the stream that a request wants."""
         keep_alive = _COMMENT if cls.content_type == _EVENT_STREAM else b""
         return StreamForm(cls.frame, end=cls.end_of_stream, content_type=cls.content_type, keep_alive=keep_alive)
+
+
+Events: TypeAlias = "Sequence[WireEvent] | None"
+"""What a method of a :class:`ResponseWriter` returns; None for none."""
 
 
 @dataclass(frozen=True, slots=True)

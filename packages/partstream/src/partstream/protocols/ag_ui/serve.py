@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import (
-    AdapterUsageError,
     InvalidRequestError,
     LanguageModelError,
     UpstreamError,
@@ -26,8 +25,8 @@ from partstream.errors import (
     UpstreamHTTPError,
 )
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols import read_request
 from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS, RUN_ERROR, SUCCESS, written_usage
 from partstream.protocols.ag_ui.provider_state import digest_of
@@ -36,8 +35,8 @@ from partstream.protocols.ag_ui.write_request import PROTOCOL_VERSION
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
-from partstream.protocols.read_response import LifecycleState, identifier
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, WireRequest, model_in_path
+from partstream.protocols.read_response import identifier
+from partstream.protocols.serve import RequestReaderSpec, ResponseWriter, ResponseWriterSpec, WireRequest, model_in_path
 
 if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart
@@ -253,10 +252,11 @@ _THOUGHT: Final = "REASONING_MESSAGE"
 _INTERNAL: Final = 500
 
 
-class AGUIWriter:
+class AGUIWriter(ResponseWriter):
     """One run; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        super().__init__(asked, reply)
         self._identity = digest_of(reply.identity)
         self._run = {
             "threadId": identifier(asked.body, "threadId") or f"thread_{self._identity}",
@@ -269,22 +269,9 @@ class AGUIWriter:
         self._message_id = ""
         self._text_id: str | None = None  # of the last message of text, which holds the calls after it
         self._calls: list[str] = []
-        self._state = LifecycleState.IDLE
 
-    def write(self, output: StreamOutput) -> list[_Event]:
-        """Takes the next output and returns its events.
-
-        Raises:
-            AdapterUsageError: The Finish was written before.
-        """
-        if self._state is LifecycleState.FINISHED:
-            raise AdapterUsageError("written to after the Finish")
-        begun: list[_Event] = []
-        if self._state is LifecycleState.IDLE:
-            begun.append({"type": "RUN_STARTED", **self._run, "protocolVersion": PROTOCOL_VERSION})
-            self._state = LifecycleState.OPEN
-        events: list[_Event] = row_of_class(_WRITERS, output)(self, output)
-        return [*begun, *events]
+    def _begin(self, _output: StreamOutput) -> list[_Event]:
+        return [{"type": "RUN_STARTED", **self._run, "protocolVersion": PROTOCOL_VERSION}]
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
@@ -348,7 +335,6 @@ class AGUIWriter:
         ]
 
     def _finish(self, finish: Finish) -> list[_Event]:
-        self._state = LifecycleState.FINISHED
         usage = written_usage(finish.usage, finish.model)
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             code = finish.error.provider_code if isinstance(finish.error, UpstreamError) else None
@@ -360,15 +346,6 @@ class AGUIWriter:
         pending = {"pendingToolCallIds": self._calls} if self._calls else {}
         outcome = {"outcome": {"type": SUCCESS, **pending}} if self._speaks_1_0 else {}
         return [*self._closed(), {"type": "RUN_FINISHED", **self._run, **outcome, **usage, **ours}]
-
-
-_WRITERS: Final[dict[type, Callable[..., list[_Event]]]] = {
-    TextPart: AGUIWriter._text,
-    ThinkingPart: AGUIWriter._thinking,
-    ToolCallPart: AGUIWriter._call,
-    **dict.fromkeys((DataPart, Unmapped), lambda _writer, _output: []),  # an agent's message is text
-    Finish: AGUIWriter._finish,
-}
 
 
 def _kind_of(part: TextPart | ThinkingPart) -> tuple[type, str | None]:

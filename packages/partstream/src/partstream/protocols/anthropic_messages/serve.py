@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
-from partstream.errors import AdapterUsageError, InvalidRequestError
+from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -35,7 +35,6 @@ from partstream.lm.parts import (
     ToolCallPart,
     ToolResultPart,
     UnifiedFinishReason,
-    row_of_class,
     thinking_part,
 )
 from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply, status_of
@@ -67,8 +66,14 @@ from partstream.protocols.read_request import (
     said,
     tools_of_type,
 )
-from partstream.protocols.read_response import LifecycleState
-from partstream.protocols.serve import MODEL, RequestReaderSpec, ResponseWriterSpec, ServedDocument, WireRequest
+from partstream.protocols.serve import (
+    MODEL,
+    RequestReaderSpec,
+    ResponseWriter,
+    ResponseWriterSpec,
+    ServedDocument,
+    WireRequest,
+)
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
@@ -819,10 +824,11 @@ DOCUMENTS: Final = (
 # ---- Response ----
 
 
-class MessagesWriter:
+class MessagesWriter(ResponseWriter):
     """One answer of a server of Anthropic Messages; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        super().__init__(asked, reply)
         self._model = asked.model
         self._id = f"msg_{sha256(f'{reply.identity}/msg'.encode()).hexdigest()[:24]}"
         thinking = asked.body.get("thinking")
@@ -830,26 +836,15 @@ class MessagesWriter:
         self._blocks = WrittenBlocks(reply.argument_size, shows_thinking=shows_thinking)
         self._thinking_state = WrittenState(self._blocks)
         self._called = False
-        self._state = LifecycleState.IDLE
 
-    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
-        """Takes the next output and returns its events.
-
-        Raises:
-            AdapterUsageError: The Finish was written before.
-        """
-        if self._state is LifecycleState.FINISHED:
-            raise AdapterUsageError("written to after the Finish")
-        begins = [self._start()] if self._state is LifecycleState.IDLE else []
-        self._state = LifecycleState.OPEN
-        ends: list[dict[str, Any]] = row_of_class(_WRITERS, output)(self, output) or []
-        return [*begins, *self._blocks.take(), *ends]
+    def _take(self) -> list[dict[str, Any]]:
+        return self._blocks.take()
 
     def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
         return self._blocks.repeated()
 
-    def _start(self) -> dict[str, Any]:
+    def _begin(self, _output: StreamOutput) -> list[dict[str, Any]]:
         message: dict[str, Any] = {
             "id": self._id,
             "type": "message",
@@ -860,7 +855,7 @@ class MessagesWriter:
             "stop_sequence": None,
             "usage": usage_at_start(),
         }
-        return {"type": "message_start", "message": message}
+        return [{"type": "message_start", "message": message}]
 
     def _text(self, part: TextPart) -> None:
         if part.value:
@@ -883,7 +878,6 @@ class MessagesWriter:
             self._blocks.cite(citation)
 
     def _finish(self, finish: Finish) -> list[dict[str, Any]]:
-        self._state = LifecycleState.FINISHED
         self._blocks.close()
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             known = [] if finish.usage is None else [self._delta(None, finish)]
@@ -896,16 +890,6 @@ class MessagesWriter:
         if self._thinking_state.container is not None:
             delta["container"] = dict(self._thinking_state.container)
         return {"type": "message_delta", "delta": delta, "usage": usage_at_end(finish.usage)}
-
-
-_WRITERS: Final[dict[type, Callable[..., list[dict[str, Any]] | None]]] = {
-    TextPart: MessagesWriter._text,
-    ThinkingPart: MessagesWriter._thinking,
-    ToolCallPart: MessagesWriter._call,
-    DataPart: MessagesWriter._data,
-    Unmapped: lambda _writer, _output: None,  # no block holds it either
-    Finish: MessagesWriter._finish,
-}
 
 
 _CUT: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})

@@ -31,9 +31,9 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, MediaKind, data_url, file_name, read_media
 from partstream.conversation.provider_state import ITEMS, usable_items
-from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
+from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -41,7 +41,6 @@ from partstream.lm.parts import (
     ToolCallPart,
     ToolResultPart,
     UnifiedFinishReason,
-    row_of_class,
 )
 from partstream.protocols import read_request
 from partstream.protocols.chat_completions.errors import error_document, error_event
@@ -61,8 +60,7 @@ from partstream.protocols.chat_completions.provider_state import (
 from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import common_reply
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
-from partstream.protocols.read_response import LifecycleState
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, WireRequest
+from partstream.protocols.serve import RequestReaderSpec, ResponseWriter, ResponseWriterSpec, WireRequest
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
@@ -494,30 +492,22 @@ def _named(choice: Mapping[str, Any], counts: read_request.Counts) -> tuple[Tool
 # ---- Responses ----
 
 
-class ChatCompletionsWriter:
+class ChatCompletionsWriter(ResponseWriter):
     """One response of a server of Chat Completions; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        super().__init__(asked, reply)
         self._chunks = PendingChunks(asked, reply)
         self._calls = WrittenCalls(reply.argument_size)
         self._thinking_state = WrittenState(self._calls)
         self._length = 0
         self._images = 0
         self._annotations = 0
-        self._state = LifecycleState.IDLE
 
-    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
-        """Takes the next output and returns its chunks.
+    def _begin(self, _output: StreamOutput) -> None:
+        self._chunks.say(role=ASSISTANT, content="")
 
-        Raises:
-            AdapterUsageError: The Finish was written before.
-        """
-        if self._state is LifecycleState.FINISHED:
-            raise AdapterUsageError("written to after the Finish")
-        if self._state is LifecycleState.IDLE:
-            self._state = LifecycleState.OPEN
-            self._chunks.say(role=ASSISTANT, content="")
-        row_of_class(_WRITERS, output)(self, output)
+    def _take(self) -> list[dict[str, Any]]:
         return self._chunks.take()
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
@@ -560,21 +550,10 @@ class ChatCompletionsWriter:
             self._images += 1
 
     def _finish(self, finish: Finish) -> None:
-        self._state = LifecycleState.FINISHED
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             self._chunks.fail(error_event(finish.error), finish.usage)
         else:
             self._chunks.finish(finish_word(finish.outcome, finish.reason, called=len(self._calls) > 0), finish.usage)
-
-
-_WRITERS: Final[dict[type, Callable[..., None]]] = {
-    TextPart: ChatCompletionsWriter._text,
-    ThinkingPart: ChatCompletionsWriter._thinking,
-    ToolCallPart: ChatCompletionsWriter._call,
-    DataPart: ChatCompletionsWriter._data,
-    Unmapped: lambda _writer, _output: None,  # an output that no part can represent has no chunk either
-    Finish: ChatCompletionsWriter._finish,
-}
 
 
 _WORDS: Final = {

@@ -24,9 +24,9 @@ from urllib.parse import parse_qs
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
-from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
+from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -35,7 +35,6 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
     is_mark,
-    row_of_class,
 )
 from partstream.protocols.citations import read_citation
 from partstream.protocols.failures import RefusedRequestError
@@ -56,11 +55,11 @@ from partstream.protocols.gemini.provider_state import (
 )
 from partstream.protocols.gemini.read_response import FILTERS
 from partstream.protocols.read_request import Counts, described, read_bytes
-from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.schemas import with_inner_schemas
 from partstream.protocols.serve import (
     MODEL,
     RequestReaderSpec,
+    ResponseWriter,
     ResponseWriterSpec,
     ServedDocument,
     StreamForm,
@@ -571,10 +570,11 @@ DOCUMENTS: Final = (
 # ---- Writer ----
 
 
-class GeminiWriter:
+class GeminiWriter(ResponseWriter):
     """One answer of a Gemini server; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        super().__init__(asked, reply)
         self._head = {
             "modelVersion": asked.model,
             "responseId": sha256(f"{reply.identity}/gemini".encode()).hexdigest()[:24],
@@ -584,17 +584,8 @@ class GeminiWriter:
         self._thinking_state = WrittenState()
         self._sources: list[dict[str, Any]] = []
         self._chunks: list[dict[str, Any]] = []
-        self._state = LifecycleState.OPEN
 
-    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
-        """Takes the next output and returns its chunks.
-
-        Raises:
-            AdapterUsageError: The Finish was written before.
-        """
-        if self._state is LifecycleState.FINISHED:
-            raise AdapterUsageError("written to after the Finish")
-        row_of_class(_WRITERS, output)(self, output)
+    def _take(self) -> list[dict[str, Any]]:
         chunks, self._chunks = self._chunks, []
         return chunks
 
@@ -638,7 +629,6 @@ class GeminiWriter:
             self._say(written)
 
     def _finish(self, finish: Finish) -> None:
-        self._state = LifecycleState.FINISHED
         counts = written_usage(finish.usage)
         usage = {} if counts is None else {"usageMetadata": counts}
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
@@ -654,15 +644,6 @@ class GeminiWriter:
         }
         self._chunks.append({"candidates": [candidate], **usage, **self._head})
 
-
-_WRITERS: Final[dict[type, Callable[..., None]]] = {
-    TextPart: GeminiWriter._text,
-    ThinkingPart: GeminiWriter._thinking,
-    ToolCallPart: GeminiWriter._call,
-    DataPart: GeminiWriter._data,
-    Unmapped: lambda _writer, _output: None,  # no chunk holds it either
-    Finish: GeminiWriter._finish,
-}
 
 _CUT: Final = {UnifiedFinishReason.LENGTH: "MAX_TOKENS", UnifiedFinishReason.CONTENT_FILTER: "SAFETY"}
 _OTHER: Final = ("OTHER", "NO_IMAGE", "IMAGE_OTHER")

@@ -31,14 +31,13 @@ from partstream.conversation.media import file_name
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import (
     DataPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
-    row_of_class,
     thinking_part,
 )
 from partstream.protocols import read_request
@@ -66,8 +65,13 @@ from partstream.protocols.openresponses.output_items import (
 )
 from partstream.protocols.openresponses.stored_responses import SOCKET, STATE, SUMMARY, sealed_summary
 from partstream.protocols.provider_state import beside_items, open_state, seal_state
-from partstream.protocols.read_response import LifecycleState
-from partstream.protocols.serve import FurtherEndpoint, RequestReaderSpec, ResponseWriterSpec, ServedDocument
+from partstream.protocols.serve import (
+    FurtherEndpoint,
+    RequestReaderSpec,
+    ResponseWriter,
+    ResponseWriterSpec,
+    ServedDocument,
+)
 
 if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart, ToolResultContent
@@ -423,10 +427,11 @@ _CONTENT_READERS: Final[
 # ---- Responses ----
 
 
-class OpenResponsesWriter:
+class OpenResponsesWriter(ResponseWriter):
     """One response of an OpenResponses server; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        super().__init__(asked, reply)
         self._reply = reply
         identifiers = Identifiers(reply.identity)
         self._response = new_response(asked, identifiers.make("resp", "response"), reply.created_at)
@@ -435,19 +440,8 @@ class OpenResponsesWriter:
         self._open: Message | WrittenReasoning | None = None
         self._listed = 0
         self._wants_state = ENCRYPTED_REASONING in (asked.body.get("include") or ())
-        self._state = LifecycleState.IDLE
 
-    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
-        """Takes the next output and returns its events.
-
-        Raises:
-            AdapterUsageError: The Finish was written before.
-        """
-        if self._state is LifecycleState.FINISHED:
-            raise AdapterUsageError("written to after the Finish")
-        if self._state is LifecycleState.IDLE:
-            self._begin(output)
-        row_of_class(_WRITERS, output)(self, output)
+    def _take(self) -> list[dict[str, Any]]:
         return self._events.take()
 
     def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
@@ -461,16 +455,16 @@ class OpenResponsesWriter:
         Raises:
             AdapterUsageError: The Finish was written before.
         """
-        if self._state is LifecycleState.FINISHED:
+        if self._is_finished:
             raise AdapterUsageError("written to after the Finish")
-        if self._state is LifecycleState.IDLE:
+        if not self._is_begun:
+            self._is_begun = True
             self._begin(None)
         else:
             self._events.add("response.in_progress", response=self._snapshot("in_progress"))
         return self._events.take()
 
     def _begin(self, output: StreamOutput | None) -> None:
-        self._state = LifecycleState.OPEN
         if isinstance(output, Finish):
             self._name(output)
         self._events.add("response.created", response=self._snapshot("in_progress"))
@@ -521,11 +515,7 @@ class OpenResponsesWriter:
         if source is not None:
             self._message().cite(source, self._events)
 
-    def _nothing(self, _output: Unmapped) -> None:
-        """Writes nothing: an output that no part can represent has no event either."""
-
     def _finish(self, finish: Finish) -> None:
-        self._state = LifecycleState.FINISHED
         self._name(finish)
         self._response |= {"output": self._items.done, "usage": written_usage(finish)}
         if finish.outcome is Outcome.COMPLETED:
@@ -560,16 +550,6 @@ class OpenResponsesWriter:
 
     def _snapshot(self, status: str) -> dict[str, Any]:
         return {**self._response, "status": status}
-
-
-_WRITERS: Final[dict[type, Callable[..., None]]] = {
-    TextPart: OpenResponsesWriter._text,
-    ThinkingPart: OpenResponsesWriter._thinking,
-    ToolCallPart: OpenResponsesWriter._call,
-    DataPart: OpenResponsesWriter._data,
-    Unmapped: OpenResponsesWriter._nothing,
-    Finish: OpenResponsesWriter._finish,
-}
 
 
 def opaque_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any], *, foreign: bool) -> str | None:
