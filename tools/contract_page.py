@@ -75,6 +75,21 @@ A citation is a JSON object, the same for every protocol; fields that the upstre
 ```json
 {"type": "citation", "sourceType": "url", "sourceId": "source-1", "url": "https://example.org/a", "title": "A"}
 ```
+
+## Audience of a part
+
+Text and data parts may name their readers: `TextPart("12 rows", [Audience.USER])`. VS Code has this field as a proposed
+API (`LanguageModelTextPart2`, `LanguageModelDataPart2`), and its released hosts hand it on.
+
+| audience | in a request | in a response |
+| --- | --- | --- |
+| none | sent to the model | handed on |
+| holds `ASSISTANT` | sent to the model | handed on, with its audience |
+| lacks `ASSISTANT`, or is empty | neither sent to the model nor counted | handed on, with its audience |
+
+Copilot leaves such parts out of the results of tools that it sends, and the proposal says the same of every part. So
+the rule holds for all messages. A result of which nothing is left still answers its call. In a response VS Code decides
+what it shows; the wires of `partstream serve` have no place for an audience, and write the part without it.
 """
 
 

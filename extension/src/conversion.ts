@@ -14,6 +14,11 @@ export interface HostThinkingPart {
   metadata?: Record<string, unknown> | undefined;
 }
 
+/** The readers of a part, by the numbers of `LanguageModelPartAudience`; in hosts, but not in the stable types. */
+interface WithAudience {
+  audience?: number[] | null | undefined;
+}
+
 export interface PartClasses {
   readonly text: typeof vscode.LanguageModelTextPart;
   readonly data: typeof vscode.LanguageModelDataPart;
@@ -22,7 +27,7 @@ export interface PartClasses {
   readonly promptTsx: typeof vscode.LanguageModelPromptTsxPart;
   /** Absent in a host without thinking parts. */
   readonly thinking:
-    (new (value: string, id?: string, metadata?: Record<string, unknown>) => HostThinkingPart) | undefined;
+    (new (value: string | string[], id?: string, metadata?: Record<string, unknown>) => HostThinkingPart) | undefined;
 }
 
 type Log = (message: string) => void;
@@ -34,12 +39,31 @@ type ToHost = {
 };
 
 const TO_HOST = {
-  text: (part, classes) => new classes.text(part.value),
+  text: (part, classes) => addressed(new classes.text(part.value), part),
   thinking: (part, classes) =>
-    classes.thinking && new classes.thinking(part.value, part.id ?? undefined, part.metadata ?? undefined),
+    classes.thinking &&
+    new classes.thinking(
+      part.entries?.length ? part.entries : part.value,
+      part.id ?? undefined,
+      part.metadata ?? undefined,
+    ),
   tool_call: (part, classes) => new classes.toolCall(part.callId, part.name, part.input),
-  data: (part, classes) => new classes.data(Buffer.from(part.data, "base64"), part.mimeType),
+  data: (part, classes) => addressed(new classes.data(Buffer.from(part.data, "base64"), part.mimeType), part),
 } satisfies ToHost;
+
+/**
+ * The host's part with the audience of ours, which is a field: the constructor of the host's text part loses it
+ * (docs/wires/vscode.md#audience-of-a-part).
+ */
+function addressed<Part extends HostPart>(made: Part, { audience }: WithAudience): Part {
+  return audience ? Object.assign(made, { audience }) : made;
+}
+
+/** The audience of a host's part, where it has one. */
+function audienceOf(part: object): { audience?: number[] } {
+  const { audience } = part as { audience?: unknown };
+  return Array.isArray(audience) ? { audience: audience.filter((one) => typeof one === "number") } : {};
+}
 
 /** The part as this host's class; undefined for thinking that the host does not know, and, logged, for an unknown type. */
 export function toHostPart(
@@ -72,7 +96,7 @@ type FromHost = {
 const FROM_HOST = {
   text: {
     matches: (value, classes) => value instanceof classes.text,
-    convert: (part) => ({ type: "text", value: part.value }),
+    convert: (part) => ({ type: "text", value: part.value, ...audienceOf(part) }),
   },
   thinking: {
     matches: (value, classes): value is HostThinkingPart => !!classes.thinking && value instanceof classes.thinking,
@@ -81,6 +105,7 @@ const FROM_HOST = {
       value: typeof part.value === "string" ? part.value : part.value.join(""),
       id: part.id ?? null,
       metadata: part.metadata ?? null,
+      ...(typeof part.value !== "string" && { entries: part.value }),
     }),
   },
   tool_call: {
@@ -89,7 +114,12 @@ const FROM_HOST = {
   },
   data: {
     matches: (value, classes) => value instanceof classes.data,
-    convert: (part) => ({ type: "data", mimeType: part.mimeType, data: Buffer.from(part.data).toString("base64") }),
+    convert: (part) => ({
+      type: "data",
+      mimeType: part.mimeType,
+      data: Buffer.from(part.data).toString("base64"),
+      ...audienceOf(part),
+    }),
   },
   tool_result: {
     matches: (value, classes) => value instanceof classes.toolResult,

@@ -101,9 +101,15 @@ export class Pacer {
   }
 }
 
+/** Texts of one audience continue each other, and the thinking of one block; thinking in entries stays what it is. */
 function continues(earlier: TextPart | ThinkingPart, part: TextPart | ThinkingPart): boolean {
-  if (earlier.type === "text" || part.type === "text") return earlier.type === part.type;
+  if (earlier.type === "text" && part.type === "text") return audience(earlier) === audience(part);
+  if (earlier.type === "text" || part.type === "text" || earlier.entries || part.entries) return false;
   return (earlier.id ?? "") === (part.id ?? "");
+}
+
+function audience(part: TextPart): string {
+  return JSON.stringify(part.audience ?? null);
 }
 
 /** Copilot keeps only the last metadata of a call: so the last metadata wins, and a part without any keeps it. */

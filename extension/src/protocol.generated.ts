@@ -76,16 +76,24 @@ export interface UsageSums {
   estimated: number;
 }
 
-/** A piece of text: `LanguageModelTextPart`. */
+/**
+ * A piece of text: `LanguageModelTextPart`; `audience` holds values of `LanguageModelPartAudience`, a proposed API:
+ * 0 is the assistant, 1 the user, 2 the extension.
+ */
 export interface TextPart {
   type: "text";
   value: string;
+  audience?: number[] | null;
 }
 
-/** A piece of reasoning: `LanguageModelThinkingPart`, with the entries of an array value joined. */
+/**
+ * A piece of reasoning: `LanguageModelThinkingPart`; where its value is an array, `entries` has that array and
+ * `value` its text.
+ */
 export interface ThinkingPart {
   type: "thinking";
   value: string;
+  entries?: string[] | null;
   id?: string | null;
   metadata?: Record<string, unknown> | null;
 }
@@ -98,11 +106,12 @@ export interface ToolCallPart {
   input: Record<string, unknown>;
 }
 
-/** Bytes with a media type: `LanguageModelDataPart`; `data` is base64. */
+/** Bytes with a media type: `LanguageModelDataPart`; `data` is base64, `audience` as of a text. */
 export interface DataPart {
   type: "data";
   mimeType: string;
   data: string;
+  audience?: number[] | null;
 }
 
 /** The result of a tool call: `LanguageModelToolResultPart`; only in messages of a request. */

@@ -97,7 +97,7 @@ export function partClasses(): PartClasses {
     promptTsx: vscode.LanguageModelPromptTsxPart,
     thinking:
       typeof LanguageModelThinkingPart === "function"
-        ? (LanguageModelThinkingPart as new (value: string, id?: string) => HostThinkingPart)
+        ? (LanguageModelThinkingPart as NonNullable<PartClasses["thinking"]>)
         : undefined,
   };
 }

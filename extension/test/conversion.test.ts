@@ -7,10 +7,18 @@ import * as double from "./vscodeDouble";
 
 const PNG = Buffer.from("89504e470d0a1a0a", "hex");
 
+/** A part with an audience, which is a field of the host's parts that its stable types lack. */
+const audible = <Part extends object>(part: Part, audience: number[] | undefined): Part =>
+  Object.assign(part, { audience });
+
 /** Every type of a response, and the object that VS Code must get. */
 const RESPONSES: Record<ResponsePart["type"], [ResponsePart, object][]> = {
-  text: [[{ type: "text", value: "hé" }, new double.TextPart("hé")]],
+  text: [
+    [{ type: "text", value: "hé" }, new double.TextPart("hé")],
+    [{ type: "text", value: "hé", audience: [1, 2] }, audible(new double.TextPart("hé"), [1, 2])],
+  ],
   thinking: [
+    [{ type: "thinking", value: "ab", entries: ["a", "b"] }, new double.ThinkingPart(["a", "b"])],
     [{ type: "thinking", value: "hm", id: "1", metadata: { s: 1 } }, new double.ThinkingPart("hm", "1", { s: 1 })],
     [{ type: "thinking", value: "hm", id: null, metadata: null }, new double.ThinkingPart("hm", undefined, undefined)],
     [{ type: "thinking", value: "hm" }, new double.ThinkingPart("hm", undefined, undefined)],
@@ -21,16 +29,24 @@ const RESPONSES: Record<ResponsePart["type"], [ResponsePart, object][]> = {
   data: [
     [{ type: "data", mimeType: "image/png", data: PNG.toString("base64") }, new double.DataPart(PNG, "image/png")],
     [{ type: "data", mimeType: "usage", data: "" }, new double.DataPart(Buffer.alloc(0), "usage")],
+    [
+      { type: "data", mimeType: "a/b", data: "", audience: [] },
+      audible(new double.DataPart(Buffer.alloc(0), "a/b"), []),
+    ],
   ],
 };
 
 /** Every type of a message, as VS Code gives it and as the sidecar gets it. */
 const MESSAGES: Record<MessagePart["type"], [object, MessagePart][]> = {
-  text: [[new double.TextPart("hé"), { type: "text", value: "hé" }]],
+  text: [
+    [new double.TextPart("hé"), { type: "text", value: "hé" }],
+    [audible(new double.TextPart("hé"), [0]), { type: "text", value: "hé", audience: [0] }],
+    [audible(new double.TextPart("hé"), undefined), { type: "text", value: "hé" }],
+  ],
   thinking: [
     [
       new double.ThinkingPart(["a", "b"], "1", { s: 1 }),
-      { type: "thinking", value: "ab", id: "1", metadata: { s: 1 } },
+      { type: "thinking", value: "ab", id: "1", metadata: { s: 1 }, entries: ["a", "b"] },
     ],
     [new double.ThinkingPart("a"), { type: "thinking", value: "a", id: null, metadata: null }],
   ],
@@ -39,8 +55,24 @@ const MESSAGES: Record<MessagePart["type"], [object, MessagePart][]> = {
   ],
   data: [
     [new double.DataPart(PNG, "image/png"), { type: "data", mimeType: "image/png", data: PNG.toString("base64") }],
+    [
+      audible(new double.DataPart(Buffer.alloc(0), "a/b"), [2]),
+      { type: "data", mimeType: "a/b", data: "", audience: [2] },
+    ],
   ],
   tool_result: [
+    [
+      new double.ToolResultPart("c", [audible(new double.TextPart("12 rows"), [1]), new double.TextPart("ok")]),
+      {
+        type: "tool_result",
+        callId: "c",
+        content: [
+          { type: "text", value: "12 rows", audience: [1] },
+          { type: "text", value: "ok" },
+        ],
+        isError: false,
+      },
+    ],
     [
       new double.ToolResultPart("c", [new double.TextPart("ok"), new double.DataPart(PNG, "image/png")]),
       {

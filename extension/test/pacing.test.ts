@@ -94,6 +94,23 @@ test("of joined thinking the last metadata stays, whole, and a part without any 
   assert.deepEqual(visible().at(-1), thinking("abc", "1", { signature: "last" }));
 });
 
+test("texts of different audiences, and thinking in entries, are never joined with what is beside them", () => {
+  const { pacer, visible } = start();
+  const parts: ResponsePart[] = [
+    text("now"),
+    text("a"),
+    { type: "text", value: "b", audience: [1] },
+    { type: "text", value: "c", audience: [1] },
+    { type: "text", value: "d", audience: [] },
+    { type: "thinking", value: "ef", entries: ["e", "f"] },
+    { type: "thinking", value: "gh", entries: ["g", "h"] },
+    thinking("i"),
+  ];
+  for (const part of parts) pacer.push(part);
+  pacer.end();
+  assert.deepEqual(visible(), [parts[0], parts[1], { type: "text", value: "bc", audience: [1] }, ...parts.slice(4)]);
+});
+
 test("thinking that only carries metadata is kept", () => {
   const { pacer, visible } = start();
   pacer.push(thinking("", "1", { signature: "s" }));

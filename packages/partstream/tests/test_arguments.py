@@ -135,7 +135,8 @@ def test_what_fits_is_kept_as_it_is() -> None:
         __slots__ = ()
 
     assert type(TextPart(Text("a")).value) is Text
-    assert ThinkingPart(["a", "b"]) == ThinkingPart("ab")  # VS Code's class has `string | string[]`
+    listed = ThinkingPart(["a", "b"])  # VS Code's class has `string | string[]`
+    assert (listed.value, listed.entries) == ("ab", ("a", "b"))
     for given in ({}, OrderedDict(a=1), MappingProxyType({"a": 1})):
         assert ToolCallPart("c", "x", given).input is given
 

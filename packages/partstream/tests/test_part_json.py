@@ -9,6 +9,7 @@ from bundles.made_bundles import parts
 from partstream.errors import UnexpectedValueError
 from partstream.lm.parts import (
     PART_TYPES,
+    Audience,
     DataPart,
     MessagePart,
     TextPart,
@@ -25,6 +26,12 @@ from partstream_devtools.conformance.transcript import part_json as reported
 FORMS: list[tuple[MessagePart, dict[str, Any]]] = [
     (TextPart("a"), {"type": "text", "value": "a"}),
     (ThinkingPart("b", "i"), {"type": "thinking", "value": "b", "id": "i", "metadata": None}),
+    (TextPart("a", [Audience.USER]), {"type": "text", "value": "a", "audience": ["user"]}),
+    (DataPart(b"", "a/b", []), {"type": "data", "mime_type": "a/b", "data": "", "audience": []}),
+    (
+        ThinkingPart(["a", "b"]),
+        {"type": "thinking", "value": "ab", "id": None, "metadata": None, "entries": ["a", "b"]},
+    ),
     (ToolCallPart("c", "f", {"x": 1}), {"type": "tool_call", "call_id": "c", "name": "f", "input": {"x": 1}}),
     (DataPart(b"\x00", "image/png"), {"type": "data", "mime_type": "image/png", "data": "AA=="}),
     (
@@ -54,6 +61,8 @@ def test_a_part_is_read_as_it_was(part: MessagePart) -> None:
         ({"type": ["text"]}, r"got \['text'\]"),
         ({"type": "text", "value": 1}, "the part, field 'value': got 1, expected a text"),
         ({"type": "data", "mime_type": "a", "data": "?"}, "expected bytes in base64"),
+        ({"type": "text", "value": "a", "audience": ["all"]}, "expected a list of assistant, user and extension"),
+        ({"type": "thinking", "value": "a", "entries": "a"}, "'entries': got 'a', expected a list of texts"),
         ({"type": "tool_call", "call_id": "a", "name": "b", "input": []}, "expected an object"),
         ({"type": "tool_result", "call_id": "a", "content": [{}], "is_error": False}, "content: got"),
     ],

@@ -79,6 +79,7 @@ def _call(part, **other):
 
 _changes("part.known-class", TextPart, lambda part: [part, {"text": "a dict"}])
 _changes("part.no-tool-result", TextPart, lambda part: [part, ToolResultPart("call", [TextPart("done")])])
+_changes("part.known-audience", TextPart, lambda part: [unchecked_part(TextPart, part.value, ("user",))])
 _changes("text.string-value", TextPart, lambda part: [part, unchecked_part(TextPart, None)])
 _changes("text.utf-8", TextPart, lambda part: [unchecked_part(TextPart, part.value + "\ud83d")])
 _changes("thinking.string-value", ThinkingPart, lambda part: [unchecked_part(ThinkingPart, {"text": "x"}, None, None)])

@@ -44,6 +44,7 @@ from partstream.errors import (
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource, Disposable, Event, EventEmitter
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
+    Audience,
     DataPart,
     FinishReason,
     MessagePart,
@@ -155,6 +156,7 @@ __all__ = [
     "AdapterUsageError",
     "AnswerFunction",
     "AskSettings",
+    "Audience",
     "CallerError",
     "CancellationToken",
     "CancellationTokenSource",

@@ -7,7 +7,7 @@ import pytest
 from promises import breaks, keeps
 
 from partstream.lm.contract import CheckMode, ContractChecker, Level
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
+from partstream.lm.parts import Audience, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 
 class TextPartOfAHost(TextPart):
@@ -243,6 +243,20 @@ def test_a_string_as_data_is_refused(checker):
 @keeps("data.bytes")
 def test_data_may_be_empty_bytes(checker):
     assert checker.check(DataPart(b"", "text/plain"))
+
+
+@breaks("part.known-audience")
+def test_an_audience_that_is_none_is_refused(checker):
+    for audience in ("user", (1,), ["assistant"], 0):
+        assert checker.check(unchecked_part(TextPart, "a", audience)) is None
+        assert checker.check(unchecked_part(DataPart, b"a", "text/plain", audience)) is None
+
+
+@keeps("part.known-audience")
+def test_an_audience_may_be_anyone_nobody_or_left_open(checker):
+    for audience in (None, (), tuple(Audience)):
+        assert checker.check(TextPart("a", audience))
+        assert checker.check(DataPart(b"a", "text/plain", audience))
 
 
 @breaks("data.media-type")

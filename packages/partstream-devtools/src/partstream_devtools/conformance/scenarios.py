@@ -63,7 +63,7 @@ ENDED: Final = (
 )
 """What every answer keeps, whether the provider rejects it or not."""
 STREAM: Final = (*ENDED, "stream.resolves")
-TEXT: Final = ("text.string-value", "text.utf-8", "text.complete")
+TEXT: Final = ("text.string-value", "text.utf-8", "text.complete", "part.known-audience")
 THINKING: Final = ("thinking.string-value", "thinking.string-id", "thinking.json-metadata")
 CALLS: Final = (
     "tool-call.non-empty-call-id",

@@ -23,7 +23,7 @@ from partstream.codec.json_codec import dumps
 from partstream.errors import LanguageModelError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
+from partstream.lm.parts import Audience, DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
 from partstream.lm.provider import (
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
@@ -209,11 +209,20 @@ def _part(value: Any) -> Any:
 
 
 _PARTS: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
-    "text": lambda value: unchecked_part(TextPart, value.get("value")),
+    "text": lambda value: unchecked_part(TextPart, value.get("value"), _audience(value.get("audience"))),
     "thinking": lambda value: unchecked_part(ThinkingPart, value.get("value"), value.get("id"), value.get("metadata")),
     "tool_call": lambda value: unchecked_part(ToolCallPart, value.get("callId"), value.get("name"), value.get("input")),
-    "data": lambda value: unchecked_part(DataPart, _bytes(value.get("data")), value.get("mimeType")),
+    "data": lambda value: unchecked_part(
+        DataPart, _bytes(value.get("data")), value.get("mimeType"), _audience(value.get("audience"))
+    ),
 }
+
+
+def _audience(value: Any) -> Any:
+    try:
+        return value if value is None else tuple(map(Audience, value))
+    except (ValueError, TypeError):
+        return value
 
 
 def _bytes(value: Any) -> Any:

@@ -5,8 +5,9 @@
 steps are:
 
 1. :func:`read_turns` converts messages into turns: consecutive pieces of one role, where consecutive tool results form
-   a turn of their own. It omits empty texts and the host's marks. Leading messages of the assistant are instructions,
-   unless they greet: VS Code's public API has no system role (:func:`leading_instructions`).
+   a turn of their own. It omits empty texts, the host's marks, and parts whose audience leaves out the assistant.
+   Leading messages of the assistant are instructions, unless they greet: VS Code's public API has no system role
+   (:func:`leading_instructions`).
 2. :func:`pair` assigns the ids and names to send (:class:`CallIds`, :class:`ToolNames`), and adds missing halves.
 3. :func:`shown_by_user` moves images and files that a protocol does not accept in their place.
 4. :func:`merged_turns` puts results directly after their calls.
@@ -35,6 +36,7 @@ from partstream.lm.parts import (
     ToolCallPart,
     ToolResultContent,
     ToolResultPart,
+    is_for_assistant,
     is_mark,
     row_of_class,
 )
@@ -252,6 +254,8 @@ def _role(piece: Piece, speaker: TurnRole) -> TurnRole:
 
 
 def _content(part: ToolResultContent, where: str, notes: list[Note]) -> ResultContent | None:
+    if not is_for_assistant(part):
+        return None
     if isinstance(part, TextPart):
         return Text(well_formed(part.value)) if part.value else None
     if is_mark(part.mime_type):

@@ -21,7 +21,16 @@ from typing import Any, Final, TypeAlias
 
 from partstream.codec.json_codec import find_non_json, shorten
 from partstream.errors import ContractViolationError, LanguageModelError
-from partstream.lm.parts import DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
+from partstream.lm.parts import (
+    Audience,
+    DataPart,
+    ResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    is_mark,
+)
 
 # ---- Rules ----
 
@@ -121,6 +130,12 @@ _TABLE: Final = (
         "A part is a text part, a thinking part, a tool call part or a data part.",
     ),
     Rule("part.no-tool-result", "1.2", Level.MUST, "A response holds no tool result part."),
+    Rule(
+        "part.known-audience",
+        "9.1",
+        Level.MUST,
+        "The audience of a text or data part is a list of Audience values or absent.",
+    ),
     Rule("text.string-value", "2.1", Level.MUST, "The value of a text part is a string."),
     Rule(
         "text.utf-8",
@@ -249,7 +264,7 @@ def judge(part: object, seen: ResponseFacts) -> Sequence[Finding]:
     if part.__class__ is TextPart:
         # Nearly every part of a stream: text that no check of the table could object to. Surrogates do not print.
         value = part.value
-        if value.__class__ is str and (value.isascii() or value.isprintable()):
+        if value.__class__ is str and part.audience is None and (value.isascii() or value.isprintable()):
             if value:
                 seen.visible = True
             return ()
@@ -293,6 +308,13 @@ def _text_utf8(part: TextPart, _: ResponseFacts) -> str | None:
     except UnicodeEncodeError as error:
         return f"half of a surrogate pair, {part.value[error.start]!r}, at character {error.start}"
     return None
+
+
+def _known_audience(part: TextPart | DataPart, _: ResponseFacts) -> str | None:
+    value: object = part.audience
+    if value is None or (isinstance(value, list | tuple) and all(isinstance(one, Audience) for one in value)):
+        return None
+    return f"the audience is {_described(value)}, expected a list of Audience values or none"
 
 
 def _thinking_value(part: ThinkingPart, _: ResponseFacts) -> str | None:
@@ -368,7 +390,11 @@ _CALL_ID: Final = ("tool-call.non-empty-call-id",)
 
 _CHECKS: Final[Mapping[type, tuple[_Check, ...]]] = MappingProxyType(
     {
-        TextPart: _checks(("text.string-value", _text_value), ("text.utf-8", _text_utf8, ("text.string-value",))),
+        TextPart: _checks(
+            ("text.string-value", _text_value),
+            ("text.utf-8", _text_utf8, ("text.string-value",)),
+            ("part.known-audience", _known_audience),
+        ),
         ThinkingPart: _checks(
             ("thinking.string-value", _thinking_value),
             ("thinking.string-id", _thinking_id),
@@ -394,6 +420,7 @@ _CHECKS: Final[Mapping[type, tuple[_Check, ...]]] = MappingProxyType(
         DataPart: _checks(
             ("data.bytes", _data_bytes),
             ("data.media-type", lambda part, _: _non_empty("the media type", part.mime_type)),
+            ("part.known-audience", _known_audience),
         ),
         ToolResultPart: _checks(
             (
@@ -717,6 +744,10 @@ RULE_HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
         "part.no-tool-result": Hint(
             "The part is missing in the chat; tools seem to have no result.",
             ("an agent's own tool results are reported: show them as text or thinking",),
+        ),
+        "part.known-audience": Hint(
+            "The part is missing in the chat.",
+            ("a name or a number is given as the audience: make a list of Audience values",),
         ),
         "text.string-value": Hint(
             "The text is missing in the chat, or reads `[object Object]`.",

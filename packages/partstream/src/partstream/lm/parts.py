@@ -17,7 +17,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Any, Final, TypeAlias, TypeVar
 
 from partstream.codec.checks import (
@@ -42,42 +42,80 @@ from partstream.errors import UnexpectedValueError
 _Row = TypeVar("_Row")
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class TextPart:
+class Audience(IntEnum):
+    """The reader of a text or data part; the numbers are those of `vscode.LanguageModelPartAudience`, a proposed API.
+
+    In a request, a part whose audience leaves out the assistant is not sent to the model (:func:`is_for_assistant`).
+    """
+
+    ASSISTANT = 0
+    USER = 1
+    EXTENSION = 2
+
+
+_RARE_FIELDS: Final[Mapping[str, object]] = {"audience": None, "entries": ()}
+"""The defaults of fields that most parts lack: neither the `repr` nor the JSON of a part shows them."""
+
+
+def _is_shown(name: str, value: object) -> bool:
+    return name not in _RARE_FIELDS or value != _RARE_FIELDS[name]
+
+
+class _ShortRepr:
+    """A `repr` without the rare fields that a part lacks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        part: Any = self
+        values = ((one.name, getattr(part, one.name)) for one in fields(part))
+        words = (f"{name}={value!r}" for name, value in values if _is_shown(name, value))
+        return f"{type(self).__name__}({', '.join(words)})"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class TextPart(_ShortRepr):
     """A piece of the visible answer; the counterpart of `vscode.LanguageModelTextPart`.
 
     Consecutive text parts form one text: the consumer joins their values without a separator.
 
     Attributes:
         value: A fragment of the model's Markdown text, of any length.
+        audience: The readers of the part, or None for all.
 
     Raises:
-        InvalidArgumentError: `value` is no text.
+        InvalidArgumentError: An argument has another type.
 
     Example:
-        >>> from partstream import TextPart
+        >>> from partstream import Audience, TextPart
         >>> TextPart("Hello").value
         'Hello'
+        >>> TextPart("3 files changed", [Audience.USER])
+        TextPart(value='3 files changed', audience=(<Audience.USER: 1>,))
     """
 
     value: str
+    audience: tuple[Audience, ...] | None = None
 
-    def __init__(self, value: str) -> None:
+    def __init__(self, value: str, audience: Iterable[Audience] | None = None) -> None:
         if not isinstance(value, str):
             refuse("TextPart.value", value, TEXT.description)
         _set_text(self, value)
+        _set_text_audience(self, None if audience is None else _audience("TextPart.audience", audience))
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class ThinkingPart:
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ThinkingPart(_ShortRepr):
     """A piece of the model's reasoning; the counterpart of `vscode.LanguageModelThinkingPart`.
 
     Attributes:
-        value: Text of the reasoning or of its summary; empty in a part that only carries metadata. A list of texts,
-            which VS Code's class also allows, is joined without a separator.
+        value: Text of the reasoning or of its summary; empty in a part that only carries metadata. Given as a list of
+            texts, which VS Code's class also allows, it is their text without a separator.
         id: The upstream's id of the reasoning item, or None.
         metadata: JSON values that the upstream needs back to continue the reasoning, or None. Copilot keeps only the
             last metadata of a model call, so the last part of an item carries all of the item's metadata.
+        entries: The texts of the list, such as the paragraphs of a summary; empty where `value` was one text. Entries
+            that do not make up `value` are left out.
 
     Raises:
         InvalidArgumentError: An argument has another type.
@@ -86,28 +124,33 @@ class ThinkingPart:
         >>> from partstream import ThinkingPart
         >>> ThinkingPart("Six times seven.").value
         'Six times seven.'
+        >>> ThinkingPart(["Six times ", "seven."]).entries
+        ('Six times ', 'seven.')
     """
 
     value: str
     id: str | None = None
     metadata: Mapping[str, Any] | None = None
+    entries: tuple[str, ...] = ()
 
     def __init__(
         self,
         value: str | Sequence[str],
         id: str | None = None,  # noqa: A002
         metadata: Mapping[str, Any] | None = None,
+        entries: Sequence[str] = (),
     ) -> None:
         if value.__class__ is not str:
-            texts = value if isinstance(value, list | tuple) else (value,)
-            if not all(isinstance(text, str) for text in texts):
+            entries = value if isinstance(value, list | tuple) else (value,)
+            if not all(isinstance(text, str) for text in entries):
                 refuse("ThinkingPart.value", value, TEXT.description)
-            value = "".join(texts)
+            value = "".join(entries)
         check("ThinkingPart.id", id, _OPTIONAL_TEXT)
         check("ThinkingPart.metadata", metadata, _OPTIONAL_MAPPING)
         _set_thinking(self, value)
         _set_thinking_id(self, id)
         _set_thinking_metadata(self, metadata)
+        _set_thinking_entries(self, tuple(entries) if entries and "".join(entries) == value else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +181,8 @@ class ToolCallPart:
         check_fields(self, _TOOL_CALL)
 
 
-@dataclass(frozen=True, slots=True)
-class DataPart:
+@dataclass(frozen=True, slots=True, repr=False)
+class DataPart(_ShortRepr):
     """Bytes with a media type; the counterpart of `vscode.LanguageModelDataPart`.
 
     VS Code's chat does not show data parts; programs read them.
@@ -147,6 +190,7 @@ class DataPart:
     Attributes:
         data: The whole content.
         mime_type: The media type, or one of Copilot's own names, such as `usage`; never empty.
+        audience: The readers of the part, or None for all.
 
     Raises:
         InvalidArgumentError: An argument has another type, or the media type is empty.
@@ -159,9 +203,12 @@ class DataPart:
 
     data: bytes
     mime_type: str
+    audience: tuple[Audience, ...] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, _DATA)
+        if self.audience is not None:
+            object.__setattr__(self, "audience", _audience("DataPart.audience", self.audience))
 
     @classmethod
     def image(cls, data: bytes, mime_type: str) -> DataPart:
@@ -239,9 +286,11 @@ _DATA: Final = {"data": Expectation("bytes", lambda value: isinstance(value, byt
 # long as the constructor that dataclasses generate for frozen classes, and a function less than a class (`make bench`).
 _new: Final = object.__new__
 _set_text = TextPart.__dict__["value"].__set__
+_set_text_audience = TextPart.__dict__["audience"].__set__
 _set_thinking = ThinkingPart.__dict__["value"].__set__
 _set_thinking_id = ThinkingPart.__dict__["id"].__set__
 _set_thinking_metadata = ThinkingPart.__dict__["metadata"].__set__
+_set_thinking_entries = ThinkingPart.__dict__["entries"].__set__
 _set_call_id = ToolCallPart.__dict__["call_id"].__set__
 _set_call_name = ToolCallPart.__dict__["name"].__set__
 _set_call_input = ToolCallPart.__dict__["input"].__set__
@@ -251,6 +300,7 @@ def text_part(value: str) -> TextPart:
     """A text part whose value is known to be a text: without the check, for adapters."""
     part = _new(TextPart)
     _set_text(part, value)
+    _set_text_audience(part, None)
     return part
 
 
@@ -260,6 +310,7 @@ def thinking_part(value: str, id: str | None = None, metadata: Mapping[str, Any]
     _set_thinking(part, value)
     _set_thinking_id(part, id)
     _set_thinking_metadata(part, metadata)
+    _set_thinking_entries(part, ())
     return part
 
 
@@ -278,16 +329,20 @@ def unchecked_part(part_class: type[_P], *values: object) -> _P:
 
     Args:
         part_class: The class of the part.
-        values: The values of all its fields, in order.
+        values: The values of its fields, in order; those that are left out have their defaults.
     """
     part = _new(part_class)
-    _fill(part, *values)
+    _fill(part, *values, *(one.default for one in fields(part_class)[len(values) :]))
     return part
 
 
 def _fill(part: object, *values: object) -> None:
     for name, value in zip(type(part).__slots__, values, strict=True):  # type: ignore[attr-defined]
         object.__setattr__(part, name, value)
+
+
+def _audience(where: str, audience: Iterable[Audience]) -> tuple[Audience, ...]:
+    return sequence_of(where, audience, Audience, "an Audience, such as Audience.USER")
 
 
 def row_of_class(table: Mapping[type[Any], _Row], value: object) -> _Row:
@@ -460,11 +515,25 @@ _CONTENT: Final = _Kind(
     lambda value: tuple(part_of_json(one, "content") for one in value),
 )
 
+_ENTRIES: Final = _Kind(
+    "a list of texts",
+    lambda value: value is None or (isinstance(value, list) and all(isinstance(one, str) for one in value)),
+    lambda value: tuple(value or ()),
+)
+_AUDIENCES: Final = {one.name.lower(): one for one in Audience}
+_AUDIENCE: Final = _Kind(
+    "a list of assistant, user and extension",
+    lambda value: value is None or (isinstance(value, list) and all(one in _AUDIENCES for one in value)),
+    lambda value: None if value is None else tuple(_AUDIENCES[one] for one in value),
+)
 _FIELDS: Final[dict[type[Any], tuple[str, dict[str, _Kind]]]] = {
-    TextPart: ("text", {"value": _TEXT}),
-    ThinkingPart: ("thinking", {"value": _TEXT, "id": _TEXT_OR_NULL, "metadata": _OBJECT_OR_NULL}),
+    TextPart: ("text", {"value": _TEXT, "audience": _AUDIENCE}),
+    ThinkingPart: (
+        "thinking",
+        {"value": _TEXT, "id": _TEXT_OR_NULL, "metadata": _OBJECT_OR_NULL, "entries": _ENTRIES},
+    ),
     ToolCallPart: ("tool_call", {"call_id": _TEXT, "name": _TEXT, "input": _OBJECT}),
-    DataPart: ("data", {"mime_type": _TEXT, "data": _BYTES}),
+    DataPart: ("data", {"mime_type": _TEXT, "data": _BYTES, "audience": _AUDIENCE}),
     ToolResultPart: ("tool_result", {"call_id": _TEXT, "content": _CONTENT, "is_error": _BOOLEAN}),
 }
 _CLASSES: Final = {tag: part_class for part_class, (tag, _) in _FIELDS.items()}
@@ -483,10 +552,17 @@ def part_json(part: MessagePart) -> dict[str, Any]:
     said: dict[str, Any] = {"type": tag}
     for name in kinds:
         value = getattr(part, name)
-        if isinstance(value, bytes):
-            value = b64encode(value).decode()
-        said[name] = [part_json(one) for one in value] if isinstance(value, tuple) else value
+        if _is_shown(name, value):
+            if isinstance(value, tuple):
+                value = [_item_json(item) for item in value]
+            said[name] = b64encode(value).decode() if isinstance(value, bytes) else value
     return said
+
+
+def _item_json(item: Any) -> object:
+    if isinstance(item, Audience):
+        return item.name.lower()
+    return item if isinstance(item, str) else part_json(item)
 
 
 def part_of_json(value: object, where: str = "the part") -> Any:
@@ -550,6 +626,12 @@ _FOR_PROGRAMS: Final = (
     "application/vnd.partstream.",
 )
 """Media types of the host and of our own, whatever their suffix."""
+
+
+def is_for_assistant(part: TextPart | DataPart) -> bool:
+    """Whether the audience of a part holds the model: Copilot leaves other parts out of the results of tools, also
+    those whose audience is empty (docs/wires/vscode.md#audience-of-a-part)."""
+    return part.audience is None or Audience.ASSISTANT in part.audience
 
 
 def is_mark(mime_type: str) -> bool:

@@ -421,12 +421,14 @@ def assistant_content(parts: Iterable[ResponsePart], answered: Collection[str]) 
 class _Run:
     """Neighbouring parts that form one part: any texts (section 2.2), or the thinking of one item."""
 
-    __slots__ = ("_id", "_last", "_values")
+    __slots__ = ("_entries", "_id", "_last")
 
     def __init__(self, first: ResponsePart) -> None:
         self._last = first
         self._id = first.id if isinstance(first, ThinkingPart) else None
-        self._values = [first.value] if isinstance(first, TextPart | ThinkingPart) else []
+        self._entries: list[list[str]] = []
+        if isinstance(first, TextPart | ThinkingPart):
+            self._add(first)
 
     def take(self, part: ResponsePart) -> bool:
         """Adds `part` if it belongs to the run; returns whether it does."""
@@ -437,16 +439,28 @@ class _Run:
             self._id = part.id if self._id is None else self._id
             if part.id not in {None, self._id}:
                 return False
-        elif not (isinstance(part, TextPart) and isinstance(self._last, TextPart)):
+        elif not (
+            isinstance(part, TextPart) and isinstance(self._last, TextPart) and part.audience == self._last.audience
+        ):
             return False
-        self._values.append(part.value)
+        self._add(part)
         self._last = part
         return True
+
+    def _add(self, part: TextPart | ThinkingPart) -> None:
+        """Adds a text to the last entry; a list of texts begins entries of its own."""
+        if isinstance(part, ThinkingPart) and part.entries:
+            self._entries += [[entry] for entry in part.entries]
+        elif self._entries:
+            self._entries[-1].append(part.value)
+        elif part.value:
+            self._entries.append([part.value])
 
     def joined(self) -> ResponsePart:
         """The run as one part."""
         if isinstance(self._last, TextPart):
-            return TextPart("".join(self._values))
+            return TextPart("".join(map("".join, self._entries)), self._last.audience)
         if isinstance(self._last, ThinkingPart):
-            return ThinkingPart("".join(self._values), self._id, self._last.metadata)
+            entries = [*map("".join, self._entries)]
+            return ThinkingPart(entries if len(entries) > 1 else "".join(entries), self._id, self._last.metadata)
         return self._last

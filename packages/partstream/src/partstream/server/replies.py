@@ -276,7 +276,7 @@ class AnswerBytes:
             if (
                 text.__class__ is str
                 and text
-                and (self._taken is TextPart or (output.id == self._id and not output.metadata))  # type: ignore[union-attr]
+                and (self._taken is TextPart or (output.id == self._id and not (output.metadata or output.entries)))  # type: ignore[union-attr]
             ):
                 try:
                     written = self._repeat(text)

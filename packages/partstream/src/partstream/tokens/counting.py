@@ -29,7 +29,16 @@ from zlib import adler32
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark, row_of_class
+from partstream.lm.parts import (
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    is_for_assistant,
+    is_mark,
+    row_of_class,
+)
 from partstream.tokens import families
 from partstream.tokens.estimator_table import COMMON_HAN, MODELS
 
@@ -143,8 +152,12 @@ def _hidden_characters(metadata: Any) -> int:
     )
 
 
+def _count_words(counter: MessageCounter, part: TextPart) -> families.TokenCount:
+    return counter.count_text(part.value) if is_for_assistant(part) else families.NO_TOKENS
+
+
 def _count_data(counter: MessageCounter, part: DataPart) -> families.TokenCount:
-    if is_mark(part.mime_type):
+    if is_mark(part.mime_type) or not is_for_assistant(part):
         return families.NO_TOKENS
     media = read_media(part)
     if media.kind is MediaKind.TEXT:
@@ -158,7 +171,7 @@ def _count_data(counter: MessageCounter, part: DataPart) -> families.TokenCount:
 
 
 _COUNTS: Final[dict[type[MessagePart], Callable[..., families.TokenCount]]] = {
-    TextPart: lambda counter, part: counter.count_text(part.value),
+    TextPart: _count_words,
     ThinkingPart: _count_thinking,
     ToolCallPart: lambda counter, part: counter.count_text(part.name) + counter.count_json(part.input),
     ToolResultPart: lambda counter, part: sum(map(counter.count_part, part.content), families.NO_TOKENS),
@@ -352,7 +365,7 @@ def estimate_tokens(text: str | ChatMessage) -> int:
 
 def _read(part: MessagePart) -> Iterator[str]:
     """The texts of a part that a model reads; none for a data part."""
-    if isinstance(part, TextPart | ThinkingPart):
+    if isinstance(part, ThinkingPart) or (isinstance(part, TextPart) and is_for_assistant(part)):
         yield part.value
     elif isinstance(part, ToolCallPart):
         yield part.name

@@ -26,7 +26,16 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from partstream.conversation.turns import add_fields, canonical_json
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark, row_of_class
+from partstream.lm.parts import (
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    is_for_assistant,
+    is_mark,
+    row_of_class,
+)
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, Tool
@@ -209,6 +218,8 @@ def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
     """The fields of each part; consecutive texts together."""
     texts: list[str] = []
     for part in parts:
+        if isinstance(part, TextPart | DataPart) and not is_for_assistant(part):
+            continue
         if isinstance(part, TextPart):
             texts.append(part.value)
             continue

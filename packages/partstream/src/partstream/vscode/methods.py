@@ -21,6 +21,7 @@ from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Any,
+    Final,
     Literal,
     NotRequired,
     Union,
@@ -36,6 +37,7 @@ from partstream.codec.json_codec import dumps, loads, may_nest_deeply
 from partstream.errors import CallerError, UnexpectedValueError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
+    Audience,
     DataPart,
     FinishReason,
     MessagePart,
@@ -408,20 +410,47 @@ def _encode_tool_result(part: ToolResultPart) -> wire.ToolResultPart:
     return {"type": "tool_result", "callId": part.call_id, "content": content, "isError": part.is_error}
 
 
+def _encode_thinking(part: ThinkingPart) -> wire.ThinkingPart:
+    shown: wire.ThinkingPart = {
+        "type": "thinking",
+        "value": thinking_text(part),
+        "id": part.id,
+        "metadata": cast("dict[str, Any] | None", part.metadata),
+    }
+    if part.entries:
+        shown["entries"] = list(part.entries)
+    return shown
+
+
+def _encode_audience(part: TextPart | DataPart) -> Mapping[str, Any]:
+    """Most parts have none, and then say nothing of it."""
+    return {} if part.audience is None else {"audience": [int(one) for one in part.audience]}
+
+
+def _decode_audience(value: Mapping[str, Any]) -> tuple[Audience, ...] | None:
+    """The known ones: a part for readers of a newer host alone is for none that there is here."""
+    audience = value.get("audience")
+    return None if audience is None else tuple(Audience(one) for one in audience if one in _KNOWN_AUDIENCES)
+
+
+_KNOWN_AUDIENCES: Final = frozenset(Audience)
+
 PART_ROWS = (
     PartRow(
         "text",
         TextPart,
         wire.TextPart,
-        lambda value, _: TextPart(value["value"]),
-        lambda part: {"type": "text", "value": part.value},
+        lambda value, _: TextPart(value["value"], _decode_audience(value)),
+        lambda part: {"type": "text", "value": part.value, **_encode_audience(part)},
     ),
     PartRow(
         "thinking",
         ThinkingPart,
         wire.ThinkingPart,
-        lambda value, _: ThinkingPart(value["value"], value.get("id"), value.get("metadata")),
-        lambda part: {"type": "thinking", "value": thinking_text(part), "id": part.id, "metadata": part.metadata},
+        lambda value, _: ThinkingPart(
+            value["value"], value.get("id"), value.get("metadata"), value.get("entries") or ()
+        ),
+        _encode_thinking,
     ),
     PartRow(
         "tool_call",
@@ -434,8 +463,15 @@ PART_ROWS = (
         "data",
         DataPart,
         wire.DataPart,
-        lambda value, where: unchecked_part(DataPart, _decode_bytes(value["data"], f"{where}.data"), value["mimeType"]),
-        lambda part: {"type": "data", "mimeType": part.mime_type, "data": b64encode(part.data).decode("ascii")},
+        lambda value, where: unchecked_part(
+            DataPart, _decode_bytes(value["data"], f"{where}.data"), value["mimeType"], _decode_audience(value)
+        ),
+        lambda part: {
+            "type": "data",
+            "mimeType": part.mime_type,
+            "data": b64encode(part.data).decode("ascii"),
+            **_encode_audience(part),
+        },
     ),
     PartRow(
         "tool_result",

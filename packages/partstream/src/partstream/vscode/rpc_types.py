@@ -15,17 +15,21 @@ from partstream.tokens.usage import AnswerUsage, ConversationUsage, DayUsage, To
 
 
 class TextPart(TypedDict):
-    """A piece of text: `LanguageModelTextPart`."""
+    """A piece of text: `LanguageModelTextPart`; `audience` holds values of `LanguageModelPartAudience`, a proposed API:
+    0 is the assistant, 1 the user, 2 the extension."""
 
     type: Literal["text"]
     value: str
+    audience: NotRequired[list[int] | None]
 
 
 class ThinkingPart(TypedDict):
-    """A piece of reasoning: `LanguageModelThinkingPart`, with the entries of an array value joined."""
+    """A piece of reasoning: `LanguageModelThinkingPart`; where its value is an array, `entries` has that array and
+    `value` its text."""
 
     type: Literal["thinking"]
     value: str
+    entries: NotRequired[list[str] | None]
     id: NotRequired[str | None]
     metadata: NotRequired[dict[str, Any] | None]
 
@@ -40,11 +44,12 @@ class ToolCallPart(TypedDict):
 
 
 class DataPart(TypedDict):
-    """Bytes with a media type: `LanguageModelDataPart`; `data` is base64."""
+    """Bytes with a media type: `LanguageModelDataPart`; `data` is base64, `audience` as of a text."""
 
     type: Literal["data"]
     mimeType: str
     data: str
+    audience: NotRequired[list[int] | None]
 
 
 class ToolResultPart(TypedDict):

@@ -30,6 +30,7 @@ BROKEN = {
     "tool-call.atomic": "ToolCallPart('c1', 'look', {'at': 'sky'})",
     "data.bytes": "unchecked_part(DataPart, 'text', 'text/plain')",
     "data.media-type": "unchecked_part(DataPart, b'', '')",
+    "part.known-audience": "unchecked_part(TextPart, 'a', (7,))",
 }
 GOOD = "ToolCallPart('c1', 'look', {})"
 
@@ -159,7 +160,7 @@ def test_parts_after_a_cancellation_are_dropped_and_named(write):
 def test_what_may_pass_although_it_is_written_otherwise_crosses_the_pipe(write):
     path = write("""
         from types import MappingProxyType
-        from partstream.lm.parts import DataPart, ThinkingPart, ToolCallPart
+        from partstream.lm.parts import Audience, DataPart, ThinkingPart, ToolCallPart
 
         class OwnText(TextPart):
             __slots__ = ()
@@ -169,8 +170,9 @@ def test_what_may_pass_although_it_is_written_otherwise_crosses_the_pipe(write):
             yield OwnText("a")
             yield TextPart("half \\ud800")
             yield ThinkingPart(["two ", "entries"])
+            yield TextPart("for a person", [Audience.USER])
             yield ToolCallPart("c", "unknown", MappingProxyType({"at": MappingProxyType({"x": (1,)})}))
-            yield DataPart(b"x", "application/vnd.own")
+            yield DataPart(b"x", "application/vnd.own", [Audience.EXTENSION])
     """)
     with running(path) as sidecar:
         request_id = sidecar.respond("own/provider", "go", tools=[])
@@ -178,9 +180,16 @@ def test_what_may_pass_although_it_is_written_otherwise_crosses_the_pipe(write):
         assert sidecar.parts(request_id) == [
             {"type": "text", "value": "a"},
             {"type": "text", "value": "half \ud800"},
-            {"type": "thinking", "value": "two entries", "id": None, "metadata": None},
+            {
+                "type": "thinking",
+                "value": "two entries",
+                "id": None,
+                "metadata": None,
+                "entries": ["two ", "entries"],
+            },
+            {"type": "text", "value": "for a person", "audience": [1]},
             {"type": "tool_call", "callId": "c", "name": "unknown", "input": {"at": {"x": [1]}}},
-            {"type": "data", "mimeType": "application/vnd.own", "data": "eA=="},
+            {"type": "data", "mimeType": "application/vnd.own", "data": "eA==", "audience": [2]},
         ]
         [rule] = _diagnostics(sidecar)["brokenRules"]
         assert (rule["rule"], rule["level"]) == ("text.utf-8", "SHOULD")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.codec.json_codec import dumps, loads
 from partstream.lm.outputs import Finish, Outcome
-from partstream.lm.parts import FinishReason, UnifiedFinishReason, unchecked_part
+from partstream.lm.parts import Audience, FinishReason, UnifiedFinishReason, unchecked_part
 from partstream.vscode import rpc_types as wire
 from partstream.vscode.methods import (
     PART_ROWS,
@@ -22,12 +22,14 @@ from partstream.vscode.methods import (
 )
 
 OBJECTS = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.none(), max_size=3)
-TEXTS = st.builds(TextPart, st.text(max_size=9))
-DATA = st.builds(unchecked_part, st.just(DataPart), st.binary(max_size=9), st.text(max_size=9))
+AUDIENCES = st.none() | st.lists(st.sampled_from(Audience), max_size=3).map(tuple)
+TEXTS = st.builds(TextPart, st.text(max_size=9), AUDIENCES)
+DATA = st.builds(unchecked_part, st.just(DataPart), st.binary(max_size=9), st.text(max_size=9), AUDIENCES)
+ENTRIES = st.lists(st.text(max_size=3), max_size=3)
 PARTS = (
     TEXTS
     | DATA
-    | st.builds(ThinkingPart, st.text(max_size=9), st.none() | st.text(max_size=9), st.none() | OBJECTS)
+    | st.builds(ThinkingPart, st.text(max_size=9) | ENTRIES, st.none() | st.text(max_size=9), st.none() | OBJECTS)
     | st.builds(unchecked_part, st.just(ToolCallPart), st.text(max_size=9), st.text(max_size=9), OBJECTS)
     | st.builds(
         unchecked_part,
@@ -51,6 +53,11 @@ def test_a_part_crosses_the_pipe_and_comes_back_equal(part):
 def test_optional_fields_may_be_absent():
     assert decode_part({"type": "thinking", "value": "x"}, "p") == ThinkingPart("x")
     assert decode_part({"type": "tool_result", "callId": "c", "content": []}, "p") == ToolResultPart("c")
+
+
+def test_a_reader_that_only_a_newer_host_knows_is_none_that_there_is_here():
+    assert decode_part({"type": "text", "value": "x", "audience": [1, 9]}, "p") == TextPart("x", [Audience.USER])
+    assert decode_part({"type": "text", "value": "x", "audience": [9]}, "p") == TextPart("x", [])
 
 
 def test_a_part_of_an_unknown_type_is_skipped_and_logged_with_its_place(caplog):

@@ -332,8 +332,8 @@ def _required_object(part: Mapping[str, Any], name: str, where: str) -> dict[str
 def _thinking(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> ThinkingPart | None:
     """Thinking as Mistral's assistants have it: text parts, or one string."""
     shown = read_content(part.get("thinking"), f"{where}.thinking", counts)
-    text = "".join(one.value for one in shown if isinstance(one, TextPart))
-    return ThinkingPart(text) if text else None
+    texts = [one.value for one in shown if isinstance(one, TextPart) and one.value]
+    return ThinkingPart(texts if len(texts) > 1 else texts[0]) if texts else None
 
 
 _CONTENT_READERS: Final[

@@ -605,8 +605,8 @@ class GeminiWriter(ResponseWriter):
             self._say({"text": part.value})
 
     def _thinking(self, part: ThinkingPart) -> None:
-        if part.value:
-            self._say({"text": part.value, "thought": True})
+        for entry in filter(None, part.entries or (part.value,)):
+            self._say({"text": entry, "thought": True})
         for signature in self._thinking_state.write(part.metadata or {}):
             self._say({"text": "", SIGNATURE: signature})
 

@@ -11,7 +11,7 @@ its fields.
 
 from __future__ import annotations
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -220,10 +220,11 @@ def annotation_of(source: Citation, length: int) -> Wire:
 class WrittenReasoning:
     """A reasoning item, streamed as a summary: the only channel of reasoning that every known client reads.
 
-    `part_id` is the identifier of its thinking parts; `is_raw` chooses the channel of raw reasoning.
+    `part_id` is the identifier of its thinking parts; `is_raw` chooses the channel of raw reasoning. Each entry of
+    thinking is a part of the channel's list.
     """
 
-    __slots__ = ("_channel", "_item", "_items", "_pieces", "_place", "_where", "encrypted_content", "part_id")
+    __slots__ = ("_channel", "_item", "_items", "_pieces", "_place", "_said", "_where", "encrypted_content", "part_id")
 
     def __init__(self, items: OutputItems, part_id: str | None, events: PendingEvents, *, is_raw: bool = False) -> None:
         self._channel = _RAW if is_raw else _SUMMARY
@@ -234,9 +235,16 @@ class WrittenReasoning:
         self._place, item_id = items.open("rs", self._item, events, part_id)
         self._where: dict[str, Any] = {"item_id": item_id, "output_index": self._place, self._channel.index_field: 0}
         self._pieces: list[str] = []
+        self._said: list[dict[str, Any]] = []
+
+    def say_entries(self, entries: Sequence[str], events: PendingEvents) -> None:
+        """Writes texts that are parts of their own."""
+        for entry in filter(None, entries):
+            self._close_part(events)
+            self.say(entry, events)
 
     def say(self, text: str, events: PendingEvents) -> None:
-        """Writes a piece of it."""
+        """Writes a piece of its last part."""
         if not self._pieces:
             events.add(self._channel.added, **self._where, part=self._part(""))
         self._pieces.append(text)
@@ -262,14 +270,21 @@ class WrittenReasoning:
     def close(self, _status: str, events: PendingEvents) -> None:
         """Writes the end of the item, which has no status."""
         item = dict(self._item)
-        if self._pieces:
-            text = "".join(self._pieces)
-            item[self._channel.field] = [self._part(text)]
-            events.add(self._channel.said, **self._where, text=text)
-            events.add(self._channel.done, **self._where, part=self._part(text))
+        self._close_part(events)
+        if self._said:
+            item[self._channel.field] = self._said
         if self.encrypted_content is not None:  # never null (docs/wires/openresponses.md#null-and-absent-fields)
             item["encrypted_content"] = self.encrypted_content
         self._items.close(self._place, item, events)
+
+    def _close_part(self, events: PendingEvents) -> None:
+        if self._pieces:
+            text = "".join(self._pieces)
+            self._pieces = []
+            self._said.append(self._part(text))
+            events.add(self._channel.said, **self._where, text=text)
+            events.add(self._channel.done, **self._where, part=self._part(text))
+            self._where = {**self._where, self._channel.index_field: len(self._said)}
 
 
 def write_call(part: ToolCallPart, size: int | None, items: OutputItems, events: PendingEvents) -> None:

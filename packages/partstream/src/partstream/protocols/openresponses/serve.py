@@ -38,7 +38,6 @@ from partstream.lm.parts import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
-    thinking_part,
 )
 from partstream.protocols import read_request
 from partstream.protocols.failures import RefusedRequestError, common_reply
@@ -303,12 +302,12 @@ class _Reader:
             for part in read_content(item[name], f"{where}.{name}", self._counts)
         ]
         state = _state(item, where)
-        self._answer.think("".join(part.value for part in shown if isinstance(part, TextPart)), state.get("id"), state)
+        self._answer.think([part.value for part in shown if isinstance(part, TextPart)], state.get("id"), state)
 
     def _compaction(self, item: Mapping[str, Any], where: str) -> None:
         """A summary of the conversation that only its server can read; it is carried like reasoning."""
         self._close_results()
-        self._answer.think("", None, {"type": item["type"], **_state(item, where)})
+        self._answer.think([], None, {"type": item["type"], **_state(item, where)})
 
     def _close(self) -> None:
         self._close_answer()
@@ -353,7 +352,7 @@ class _Answer:
         self.ends_with_text = False
         self._place.add_call()
 
-    def think(self, shown: str, part_id: str | None, state: dict[str, str]) -> None:
+    def think(self, shown: list[str], part_id: str | None, state: dict[str, str]) -> None:
         """Adds an item with opaque state; the metadata of its part lists all items so far, each with its place."""
         item: Mapping[str, Any] | None = state
         beside: Mapping[str, Any] = {}
@@ -365,7 +364,7 @@ class _Answer:
             # The metadata of reasoning repeats these fields beside the list.
             own = item if item.keys() <= {"id", "encrypted_content"} else {}
             beside = {**own, **beside, ITEMS: list(self._items)}
-        self.parts.append(thinking_part(shown, part_id, beside))
+        self.parts.append(ThinkingPart(shown if len(shown) > 1 else "".join(shown), part_id, beside))
         self.ends_with_text = False
 
 
@@ -479,7 +478,10 @@ class OpenResponsesWriter(ResponseWriter):
             if not (isinstance(self._open, WrittenReasoning) and self._open.part_id == part.id):
                 self._close()
                 self._open = WrittenReasoning(self._items, part.id, self._events, is_raw=self._reply.raw_reasoning)
-            self._open.say(part.value, self._events)
+            if part.entries:
+                self._open.say_entries(part.entries, self._events)
+            else:
+                self._open.say(part.value, self._events)
         if part.metadata:
             self._carry(part.id, part.metadata)
 
