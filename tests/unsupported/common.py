@@ -408,10 +408,9 @@ def _without_names(asked: InboundRequest) -> InboundRequest:
     return replace(asked, messages=tuple(ChatMessage(one.role, one.content) for one in asked.messages))
 
 
-def _with_names_of_users(asked: InboundRequest) -> InboundRequest:
+def _with_names_in_form(asked: InboundRequest) -> InboundRequest:
     def named(one: ChatMessage) -> ChatMessage:
-        name = speaker_name(one.name) if one.role is Role.USER and one.name else None
-        return ChatMessage(one.role, one.content, name)
+        return ChatMessage(one.role, one.content, speaker_name(one.name) if one.name else None)
 
     return replace(asked, messages=tuple(map(named, asked.messages)))
 
@@ -422,10 +421,10 @@ TEXT_DOCUMENTS: Final = RequestFeature(
     each_part_of_a_request(_text_of_document),
 )
 SPEAKER_NAMES: Final = RequestFeature("speaker-names", "The names of speakers.", _without_names)
-NAMES_OF_OTHERS: Final = RequestFeature(
-    "names-of-others",
-    "The names of speakers who are no users; those of users have no blanks and none of `<`, `>`, `|`, `/`.",
-    _with_names_of_users,
+NAME_FORM: Final = RequestFeature(
+    "name-form",
+    "Characters of a speaker's name that servers refuse (blanks, `<`, `>`, `|`, `/`), and all beyond the 64th.",
+    _with_names_in_form,
 )
 
 
@@ -546,8 +545,8 @@ PREPARED: Final = (
     ),
 )
 """In the order in which they are taken out."""
-PREPARED_WITH_NAMES: Final = tuple(NAMES_OF_OTHERS if one is SPEAKER_NAMES else one for one in PREPARED)
-"""The same on a wire that has a place for the names of users."""
+PREPARED_WITH_NAMES: Final = tuple(NAME_FORM if one is SPEAKER_NAMES else one for one in PREPARED)
+"""The same on a wire that has a place for the names of speakers."""
 
 TEXTS_OF_RESULTS: Final = RequestFeature(
     "texts-of-results",
@@ -628,9 +627,11 @@ def _instructions(asked: InboundRequest) -> InboundRequest:
         for message in asked.messages
         if message.role is Role.SYSTEM
     ]
+    names = {message.name for message in asked.messages if message.role is Role.SYSTEM}
     others = tuple(message for message in asked.messages if message.role is not Role.SYSTEM)
     said = "\n\n".join(text for text in texts if text)
-    return replace(asked, messages=(ChatMessage.system(said), *others) if said else others)
+    spoken = ChatMessage.system(said, names.pop() if len(names) == 1 else None)
+    return replace(asked, messages=(spoken, *others) if said else others)
 
 
 def _mode(asked: InboundRequest) -> InboundRequest:
@@ -654,7 +655,9 @@ PICTURES_OF_ANSWERS: Final = RequestFeature(
     _pictures_of_answers,
 )
 INSTRUCTIONS: Final = RequestFeature(
-    "instructions", "System messages are one text before the conversation, unless a setting says so.", _instructions
+    "instructions",
+    "System messages are one text before the conversation, unless a setting says so; it has the name that all have.",
+    _instructions,
 )
 TOOL_MODE: Final = RequestFeature("tool-mode", "Without a tool, none can be demanded.", _mode)
 
@@ -680,9 +683,9 @@ def each_run_of_users(
 
 
 def _answers(asked: InboundRequest) -> InboundRequest:
-    """Makes one message of what the assistant says in a row: its text, then its calls."""
+    """Makes one message of what one assistant says in a row: its text, then its calls."""
     messages: list[ChatMessage] = []
-    for role, run in groupby(asked.messages, lambda message: message.role):
+    for (role, _), run in groupby(asked.messages, lambda message: (message.role, message.name)):
         said = list(run)
         messages += [_answer(said)] if role is Role.ASSISTANT else said
     return replace(asked, messages=tuple(messages))
@@ -691,7 +694,7 @@ def _answers(asked: InboundRequest) -> InboundRequest:
 def _answer(messages: list[ChatMessage]) -> ChatMessage:
     text = joined_texts(run for message in messages for run in _runs(message.content))
     calls = (part for message in messages for part in message.content if isinstance(part, ToolCallPart))
-    return ChatMessage.assistant([TextPart(text), *calls])
+    return ChatMessage.assistant([TextPart(text), *calls], messages[0].name)
 
 
 def _runs(parts: Iterable[MessagePart]) -> Iterator[str]:

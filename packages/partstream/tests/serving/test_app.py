@@ -46,6 +46,25 @@ def test_a_provider_answers_over_every_wire(wire: Wire, stream: bool):
     asyncio.run(run())
 
 
+@chat_model(id="names", name="Names")
+async def names(messages, options):
+    del options
+    yield ", ".join(f"{one.role.name.lower()} {one.name}" for one in messages)
+
+
+def test_the_names_that_a_client_gives_reach_the_provider():
+    said = [("system", "house"), ("user", "Ann"), ("assistant", "Bot"), ("user", "Bob"), ("user", "Ann")]
+    messages = [{"role": role, "name": name, "content": "Hi"} for role, name in said]
+
+    async def run():
+        body = {"model": "names", "messages": messages}
+        reply = await ask(app(names), "/v1/chat/completions", body)
+        [choice] = reply.json["choices"]
+        assert choice["message"]["content"] == ", ".join(f"{role} {name}" for role, name in said)
+
+    asyncio.run(run())
+
+
 @every_wire
 def test_no_wire_answers_without_the_key_and_each_answers_with_it(wire: Wire):
     application = app(parrot, ServingSettings(token=Secret(KEY)))

@@ -109,6 +109,7 @@ class ChatRequest:
             refused to take it back, or missed some of it.
         input_tokens: The expected tokens of the prompt, or None if they were not counted, or the protocol needs none.
         asked_in: The wire of the options' names; empty for the wire of the server.
+        instructions_name: The name of who speaks in all system messages of `instructions`; empty for none, or several.
     """
 
     model_id: str
@@ -126,6 +127,7 @@ class ChatRequest:
     reasoning_is_refused: bool = False
     input_tokens: int | None = None
     asked_in: str = ""
+    instructions_name: str = ""
 
 
 # ---- Facts about servers and models, which are no settings ----
@@ -471,6 +473,7 @@ def prepare(
     # The upstreams of one program share a prefix, so only the marker shows which one made a call.
     foreign = {number for number, marker in markers.items() if marker.origin.upstream != origin.upstream}
     turns, pairing_notes = conversation.pair(given, ids, names, foreign)
+    system_names = {turn.name for turn in turns if turn.role is conversation.TurnRole.SYSTEM}
     instructions, turns = _instructions(turns, settings)
     context_size = options.model_configuration.get("contextSize")
     cache_key = _text_or_none(options.model_options.get("_conversationId"))
@@ -492,6 +495,7 @@ def prepare(
         has_reasoning=False,
         settings=settings,
         asked_in=_text_or_none(options.model_options.get(ASKED_IN)) or "",
+        instructions_name=system_names.pop() if instructions and len(system_names) == 1 else "",
     )
     continuation = None
     if settings.continuation is not Continuation.OFF and settings.stores:

@@ -125,7 +125,7 @@ class Turn:
     Attributes:
         content: The pieces. Only turns of tools hold results; only turns of the assistant hold calls and reasoning.
         message: The number of the message of the first piece.
-        name: The name of the user who speaks, in a form that servers take; empty for none.
+        name: The name of who speaks, in a form that servers take; empty for none.
     """
 
     role: TurnRole
@@ -230,7 +230,7 @@ def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]
             if piece is not None:
                 placed.append((_role(piece, speaker), piece))
         for role, run in groupby(placed, lambda one: one[0]):
-            name = speaker_name(message.name) if role is TurnRole.USER and message.name else ""
+            name = speaker_name(message.name) if role is speaker and message.name else ""
             turns.append(Turn(role, tuple(piece for _, piece in run), number, name))
     return turns, notes
 
@@ -334,8 +334,13 @@ class MergedTurn:
         return sorted(self.results, key=lambda result: order.get(result.call_id, len(order)))
 
 
-def merged_turns(turns: Iterable[Turn]) -> list[MergedTurn]:
-    """The turns, those of the assistant that follow each other as one."""
+def merged_turns(turns: Iterable[Turn], *, by_name: bool = False) -> list[MergedTurn]:
+    """The turns, those of the assistant that follow each other as one.
+
+    Args:
+        turns: The turns in order.
+        by_name: Whether assistants of different names are different speakers.
+    """
     said: list[MergedTurn] = []
     callers: dict[str, MergedTurn] = {}
     for turn in turns:
@@ -351,7 +356,8 @@ def merged_turns(turns: Iterable[Turn]) -> list[MergedTurn]:
                 caller.results.append(piece)
             continue
         last = said[-1] if said else None
-        if last is None or turn.role is not TurnRole.ASSISTANT or last.role is not turn.role or last.results:
+        goes_on = last is not None and last.role is turn.role is TurnRole.ASSISTANT and not last.results
+        if last is None or not goes_on or (by_name and turn.name != last.turns[-1].name):
             last = MergedTurn(turn.role)
             said.append(last)
         last.turns.append(turn)

@@ -13,7 +13,7 @@ from partstream.protocols.serve import WireRequest
 BODY: dict[str, Any] = {
     "model": "m",
     "messages": [
-        {"role": "user", "content": "Hi"},
+        {"role": "user", "name": "bob", "content": "Hi"},
         {"role": "assistant", "content": "", "reasoning_content": "Hm.", "tool_calls": [{"id": "c"}]},
         {"role": "tool", "tool_call_id": "c", "content": "4"},
     ],
@@ -193,6 +193,16 @@ REFUSALS: dict[str, tuple[str | dict[str, Any], set[str]]] = {
     ),
     "a field that was not sent": ("Unknown parameter: 'reasoning_split'", set()),
     "a field that is only mentioned": ("See stream_options in the reference.", set()),
+    "Mistral, a name": ("messages.0.user.name: Extra inputs are not permitted", {"messages[].name"}),
+    "vLLM with Mistral's tokenizer, a name": (
+        (
+            "1 validation error for ChatCompletionRequest\nmessages.0.user.name\n  Extra inputs are not permitted "
+            "[type=extra_forbidden, input_value='bob', input_type=str]"
+        ),
+        {"messages[].name"},
+    ),
+    "xAI, a name": ("Only messages of role 'user' can have a name.", {"messages[].name"}),
+    "Groq, a name": ("'messages.0' : property 'name' is unsupported", {"messages[].name"}),
     "something else": ("Unexpected role 'user' after role 'tool'", set()),
     "a field that no request is valid without": ("'messages' is not supported", set()),
 }

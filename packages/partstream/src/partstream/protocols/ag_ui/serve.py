@@ -130,7 +130,8 @@ class _Reader:
         self._counts = counts
 
     def _system(self, message: Mapping[str, Any], where: str) -> None:
-        self.messages.add(ChatMessage.system(read_request.optional_text(message, "content", where)))
+        name = read_request.optional_text(message, "name", where) or None
+        self.messages.add(ChatMessage.system(read_request.optional_text(message, "content", where), name))
 
     def _user(self, message: Mapping[str, Any], where: str) -> None:
         content = read_content(message.get("content"), f"{where}.content", self._counts)

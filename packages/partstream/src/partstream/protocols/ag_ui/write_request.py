@@ -72,18 +72,24 @@ class _Step:
         return bool(self.texts or self.calls)
 
 
+def _named(name: str) -> _Wire:
+    return {"name": name} if name else {}
+
+
 class Answer:
     """One answer of the conversation.
 
     Args:
         before: The answers before it: an agent may give the result of a call that it made before it asked a person.
+        name: The name of who speaks; empty for none.
 
     Attributes:
         asked: What the run waits for at its end, or None.
     """
 
-    def __init__(self, before: Sequence[Answer]) -> None:
+    def __init__(self, before: Sequence[Answer], name: str = "") -> None:
         self.asked: Mapping[str, Any] | None = None
+        self._named = _named(name)
         self._before = before
         self._steps = [_Step()]
         self._of_calls: dict[str, Mapping[str, Any]] = {}  # items of calls that VS Code knows
@@ -130,7 +136,8 @@ class Answer:
             said += step.thoughts
             if step.is_begun:
                 text = joined_texts(step.texts)
-                message: _Wire = {"role": "assistant"} | ({"content": text} if text or not step.calls else {})
+                content = {"content": text} if text or not step.calls else {}
+                message: _Wire = {"role": "assistant"} | self._named | content
                 said.append(message | ({"toolCalls": list(step.calls.values())} if step.calls else {}))
             for call_id in step.calls:
                 result = step.results.get(call_id)
@@ -274,10 +281,11 @@ class Conversation:
 def conversation_of(request: ChatRequest) -> Conversation:
     """The messages of a conversation, and the person's reply if a run waits for one."""
     native = request.settings.tool_images is ToolImages.NATIVE
-    turns = merged_turns(shown_by_user(request.turns, of_results=not native, of_assistant=True))
+    turns = merged_turns(shown_by_user(request.turns, of_results=not native, of_assistant=True), by_name=True)
     writer = _Writer()
     if request.instructions:
-        writer.messages.append({"role": "system", "content": request.instructions})
+        named = _named(request.instructions_name)
+        writer.messages.append({"role": "system", **named, "content": request.instructions})
     for place, turn in enumerate(turns):
         writer.add(turn, is_last=place == len(turns) - 1)
     return writer.end()
@@ -304,7 +312,7 @@ class _Writer:
 
     def _system(self, turn: MergedTurn, _is_last: bool) -> None:
         if text := "".join(piece.value for piece in turn.content if isinstance(piece, Text)):
-            self.messages.append({"role": "system", "content": text})
+            self.messages.append({"role": "system", **_named(turn.name), "content": text})
 
     def _user(self, turn: MergedTurn, is_last: bool) -> None:
         said = [piece for piece in turn.content if isinstance(piece, Text | Attachment)]
@@ -316,11 +324,10 @@ class _Writer:
             self._reply = len(self.messages), self._asked
             self._asked = None
         if said:
-            named = {"name": turn.name} if turn.name else {}
-            self.messages.append({"role": "user", **named, "content": content_of(said)})
+            self.messages.append({"role": "user", **_named(turn.name), "content": content_of(said)})
 
     def _assistant(self, turn: MergedTurn, _is_last: bool) -> None:
-        answer = Answer(self._answers)
+        answer = Answer(self._answers, turn.name)
         for piece in _joined(turn):
             answer.add(piece)
         for result in turn.results:

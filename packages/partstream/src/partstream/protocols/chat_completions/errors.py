@@ -49,6 +49,7 @@ OPTIONAL_FIELDS: Final = (
     *map(OptionalField, ("messages[].reasoning_content", "messages[].reasoning_details", "messages[].reasoning_text")),
     *map(OptionalField, ("messages[].reasoning_opaque", "messages[].thinking_blocks")),
     *map(_word, ("messages[].reasoning", "messages[].name")),
+    OptionalField("messages[].name", sentence=r"can have a name|\.(?:user|system|assistant)\.name\s+extra inputs"),
     *map(OptionalField, ("messages[].tool_calls[].extra_content", "messages[].extra_content")),
     *map(OptionalField, ("messages[].content[].cache_control", "tools[].cache_control")),
     *map(OptionalField, ("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier")),

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from partstream.conversation.media import MediaKind, data_url, file_name
-from partstream.conversation.turns import ANY_NAME, Attachment, CallIdRule, IdForm, NameForm
+from partstream.conversation.turns import ANY_NAME, Attachment, CallIdRule, IdForm, NameForm, TurnRole
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.provider_state import CONTENT, REASONING_DETAILS, THINKING_BLOCKS
 from partstream.protocols.known_servers import known_server
@@ -282,6 +282,7 @@ class Quirks:
     Attributes:
         system_role: The role of the one message with all system texts.
         empty_content: The content of a message that only calls tools: null, or the empty string.
+        named_roles: The roles whose messages may have the name of who speaks.
         names_results: Whether the result of a tool has the tool's name.
         joins_users: Whether consecutive messages of the user become one: templates of Gemma and Mistral demand that
             user and assistant take turns, and hosts send two messages before the first answer.
@@ -304,6 +305,7 @@ class Quirks:
     call_ids: CallIdRule = CallIdRule(_OWN_IDS, FORTY_SIGNS)  # noqa: RUF009
     tool_names: NameForm = ANY_NAME
     empty_content: str | None = None
+    named_roles: frozenset[TurnRole] = frozenset({TurnRole.SYSTEM, TurnRole.USER, TurnRole.ASSISTANT})
     names_results: bool = False
     joins_users: bool = False
     answers_results: bool = False
@@ -435,6 +437,7 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
         ),
         "groq": Quirks(
             limit_field=MAX_COMPLETION_TOKENS,
+            named_roles=frozenset(),  # docs/wires/chat-completions.md#names-of-speakers
             reasoning_back=ReasoningBack.REASONING,  # "property 'reasoning_content' is unsupported"
         ),
         "mistral": Quirks(
@@ -444,6 +447,7 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             ),
             call_ids=CallIdRule(_NINE, _NINE),
             empty_content="",  # null is refused
+            named_roles=frozenset(),  # docs/wires/chat-completions.md#names-of-speakers
             names_results=True,
             answers_results=True,  # "Unexpected role 'user' after role 'tool'"
             required="any",
@@ -453,6 +457,7 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             schemas=OPEN_OBJECTS,
             limit_field=MAX_COMPLETION_TOKENS,
             cache_key_field="prompt_cache_key",
+            named_roles=frozenset({TurnRole.USER}),  # docs/wires/chat-completions.md#names-of-speakers
             reasoning_back=ReasoningBack.OFF,  # no field for it in this API
         ),
         "together": Quirks(

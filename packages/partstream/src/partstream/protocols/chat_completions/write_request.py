@@ -115,21 +115,29 @@ def messages_of(request: ChatRequest, quirks: models.Quirks) -> list[models.Wire
     shown = conversation.shown_by_user(turns, of_results=not native, of_assistant=True)
     writer = _Writer(quirks)
     if request.instructions:
-        writer.say(quirks.system_role, request.instructions)
+        writer.say(quirks.system_role, request.instructions, request.instructions_name)
     system_roles = {SystemAs.DEVELOPER: "developer", SystemAs.SYSTEM: "system"}
     system_role = system_roles.get(request.settings.system_as, quirks.system_role)
-    for is_system, run in groupby(
-        conversation.merged_turns(shown), lambda turn: turn.role is conversation.TurnRole.SYSTEM
-    ):
-        if is_system:
+    # Servers that join users demand that speakers take turns, whatever their names.
+    names_assistants = conversation.TurnRole.ASSISTANT in quirks.named_roles and not quirks.joins_users
+    merged = conversation.merged_turns(shown, by_name=names_assistants)
+    for system_name, run in groupby(merged, lambda turn: _system_name(turn, quirks)):
+        if system_name is not None:
             texts = (
                 "".join(piece.value for piece in turn.content if isinstance(piece, conversation.Text)) for turn in run
             )
-            writer.say(system_role, "\n\n".join(texts))
+            writer.say(system_role, "\n\n".join(texts), system_name)
             continue
         for turn in run:
             writer.write(turn)
     return writer.messages
+
+
+def _system_name(turn: conversation.MergedTurn, quirks: models.Quirks) -> str | None:
+    """Whom a system message names; None for another message."""
+    if turn.role is not conversation.TurnRole.SYSTEM:
+        return None
+    return turn.name if conversation.TurnRole.SYSTEM in quirks.named_roles and not quirks.joins_users else ""
 
 
 def _with_words(piece: conversation.Piece, forms: models.AttachmentForms) -> conversation.Piece:
@@ -153,10 +161,14 @@ class _Writer:
         self.messages: list[models.Wire] = []
         self._quirks = quirks
 
-    def say(self, role: str, text: str) -> None:
-        """Adds a message of text alone."""
+    def say(self, role: str, text: str, name: str = "") -> None:
+        """Adds a message of text alone; the name is that of a system message."""
         if text:
-            self.messages.append({"role": role, "content": text})
+            named = self._named(conversation.TurnRole.SYSTEM, name)
+            self.messages.append({"role": role, **named, "content": text})
+
+    def _named(self, role: conversation.TurnRole, name: str) -> models.Wire:
+        return {"name": name} if name and role in self._quirks.named_roles else {}
 
     def write(self, turn: conversation.MergedTurn) -> None:
         """Adds the messages of a speaker, and of the results of its calls."""
@@ -173,11 +185,13 @@ class _Writer:
             return
         if self._quirks.answers_results and self.messages and self.messages[-1]["role"] == "tool":
             self.say("assistant", _RESULTS_SEEN)
-        said, named = self._content(content), {"name": turn.name} if turn.name else {}
+        said, named = self._content(content), self._named(conversation.TurnRole.USER, turn.name)
         if self._quirks.joins_users and self.messages and self.messages[-1]["role"] == "user":
             before = self.messages.pop()
-            said = _joined(before["content"], said)
-            named = named if before.get("name", "") == turn.name else {}
+            earlier, name = before["content"], before.get("name", "")
+            if name != turn.name:  # one message has one name: the words say who speaks
+                earlier, said, named = _spoken(name, earlier), _spoken(turn.name, said), {}
+            said = _joined(earlier, said)
         self.messages.append({"role": "user", **named, "content": said})
 
     def _assistant(self, turn: conversation.MergedTurn) -> None:
@@ -191,7 +205,8 @@ class _Writer:
         content: str | list[models.Wire] | None = text or self._quirks.empty_content
         if back.parts:
             content = [*back.parts, *([{"type": "text", "text": text}] if text else [])]
-        message: models.Wire = {"role": "assistant", "content": content, **back.fields}
+        named = self._named(conversation.TurnRole.ASSISTANT, turn.name)
+        message: models.Wire = {"role": "assistant", **named, "content": content, **back.fields}
         if calls:
             # DeepSeek requires empty reasoning (docs/wires/chat-completions.md#sending-reasoning-back).
             name = self._quirks.filled_reasoning
@@ -229,6 +244,13 @@ class _Writer:
             else self._quirks.attachments.write(piece)
             for piece in pieces
         ]
+
+
+def _spoken(name: str, content: str | list[models.Wire]) -> str | list[models.Wire]:
+    """A content after the name of who speaks; as it is without one."""
+    if not name:
+        return content
+    return f"{name}: {content}" if isinstance(content, str) else [{"type": "text", "text": f"{name}:"}, *content]
 
 
 def _joined(first: str | list[models.Wire], second: str | list[models.Wire]) -> str | list[models.Wire]:
