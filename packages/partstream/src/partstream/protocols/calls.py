@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, islice, pairwise
 from typing import Any, Final, NamedTuple
@@ -278,7 +279,7 @@ def _values_in(pieces: list[str], mended: list[str]) -> list[Any] | None:
 
 
 _MOST_RESTARTS: Final = 8
-"""Pieces that may be the beginning of the whole: each is compared with all of the text."""
+"""Pieces, or whole calls, that may say in full what was begun: each is compared with all of the text."""
 
 
 def _compact(text: str) -> str:
@@ -363,7 +364,9 @@ class Calls:
         any_half: Whether a call came to its end and was not whole.
     """
 
-    __slots__ = ("_contents", "_half", "_own_id", "_taken", "any_half", "count", "response_id")
+    __slots__ = (
+        "_contents", "_half", "_own_id", "_taken", "_unmatched", "_wholes", "any_half", "count", "response_id"
+    )  # fmt: skip
 
     def __init__(self, own_id: str = "call_") -> None:
         self.response_id: str | None = None
@@ -371,8 +374,10 @@ class Calls:
         self.any_half = False
         self._own_id = own_id
         self._taken: set[str] = set()
-        self._contents: dict[tuple[str, str], dict[bytes, tuple[Any, ...]]] = {}  # by id and name
-        self._half: list[_Half] = []
+        self._contents: set[bytes] = set()  # digests: an answer may have hundreds of calls, each with a whole file
+        self._wholes: deque[_Half] = deque(maxlen=_MOST_RESTARTS)  # the last ones with an id of the server
+        self._half: dict[int, _Half] = {}
+        self._unmatched: dict[tuple[str | None, str | None], list[int]] = {}  # halves before the next whole call
 
     def take(
         self,
@@ -403,11 +408,13 @@ class Calls:
         outputs += (_counted(_Half(call_id, name, said), what) for what in mended)
         content = canonical_json(value)
         if call_id is not None:
-            known = self._contents.setdefault((call_id, name), {})
-            if content in known:
-                outputs.append(_counted(_Half(call_id, name, said), "repeated"))
+            digest, whole = _digest(call_id, name, content), _Half(call_id, name, said)
+            if digest in self._contents:
+                outputs.append(_counted(whole, "repeated"))
                 return None
-            known[content] = said
+            self._contents.add(digest)
+            self._drop_begun(whole, outputs)
+            self._wholes.append(whole)
         self.count += 1
         own = call_id
         number = self.count
@@ -421,17 +428,28 @@ class Calls:
     def half(self, call_id: str | None, name: str | None, pieces: Iterable[Any]) -> None:
         """Takes a call that is not whole, whatever its arguments are; :meth:`end` tells whether a limit has cut it."""
         self.any_half = True
-        self._half.append(_Half(call_id, name, tuple(pieces)))
+        number = next(reversed(self._half), -1) + 1
+        self._half[number] = _Half(call_id, name, tuple(pieces))
+        self._unmatched.setdefault((call_id, name), []).append(number)
+
+    def _drop_begun(self, whole: _Half, outputs: list[StreamOutput]) -> None:
+        """Counts the half calls that a whole one says in full: a server said it until it was whole, as LobeHub does
+        for each token."""
+        numbers = self._unmatched.pop((whole.call_id, whole.name), ())
+        text = _compact(shown_pieces(whole.pieces)) if numbers else ""
+        for number in numbers:
+            if _begins(self._half[number], text):
+                outputs.append(_counted(self._half.pop(number), BEGUN_AGAIN))
 
     def has(self, call_id: str, name: str, value: dict[str, Any]) -> bool:
         """Whether a call of this id is equal in all."""
-        return canonical_json(value) in self._contents.get((call_id, name), {})
+        return _digest(call_id, name, canonical_json(value)) in self._contents
 
     def forget(self, call: CompleteCall, call_id: str) -> None:
         """Takes back a call that the server said under an id: it may say the same again."""
         self.count -= 1
         self._taken.discard(call.call_id)
-        self._contents.get((call_id, call.name), {}).pop(canonical_json(call.input), None)
+        self._contents.discard(_digest(call_id, call.name, canonical_json(call.input)))
 
     def cut(self, call_id: str | None, name: str | None, pieces: Iterable[Any], outputs: list[StreamOutput]) -> None:
         """Counts a call of which the server says that it is not whole."""
@@ -449,27 +467,30 @@ class Calls:
             The error of the first call that is not whole, if nothing has cut it; None without one.
         """
         calls = []
-        for one in self._half:
-            if self._is_begun_again(one):
+        wholes = [(one[:2], _compact(shown_pieces(one.pieces))) for one in self._wholes] if self._half else []
+        for one in self._half.values():
+            if any(one[:2] == named and _begins(one, text) for named, text in wholes):
                 outputs.append(_counted(one, BEGUN_AGAIN))
             else:
                 calls.append(one)
-        self._half = []
+        self._half = {}
+        self._unmatched = {}
         first = None if is_cut else next(iter(calls), None)
         outputs += (_counted(one, "incomplete") for one in calls if one is not first)
         return None if first is None else broken(first.call_id, first.name, first.pieces)
 
-    def _is_begun_again(self, half: _Half) -> bool:
-        """Whether a whole call of the same id and name begins as half a call does: a server said it until it was whole,
-        as LobeHub does for each token."""
-        begun = _compact(shown_pieces(half.pieces))
-        wholes = self._contents.get((half.call_id or "", half.name or ""), {}).values()
-        return bool(begun) and any(
-            _compact(shown_pieces(pieces)).startswith(begun) for pieces in islice(wholes, _MOST_RESTARTS)
-        )
-
 
 _DIGITS: Final = 24
+
+
+def _digest(call_id: str, name: str, content: bytes) -> bytes:
+    return hashlib.sha256(json.dumps([call_id, name]).encode() + content).digest()
+
+
+def _begins(half: _Half, text: str) -> bool:
+    """Whether the compact text of a whole call begins as half a call does."""
+    begun = _compact(shown_pieces(half.pieces))
+    return bool(begun) and text.startswith(begun)
 
 
 def broken(call_id: str | None, name: str | None, pieces: Iterable[Any]) -> ToolArgumentsError:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from partstream.conversation.turns import canonical_json
@@ -216,7 +217,7 @@ class ToolCall(Item):
         deltas: The pieces of the arguments.
     """
 
-    __slots__ = ("_arguments", "_changes", "_reading", "call_id", "cut", "deltas", "emitted", "name")
+    __slots__ = ("_arguments", "_changes", "_content", "_reading", "call_id", "cut", "deltas", "emitted", "name")
 
     def __init__(self, item_id: str | None, output_index: int | None) -> None:
         super().__init__(item_id, output_index)
@@ -228,6 +229,12 @@ class ToolCall(Item):
         self._arguments: dict[str, str | dict[str, Any]] = {}
         self._changes = 0
         self._reading: tuple[tuple[int, int], Reading] | None = None
+        self._content: Hashable | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the call was emitted and its item has ended: nothing that comes for it can change the answer."""
+        return self.emitted and self.closed
 
     def say_arguments(self, source: str, arguments: object) -> None:
         """Takes the whole arguments from one of the sources in :data:`_PRECEDENCE`."""
@@ -255,6 +262,21 @@ class ToolCall(Item):
             self._reading = state, read_sources(sources.get(name, ()) for name in _PRECEDENCE)
         return self._reading[1]
 
+    @property
+    def content(self) -> Hashable | None:
+        """What tells the call from others of other names or arguments."""
+        if self._content is None:
+            return _content(self.name, self.reading.pieces, self.reading.arguments.value)
+        return self._content
+
+    def settle(self) -> None:
+        """Frees the arguments of a call that is settled: an answer may have hundreds of calls, each with a whole file.
+        The snapshot of the response repeats the call, so what tells it from others stays."""
+        self._content = self.content
+        self.deltas = []
+        self._arguments = {}
+        self._reading = None
+
 
 _PRECEDENCE: Final = ("item", "done", "deltas", "added")
 """The sources of arguments, the most trusted one first."""
@@ -263,12 +285,8 @@ _PRECEDENCE: Final = ("item", "done", "deltas", "added")
 def _content(name: str | None, pieces: Sequence[Any], value: dict[str, Any] | None) -> Hashable | None:
     """The key of calls with the same name and arguments, however the JSON of the arguments is written."""
     if value is not None:
-        return name, canonical_json(value)
+        return name, sha256(canonical_json(value)).digest()
     return (name, "".join(pieces)) if all(isinstance(piece, str) for piece in pieces) else None
-
-
-def _content_of_call(call: ToolCall) -> Hashable | None:
-    return _content(call.name, call.reading.pieces, call.reading.arguments.value)
 
 
 def _content_of_item(item: Wire) -> Hashable | None:
@@ -280,7 +298,7 @@ _RULES: Final = (
     MatchRule(lambda call: call.call_id, lambda _place, wire: identifier(wire, "call_id")),
     SAME_ID,
     MatchRule(
-        _content_of_call,
+        lambda call: call.content,
         lambda _place, wire: _content_of_item(wire),
     ),
     MatchRule(
@@ -315,7 +333,9 @@ class CallEvents(Items[ToolCall]):
 
     def arguments_delta(self, event: Wire, _outputs: list[StreamOutput], _argument: None) -> FastPath:
         """Adds a piece of the arguments; returns the fast path for further pieces."""
-        self.find(identifier(event, "item_id"), index(event, "output_index")).deltas.append(text(event, "delta"))
+        call, delta = self.find(identifier(event, "item_id"), index(event, "output_index")), text(event, "delta")
+        if not call.is_settled:
+            call.deltas.append(delta)
         return self._sink
 
     def _sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
@@ -330,8 +350,9 @@ class CallEvents(Items[ToolCall]):
         """The arguments of a call end."""
         self._release(outputs)
         call = self.find(identifier(event, "item_id"), index(event, "output_index"))
-        call.say_arguments("done", event.get("arguments"))
-        self._emit(call, ARGUMENTS_DONE, outputs)
+        if not call.is_settled:
+            call.say_arguments("done", event.get("arguments"))
+            self._emit(call, ARGUMENTS_DONE, outputs)
 
     def added(self, event: Wire, _outputs: list[StreamOutput], item: Wire) -> None:
         """A call begins."""
@@ -346,12 +367,15 @@ class CallEvents(Items[ToolCall]):
         place = identifier(item, "id"), index(event, "output_index")
         call, call_id = self.find(*place), identifier(item, "call_id")
         if call.closed and call_id is not None:
-            is_another = call.emitted and item.get("arguments") and _content_of_item(item) != _content_of_call(call)
+            is_another = call.emitted and item.get("arguments") and _content_of_item(item) != call.content
             call = self._add(*place) if call_id != call.call_id or is_another else call
-        call.closed = True
+        was_settled, call.closed = call.is_settled, True
         call.read(item)
-        call.say_arguments("item", item.get("arguments"))
-        self._emit(call, ITEM_DONE, outputs)
+        if not was_settled:
+            call.say_arguments("item", item.get("arguments"))
+            self._emit(call, ITEM_DONE, outputs)
+            if call.emitted:
+                call.settle()
 
     def pair(self, snapshot: list[tuple[int, Wire]], status: str) -> dict[int, Close]:
         """Closes each call in the final snapshot of a response with this status, by its place."""
@@ -370,8 +394,10 @@ class CallEvents(Items[ToolCall]):
     def at_end(self, status: str, event: Wire, outputs: list[StreamOutput]) -> None:
         """Emits the calls that no event closed: a completed response has completed them, one that was cut has not."""
         for call in self.all:
+            if call.emitted:
+                continue
             pieces = call.reading.pieces
-            if call.emitted or (not pieces and call.call_id in self._ids):
+            if not pieces and call.call_id in self._ids:
                 continue
             if call.cut or status == "incomplete":
                 self.ended.cut(call.call_id, call.name, pieces, outputs)
