@@ -165,6 +165,7 @@ class ProviderHost:
             CapturedProgress,
             HostedAnswer,
             OpaqueStateProgress,
+            is_shown_to_person,
             restored,
             with_decoded_state,
         )
@@ -184,7 +185,8 @@ class ProviderHost:
             with self._recordings().capture(model.id, is_of_chat=not is_copilots_own(options)) as tap:
                 own = opaque or progress
                 shown = own if tap is None else CapturedProgress(own, tap)
-                answer = HostedAnswer(hosted, generation, model, messages, options, shown, token, self._files)
+                files = self._files if is_shown_to_person(params["options"]) else None
+                answer = HostedAnswer(hosted, generation, model, messages, options, shown, token, files)
                 try:
                     await answer.run()
                     if opaque is not None:

@@ -1,7 +1,8 @@
 """One answer of a hosted provider: checked against the contract, with a usage as its last part; knows no connection.
 
 Files: a chat of VS Code shows no data part, and an answer of data alone as "no response was returned"
-(docs/wires/vscode.md#responses-without-text). So :class:`ShownFiles` adds a line of text with a link to each file.
+(docs/wires/vscode.md#responses-without-text). So :class:`ShownFiles` adds a line of text with a link to each file, for
+the two that show an answer to a person (:func:`is_shown_to_person`). A program gets the data alone.
 Copilot keeps the text of an answer and not its data, so a conversation that comes back holds links. :func:`restored`
 puts the files in their place: a model sees the picture that it drew, and no server sees where the file is.
 
@@ -100,6 +101,16 @@ class ShownFiles(ForwardingProgress):
             return f"*A file ({described(part)}) could not be kept: {error}.*"
 
 
+_COPILOT: Final = "github.copilot-chat"
+_CORE: Final = "core"
+
+
+def is_shown_to_person(options: wire.RequestOptions) -> bool:
+    """Whether Copilot's chat or VS Code's agent host asks, which show text and calls and no data."""
+    asker = (options.get("requestInitiator") or "").lower()
+    return asker == _COPILOT or (asker == _CORE and options.get("includeEncryptedThinking", False))
+
+
 # ---- Hosted answer ----
 
 
@@ -114,7 +125,7 @@ class HostedAnswer:
         options: The request's tools and other options.
         progress: Takes the parts.
         token: Cancelled when the host no longer waits for the answer.
-        files: Keeps the files of the answer.
+        files: Keeps the files of the answer for a person; None for a program, which reads the data.
     """
 
     def __init__(
@@ -126,7 +137,7 @@ class HostedAnswer:
         options: RequestOptions,
         progress: DrainingProgress,
         token: CancellationToken,
-        files: AnswerFiles,
+        files: AnswerFiles | None,
     ) -> None:
         self._hosted = hosted
         self._generation = generation
@@ -134,7 +145,7 @@ class HostedAnswer:
         self._messages = messages
         self._options = options
         self._token = token
-        self._watch = UsageWatch(ShownFiles(progress, files))
+        self._watch = UsageWatch(progress if files is None else ShownFiles(progress, files))
         # A model sometimes invents a tool. Calls of unknown tools pass, so that Copilot can tell the model.
         self._checked = CheckedProgress(self._watch, tools=None, on_violation=generation.broken_rules.note)
         self._error: BaseException | None = None

@@ -83,7 +83,7 @@ def test_an_agent_uses_the_hosts_tools_shows_its_files_and_follows_its_edits(wri
     with running(folders / "own.py") as sidecar:
         [model] = sidecar.information()["models"]
         assert (model["id"], model["name"]) == (MODEL, "Draughtsman")
-        first = sidecar.respond(MODEL, "Draw", tools=TOOLS)
+        first = sidecar.respond(MODEL, "Draw", tools=TOOLS, requestInitiator="github.copilot-chat")
         assert sidecar.wait(first).error is None
         parts = sidecar.parts(first)
         assert "Called look()" in "".join(part["value"] for part in parts if part["type"] == "thinking")

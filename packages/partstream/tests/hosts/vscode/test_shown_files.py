@@ -34,8 +34,13 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def _answer(sidecar, said):
-    request_id = sidecar.respond("own/provider", said)
+CHAT = {"requestInitiator": "github.copilot-chat"}
+HARNESS = {"requestInitiator": "core", "includeEncryptedThinking": True}
+PROGRAMS = ({}, {"requestInitiator": "acme.tools"}, {"requestInitiator": "core"})
+
+
+def _answer(sidecar, said, options=CHAT):
+    request_id = sidecar.respond("own/provider", said, **options)
     assert sidecar.wait(request_id).error is None
     return sidecar.parts(request_id)
 
@@ -57,6 +62,23 @@ def test_an_answer_of_a_picture_alone_has_a_text_line_that_links_to_it(write, ca
     path = _target(text["value"])
     assert path.read_bytes() == PNG
     assert path.is_relative_to(cache)
+
+
+@pytest.mark.parametrize("options", PROGRAMS)
+def test_a_program_gets_the_data_as_it_is_and_no_text_is_added(write, cache, options):
+    with running(_own(write)) as sidecar:
+        first, data, last = _answer(sidecar, "words", options)
+        assert (first["value"], last["value"]) == ("Here:", "Done.")
+        assert (data["type"], data["mimeType"]) == ("data", "image/png")
+        assert base64.b64decode(data["data"]) == PNG
+        [alone] = _answer(sidecar, "draw", options)
+        assert alone == data
+    assert not (cache / "answer-files").exists()
+
+
+def test_the_agent_host_gets_the_link_like_the_chat(write):
+    with running(_own(write)) as sidecar:
+        assert "file://" in "".join(part.get("value", "") for part in _answer(sidecar, "draw", HARNESS))
 
 
 def test_the_link_stands_on_a_line_of_its_own_between_the_words(write):
@@ -97,7 +119,7 @@ async def provider(messages, options):
 def test_a_model_gets_its_picture_back_in_place_of_the_link(write, sees, back):
     """Copilot keeps the text of an answer as one and nothing else of it."""
     with running(write(SEEING.replace("SEES", str(sees)))) as sidecar:
-        shown = sidecar.ask("own/provider", "draw")
+        shown = sidecar.ask("own/provider", "draw", **CHAT)
         assert "file://" in shown
         answer = {"role": 2, "content": [{"type": "text", "value": shown}]}
-        assert sidecar.ask("own/provider", "draw", answer, "again") == back
+        assert sidecar.ask("own/provider", "draw", answer, "again", **CHAT) == back
