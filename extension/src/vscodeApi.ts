@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
-import type { HostThinkingPart, PartClasses } from "./conversion";
+import type { PartClasses } from "./conversion";
 import type { HostFacts } from "./debugInformation";
 import type { LanguageModelErrorClass, Remedy } from "./errors";
 import type { LogLevel } from "./protocol.generated";

@@ -17,6 +17,7 @@ interface Setting {
 const read = (path: string): string => readFileSync(path, "utf8");
 const manifest = localised(JSON.parse(read("package.json")), TEXTS) as {
   version: string;
+  engines: { vscode: string };
   icon: string;
   files: string[];
   activationEvents: string[];
@@ -34,6 +35,7 @@ const manifest = localised(JSON.parse(read("package.json")), TEXTS) as {
     configuration: { title: string; order: number; properties: Record<string, Setting> }[];
     languageModelChatProviders: {
       vendor: string;
+      displayName: string;
       managementCommand?: string;
       configuration: {
         properties: Record<string, { secret?: boolean }>;
@@ -56,6 +58,16 @@ test("the manifest needs no proposal, no other extension, and runs where the fol
     [undefined, undefined, undefined],
   );
   assert.deepEqual(Object.keys(manifest.dependencies), ["@vscode/l10n", "vscode-jsonrpc"]);
+});
+
+test("the manifest names the vendor as the code registers it, and as people read it", () => {
+  const vendors = contributes.languageModelChatProviders.map(({ vendor, displayName }) => [vendor, displayName]);
+  assert.deepEqual(vendors, [["partstream", "Partstream"]]);
+  assert.match(read("src/vscodeApi.ts"), /export const VENDOR = "partstream";/);
+});
+
+test("a VS Code before 1.127 does not install the extension", () => {
+  assert.equal(manifest.engines.vscode, "^1.127.0");
 });
 
 test("the page of the extension has an icon of 256 pixels a side and the history of changes", () => {

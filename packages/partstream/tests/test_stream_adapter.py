@@ -398,7 +398,7 @@ def test_streams_that_run_at_once_never_mix() -> None:
 
 
 def test_a_dialect_that_is_none_is_refused_and_those_that_are_named() -> None:
-    with pytest.raises(ValueError, match=r"got 'morse', expected one of " + ", ".join(chunk_protocols())):
+    with pytest.raises(ValueError, match=r"got 'morse', expected one of " + ", ".join(chunk_protocols()) + ", text"):
         StreamAdapter(dialect="morse")
 
 
@@ -409,7 +409,44 @@ def test_a_dialect_that_is_none_is_refused_and_those_that_are_named() -> None:
 def test_an_unknown_dialect_is_refused_with_the_name_that_may_be_meant(dialect: Any, hint: str) -> None:
     with pytest.raises(ValueError, match="dialect: got") as caught:
         StreamAdapter(dialect=dialect)
-    assert str(caught.value).endswith(f"ai-gateway{hint}")
+    assert str(caught.value).endswith(f"ai-gateway, text{hint}")
+
+
+@pytest.mark.parametrize(
+    "chunks", [["Hel", "lo \u4f60", ""], [b"Hel", b"lo \xe4", b"\xbd\xa0"], ["Hel", b"lo \xe4\xbd\xa0"]]
+)
+def test_a_stream_of_plain_texts_is_whole_when_it_ends(chunks: list[Any]) -> None:
+    parts, usage = _process(chunks, StreamAdapter(dialect="text"))
+    assert "".join(part.value for part in parts) == "Hello \u4f60"
+    assert usage.finish is not None
+    assert (usage.finish.outcome, usage.usage) == (Outcome.COMPLETED, None)
+
+
+def test_a_stream_of_plain_texts_that_is_cut_within_a_character_shows_it_and_anything_else_is_an_error() -> None:
+    parts, _ = _process([b"a\xe4"], StreamAdapter(dialect="text"))
+    assert parts == [TextPart("a"), TextPart("\ufffd")]
+    with pytest.raises(UpstreamProtocolError, match="expected a text"):
+        _process([{"type": "text-delta", "text": "a"}], StreamAdapter(dialect="text"))
+
+
+def test_chunks_without_a_type_go_to_the_callback_and_the_stream_goes_on() -> None:
+    unknown: list[Any] = []
+    chunks = [{"type": "text-delta", "text": "a"}, {"x": 1}, {"type": "text-delta", "text": "b"}, {"type": "finish"}]
+    parts, _ = _process(chunks, StreamAdapter(on_unknown_chunk=unknown.append))
+    assert "".join(part.value for part in parts) == "ab"
+    assert unknown == [{"x": 1}]
+
+
+def test_reasoning_is_shown_where_nothing_is_said_of_it() -> None:
+    parts, _ = _process([{"type": "reasoning-delta", "text": "hm"}, {"type": "finish"}])
+    assert parts == [ThinkingPart("hm")]
+
+
+def test_a_stream_that_just_ends_is_an_error_after_its_parts() -> None:
+    progress = _Kept()
+    with pytest.raises(TruncatedStreamError):
+        asyncio.run(StreamAdapter().process_stream(_stream([{"type": "text-delta", "text": "a"}]), progress))
+    assert progress.parts == [TextPart("a")]
 
 
 def test_a_dialect_has_the_names_that_people_use() -> None:

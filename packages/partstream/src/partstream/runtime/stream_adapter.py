@@ -4,15 +4,17 @@
 to a response reader of :mod:`partstream.protocols` and counts the tokens meanwhile. Chunks come as programs have them:
 from any iterable, asynchronous or not, as objects, as objects of an SDK, or as JSON texts. An error of the stream comes
 after the parts before it. A stream without any chunk that is understood ends with an error that names the kind of
-stream that the chunks look like.
+stream that the chunks look like. The SDK's `textStream`, whose chunks are plain texts, has no chunk for its end: it is
+whole when it ends.
 """
 
 from __future__ import annotations
+import codecs
 import logging
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import described, refuse
@@ -188,6 +190,7 @@ class ChunkMapper:
         self._chunk: Chunk | None = None
         self._has_parts = False
         self._is_ended = False
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     @property
     def finish(self) -> Finish | None:
@@ -207,6 +210,8 @@ class ChunkMapper:
         Raises:
             AdapterUsageError: :meth:`end` was called before.
         """
+        if self._settings.dialect == TEXT_STREAM:
+            return self._map_text(chunk)
         self._chunk = chunk
         if type(chunk) is dict:
             return self._parts(self._stream.feed(chunk))
@@ -221,7 +226,16 @@ class ChunkMapper:
         if self._is_ended:
             return []
         self._is_ended = True
-        return self._parts(self._stream.end())
+        is_text = self._settings.dialect == TEXT_STREAM
+        rest = self._map_text(self._decoder.decode(b"", final=True)) if is_text else []
+        return [*rest, *self._parts(self._stream.end(whole=is_text))]
+
+    def _map_text(self, chunk: object) -> list[ResponsePart]:
+        text = self._decoder.decode(chunk) if isinstance(chunk, bytes) else chunk
+        if not isinstance(text, str):
+            wrong = UpstreamProtocolError(event_type=None, field=None, got=described(chunk), expected="a text")
+            return self._parts(self._stream.fail(wrong))
+        return self._parts(self._stream.feed({"type": "text-delta", "text": text}))
 
     def fail(self, error: Exception) -> list[ResponsePart]:
         """The parts that were held back, when the source of the chunks broke off with an error."""
@@ -285,6 +299,9 @@ class ChunkMapper:
 
 # ---- The adapter ----
 
+TEXT_STREAM: Final = "text"
+"""The dialect of `textStream`."""
+
 _logger = logging.getLogger("partstream.stream_adapter")
 
 
@@ -297,7 +314,7 @@ class StreamAdapter:
         logger: By default `partstream.stream_adapter`. Takes the type of such chunks, once per type and stream, and
             the end of each stream at the level debug; an error that ended a stream at the level error.
         dialect: The kind of stream, a name of :func:`partstream.protocols.protocol.chunk_protocols`; by default, the
-            chunks of `fullStream`.
+            chunks of `fullStream`. `text` is `textStream`: texts, or the bytes of a text.
         thinking: How to render reasoning, such as :attr:`ThinkingMode.TEXT` for a quote in the text; None follows
             `enable_reasoning`.
         citations: How to render sources.
@@ -333,7 +350,7 @@ class StreamAdapter:
         on_unknown_chunk: Callable[[Mapping[str, Any]], object] | None = None,
         logger: logging.Logger | None = None,
         *,
-        dialect: ProtocolName = DEFAULT_CHUNK_PROTOCOL,
+        dialect: ProtocolName | Literal["text"] = DEFAULT_CHUNK_PROTOCOL,
         thinking: ThinkingMode | None = None,
         citations: CitationMode = CitationMode.INLINE,
         call_id_prefix: str = "",
@@ -341,17 +358,18 @@ class StreamAdapter:
         errors: ErrorMode = ErrorMode.REJECT,
     ) -> None:
         name = PROTOCOLS[dialect].name if dialect in PROTOCOLS else dialect
-        if name not in chunk_protocols():
-            meant = UnknownProtocolError(name, chunk_protocols()).meant
-            hint = f"; did you mean {meant!r}?" if meant in chunk_protocols() else ""
-            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(chunk_protocols())}{hint}")
+        known = (*chunk_protocols(), TEXT_STREAM)
+        if name not in known:
+            meant = UnknownProtocolError(name, known).meant
+            hint = f"; did you mean {meant!r}?" if meant in known else ""
+            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(known)}{hint}")
         if files is FileMode.FETCH:
             refuse("files", files, "FileMode.LINK or FileMode.ADDRESS: a stream adapter fetches nothing")
         if thinking is None:
             thinking = ThinkingMode.PART if enable_reasoning else ThinkingMode.OFF
         self._options = StreamOptions(thinking, citations, call_id_prefix, files)
         self._settings = MappingSettings(name, errors, logger or _logger, on_unknown_chunk)
-        self._reader = PROTOCOLS[name].read_response()
+        self._reader = PROTOCOLS[DEFAULT_CHUNK_PROTOCOL if name == TEXT_STREAM else name].read_response()
         self._last: ChunkMapper | None = None
 
     def open(self) -> ChunkMapper:

@@ -77,11 +77,13 @@ def test_what_has_no_place_among_the_parts_is_counted(kind: str) -> None:
 
 
 @pytest.mark.parametrize("chunk", [{}, {"type": 7}, {"type": None}, {"type": ""}, {"type": ["text-delta"]}])
-def test_a_chunk_without_a_type_is_a_clear_error(chunk: Chunk) -> None:
-    result = read([*START, TEXT, chunk, TEXT])
-    assert result.text == "Hi"
-    assert isinstance(result.finish.error, UpstreamProtocolError)
-    assert result.finish.error.field == "type"
+def test_a_chunk_without_a_type_is_counted_and_a_clear_error_where_the_stream_begins_with_it(chunk: Chunk) -> None:
+    result = read(_whole(TEXT, chunk, TEXT))
+    assert result.text == "HiHi"
+    assert result.unmapped == {"a chunk without a type": 1}
+    begun = read([chunk, *START, TEXT])
+    assert isinstance(begun.finish.error, UpstreamProtocolError)
+    assert begun.finish.error.field == "type"
 
 
 def test_what_comes_after_the_end_changes_nothing_until_the_stream_was_ended() -> None:

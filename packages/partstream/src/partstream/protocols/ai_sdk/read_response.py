@@ -50,7 +50,14 @@ from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
-from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, applied_edits, shown
+from partstream.protocols.read_response import (
+    TRANSITIONS,
+    Action,
+    LifecycleEvent,
+    LifecycleState,
+    applied_edits,
+    shown,
+)
 
 # ---- The end of a response: usage, finish reason, identity and provider metadata ----
 
@@ -376,8 +383,14 @@ class AISDKStream:
         elif (error := field(chunk, ERROR)) is not None:
             outputs += self.fail(failure(error))
         else:
-            got = "no type" if kind is None else f"type {shown(kind)}"
-            outputs += self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))
+            outputs += self._untyped(chunk)
+
+    def _untyped(self, chunk: Chunk) -> Outputs:
+        """Counts a chunk without a type, as applications add them; a stream that begins with one is of another wire."""
+        if self._state is not LifecycleState.IDLE:
+            return [Unmapped("a chunk without a type", chunk)]
+        got = "no type" if chunk.get("type") is None else f"type {shown(chunk['type'])}"
+        return self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))
 
     def _show(self, output: StreamOutput, outputs: Outputs) -> None:
         self._blocks.end_unnamed(outputs)
