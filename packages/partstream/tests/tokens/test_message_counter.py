@@ -57,7 +57,7 @@ def test_marks_of_the_host_are_never_sent_and_take_nothing(counter, mark):
     assert counter.count_part(result) == TokenCount(2, COUNTED)
 
 
-def test_a_message_has_its_parts_and_what_stands_around_them_and_no_name_which_nobody_sends(counter):
+def test_a_message_has_its_parts_and_what_stands_around_them_and_nothing_for_a_name(counter):
     assert counter.count_message(ChatMessage.user("four")) == TokenCount(3 + 4, COUNTED)
     assert counter.count_message(ChatMessage.user("four", name="Ann")) == TokenCount(3 + 4, COUNTED)
     assert counter.count_message(ChatMessage.user([])) == TokenCount(3, COUNTED)

@@ -413,7 +413,12 @@ class Calls:
                 outputs.append(_counted(whole, "repeated"))
                 return None
             self._contents.add(digest)
-            self._drop_begun(whole, outputs)
+            # The half calls that it says in full: a server said it until it was whole, as LobeHub does for each token.
+            numbers = self._unmatched.pop((call_id, name), ())
+            text = _compact(shown_pieces(said)) if numbers else ""
+            for number in numbers:
+                if _begins(self._half[number], text):
+                    outputs.append(_counted(self._half.pop(number), BEGUN_AGAIN))
             self._wholes.append(whole)
         self.count += 1
         own = call_id
@@ -431,15 +436,6 @@ class Calls:
         number = next(reversed(self._half), -1) + 1
         self._half[number] = _Half(call_id, name, tuple(pieces))
         self._unmatched.setdefault((call_id, name), []).append(number)
-
-    def _drop_begun(self, whole: _Half, outputs: list[StreamOutput]) -> None:
-        """Counts the half calls that a whole one says in full: a server said it until it was whole, as LobeHub does
-        for each token."""
-        numbers = self._unmatched.pop((whole.call_id, whole.name), ())
-        text = _compact(shown_pieces(whole.pieces)) if numbers else ""
-        for number in numbers:
-            if _begins(self._half[number], text):
-                outputs.append(_counted(self._half.pop(number), BEGUN_AGAIN))
 
     def has(self, call_id: str, name: str, value: dict[str, Any]) -> bool:
         """Whether a call of this id is equal in all."""

@@ -92,7 +92,7 @@ class MessageCounter:
         return families.TokenCount(self._counter.count(text), families.CountSource.COUNTED)
 
     def count_message(self, message: ChatMessage) -> families.TokenCount:
-        """The tokens of a message: of its parts, and the overhead around them; no protocol sends its author's name."""
+        """The tokens of a message: of its parts, and the overhead around them. The name of an author is not counted."""
         total = families.TokenCount(self._overheads.message, self.source)
         for part in message.content:
             total += self.count_part(part)
@@ -152,10 +152,6 @@ def _hidden_characters(metadata: Any) -> int:
     )
 
 
-def _count_words(counter: MessageCounter, part: TextPart) -> families.TokenCount:
-    return counter.count_text(part.value) if is_for_assistant(part) else families.NO_TOKENS
-
-
 def _count_data(counter: MessageCounter, part: DataPart) -> families.TokenCount:
     if is_mark(part.mime_type) or not is_for_assistant(part):
         return families.NO_TOKENS
@@ -171,7 +167,7 @@ def _count_data(counter: MessageCounter, part: DataPart) -> families.TokenCount:
 
 
 _COUNTS: Final[dict[type[MessagePart], Callable[..., families.TokenCount]]] = {
-    TextPart: _count_words,
+    TextPart: lambda counter, part: counter.count_text(part.value if is_for_assistant(part) else ""),
     ThinkingPart: _count_thinking,
     ToolCallPart: lambda counter, part: counter.count_text(part.name) + counter.count_json(part.input),
     ToolResultPart: lambda counter, part: sum(map(counter.count_part, part.content), families.NO_TOKENS),

@@ -382,15 +382,11 @@ class AISDKStream:
             outputs.append(Unmapped(kind, chunk))
         elif (error := field(chunk, ERROR)) is not None:
             outputs += self.fail(failure(error))
+        elif self._state is not LifecycleState.IDLE:  # applications add them; a stream of another wire begins with one
+            outputs.append(Unmapped("a chunk without a type", chunk))
         else:
-            outputs += self._untyped(chunk)
-
-    def _untyped(self, chunk: Chunk) -> Outputs:
-        """Counts a chunk without a type, as applications add them; a stream that begins with one is of another wire."""
-        if self._state is not LifecycleState.IDLE:
-            return [Unmapped("a chunk without a type", chunk)]
-        got = "no type" if chunk.get("type") is None else f"type {shown(chunk['type'])}"
-        return self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))
+            got = "no type" if kind is None else f"type {shown(kind)}"
+            outputs += self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))
 
     def _show(self, output: StreamOutput, outputs: Outputs) -> None:
         self._blocks.end_unnamed(outputs)
