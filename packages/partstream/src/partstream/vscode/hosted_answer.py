@@ -379,4 +379,4 @@ def _opened(part: MessagePart) -> Iterator[MessagePart]:
     marker, metadata = state.get(_MARKER), state.get(_METADATA)
     if isinstance(marker, str):
         yield DataPart.text(marker, STATEFUL_MARKER_MIME_TYPE)
-    yield ThinkingPart(part.value, part.id, metadata if isinstance(metadata, dict) else None)
+    yield replace(part, metadata=metadata if isinstance(metadata, dict) else None)

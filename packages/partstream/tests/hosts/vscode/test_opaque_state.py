@@ -178,6 +178,16 @@ def test_one_part_before_the_calls_carries_what_the_provider_reported(parts: Any
     assert opened == (state or (ThinkingPart("", None, THOUGHT),))
 
 
+def test_thinking_in_entries_keeps_them_beside_the_state_in_both_directions() -> None:
+    said = handed_on(ThinkingPart(["one ", "two"], "x", THOUGHT), TextPart("Hi"))
+    shown, carrier = (one for one in said if isinstance(one, ThinkingPart))
+    assert shown == ThinkingPart(["one ", "two"], "x")
+    joined = ThinkingPart(shown.entries, "x", carrier.metadata)  # as the agent host keeps it
+    assert with_decoded_state([ChatMessage.assistant([joined])], new_memory())[0].content == (
+        ThinkingPart(["one ", "two"], "x", THOUGHT),
+    )
+
+
 def test_an_answer_without_state_stays_as_it_is():
     assert handed_on(ThinkingPart("Hm"), TextPart("Hi"), CALL, USAGE) == [
         ThinkingPart("Hm"),
