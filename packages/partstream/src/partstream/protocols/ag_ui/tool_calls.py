@@ -149,7 +149,10 @@ class ToolCalls:
             return
         self._over.add(call_id)
         self._thinking.settle()
-        call = self._by_id[call_id].popleft() if self._by_id.get(call_id) else None
+        calls = self._by_id.get(call_id)
+        call = calls.popleft() if calls else None
+        if not calls:
+            self._by_id.pop(call_id, None)
         self._calls.pop(id(call), None)
         said = _said(event.get("content"))
         name = "" if call is None else call.name or ""
