@@ -30,6 +30,15 @@ def test_entries_stay_with_their_text_and_go_with_another() -> None:
     part = ThinkingPart(TWO)
     assert replace(part, metadata={"a": 1}).entries == TWO
     assert replace(part, value="other").entries == ()
+    wrong: Any = [1, 2]
+    assert ThinkingPart("12", entries=wrong).entries == ()
+
+
+def test_a_text_of_a_class_of_its_own_is_no_list() -> None:
+    class Words(str):
+        __slots__ = ()
+
+    assert ThinkingPart(Words("a")) == ThinkingPart("a")
 
 
 @pytest.mark.parametrize("value", [["a", 1], 1, None, [["a"]]])

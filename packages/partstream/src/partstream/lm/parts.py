@@ -141,16 +141,18 @@ class ThinkingPart(_ShortRepr):
         entries: Sequence[str] = (),
     ) -> None:
         if value.__class__ is not str:
-            entries = value if isinstance(value, list | tuple) else (value,)
-            if not all(isinstance(text, str) for text in entries):
+            texts = value if isinstance(value, list | tuple) else (value,)
+            if not all(isinstance(text, str) for text in texts):
                 refuse("ThinkingPart.value", value, TEXT.description)
-            value = "".join(entries)
+            entries = texts if texts is value else entries
+            value = "".join(texts)
         check("ThinkingPart.id", id, _OPTIONAL_TEXT)
         check("ThinkingPart.metadata", metadata, _OPTIONAL_MAPPING)
         _set_thinking(self, value)
         _set_thinking_id(self, id)
         _set_thinking_metadata(self, metadata)
-        _set_thinking_entries(self, tuple(entries) if entries and "".join(entries) == value else ())
+        is_split = entries and all(isinstance(one, str) for one in entries) and "".join(entries) == value
+        _set_thinking_entries(self, tuple(entries) if is_split else ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -423,12 +423,12 @@ def _encode_thinking(part: ThinkingPart) -> wire.ThinkingPart:
 
 
 def _encode_audience(part: TextPart | DataPart) -> Mapping[str, Any]:
-    """Most parts have none, and then say nothing of it."""
+    """The field of a part with an audience; no field for any other part."""
     return {} if part.audience is None else {"audience": [int(one) for one in part.audience]}
 
 
 def _decode_audience(value: Mapping[str, Any]) -> tuple[Audience, ...] | None:
-    """The known ones: a part for readers of a newer host alone is for none that there is here."""
+    """The audience without readers that only a newer host knows; empty where these are all."""
     audience = value.get("audience")
     return None if audience is None else tuple(Audience(one) for one in audience if one in _KNOWN_AUDIENCES)
 
