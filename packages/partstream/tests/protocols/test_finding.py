@@ -224,6 +224,21 @@ def test_an_answer_that_is_cut_in_its_first_event_is_truncated(data: bytes) -> N
     assert type(error) is TruncatedStreamError
 
 
+@pytest.mark.parametrize(
+    ("protocol", "data"),
+    [
+        ("ai-sdk", b'{"type":"error","err'),
+        ("ai-sdk-ui", b'data: {"type":"start'),
+        ("ai-sdk-data", b"f"),
+        ("anthropic-messages", b'data\ndata: {"type":"message_start","mess'),
+        ("gemini", b'data: {"error":{"code":4'),
+        ("ollama", b'{"error":"I'),
+    ],
+)
+def test_half_an_event_that_several_protocols_have_does_not_show_another_protocol(protocol: str, data: bytes) -> None:
+    assert type(_error(data, protocol)) is TruncatedStreamError
+
+
 @pytest.mark.parametrize("protocol", ["auto", "openresponses", "chat-completions", "gemini"])
 def test_the_json_of_another_service_is_no_answer(protocol: str) -> None:
     error = _error(b'{"status": "ok"}', protocol)

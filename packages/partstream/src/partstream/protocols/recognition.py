@@ -150,6 +150,8 @@ _PIECE: Final = 64 * 1024
 _TELLS_FRAMING: Final = 16
 _BLANKS: Final = b"\xef\xbb\xbf \t\r\n"
 _GZIP: Final = b"\x1f\x8b"
+_BEGINS_LINE: Final = re.compile(rb"[0-9a-z](:|\Z)|(data|event|id|retry)[\r\n]")
+"""A line of the AI SDK's data stream, or a field of an event without a value."""
 _TITLE: Final = re.compile(r"<title[^<>]{0,400}>([^<]{0,400})", re.IGNORECASE)
 _SHOWN: Final = 60
 """Characters of a beginning or a title in a message."""
@@ -305,7 +307,9 @@ def explanation(
         found = _error_of_no_events(head, expected) or _error_of_document(finder, row, head, expected)
         if found is None and finder.events and not begun and finder.row is not None and finder.row.name != row.name:
             found = _error_of_other_framing(head, row, expected)
-        return found or _error_of_another(finder.events, finder.row, row, head, expected)
+        begun_event = None if finder.events else _begun(head)
+        events = finder.events if begun_event is None else [begun_event]
+        return found or _error_of_another(events, finder.row, row, head, expected)
     if error is not None and not isinstance(error, errors.UpstreamProtocolError):
         return None
     named = [(name, event) for name, data in begun if (event := _object(data) or begun_object(data)) is not None]
@@ -356,7 +360,7 @@ def _error_of_another(
     if claims_of(row, events).any:
         return None
     foreign = _error_of_foreign(events, head, expected)
-    if foreign is not None or like is None or like.name == row.name or not (claims_of(like, events).sure or not events):
+    if foreign is not None or like is None or like.name == row.name or not claims_of(like, events).sure:
         return foreign
     return _unreadable(f"an answer in {like.shown_title}", expected, head, like=like)
 
@@ -388,7 +392,7 @@ def _error_of_no_events(head: bytes, expected: str) -> errors.LanguageModelError
     if (
         not begins.startswith((*SSE.begins, b"{", b"["))
         and not any(one.startswith(begins) for one in SSE.begins)
-        and not re.match(rb"[0-9a-z]:", begins)
+        and not _BEGINS_LINE.match(begins)
     ):
         advice = "did the server answer with success, and with a stream?"
         return _unreadable(_beginning_of(head), expected, head, advice)
