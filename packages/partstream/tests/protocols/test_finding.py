@@ -171,9 +171,11 @@ def test_bytes_that_are_no_answer_are_named(data: bytes, got: str, protocol: str
     ("data", "got"), [(b"", "no byte"), (b"\n \r\n", "blanks alone"), (b": ping\n\n: ping\n\n", "comments alone")]
 )
 def test_no_bytes_are_no_answer(data: bytes, got: str, protocol: str) -> None:
-    error = _error(data, protocol)
-    assert isinstance(error, EmptyStreamError)
-    assert (error.got, error.state) == (got, "IDLE")
+    *_, finish = _read(StreamReader(protocol), [data])
+    assert isinstance(finish, Finish)
+    assert (finish.outcome, finish.reason) == (Outcome.TRUNCATED, None)
+    assert isinstance(finish.error, EmptyStreamError)
+    assert (finish.error.got, finish.error.state) == (got, "IDLE")
 
 
 @pytest.mark.parametrize("protocol", [one for one in NAMES if one not in {"auto", "chat-completions"}])

@@ -15,6 +15,7 @@ from partstream.errors import (
     LanguageModelError,
     TimeoutPhase,
     TruncatedStreamError,
+    UpstreamFailureError,
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
@@ -213,6 +214,32 @@ def test_an_error_below_the_stream_ends_it_once_and_nothing_follows() -> None:
     assert reader.fail(error) == []
     assert reader.feed(b"".join([*sse([delta("late"), delta("later")]), *END])) == []
     assert reader.end() == []
+
+
+@pytest.mark.parametrize("rest", [b'data: {"cho"null}\n\n', b"data: Bad Gateway\n\n", b"data: " + b"x" * 200 + b"\n\n"])
+@pytest.mark.parametrize(
+    ("protocol", "error"),
+    [
+        ("openresponses", {"type": "error", "message": "no credit"}),
+        ("chat-completions", {"error": {"message": "no credit"}}),
+        ("chat-completions", {"choices": [{"delta": {"error": {"message": "no credit"}}}]}),
+        ("anthropic-messages", {"type": "error", "error": {"type": "api_error", "message": "no credit"}}),
+        ("gemini", {"error": {"message": "no credit"}}),
+        ("ai-sdk", {"type": "error", "error": "no credit"}),
+        ("ai-sdk-ui", {"type": "error", "errorText": "no credit"}),
+        ("ag-ui", {"type": "RUN_ERROR", "message": "no credit"}),
+    ],
+)
+def test_the_error_of_a_server_is_kept_where_no_event_follows_it(
+    protocol: str, error: Mapping[str, Any], rest: bytes
+) -> None:
+    limited = replace(SSE, make_decoder=partial(SSEDecoder, max_event_size=150))
+    reader = StreamReader(protocol, framing=limited)
+    outputs = [*reader.feed(b"data: " + json.dumps(error).encode() + b"\n\n" + rest), *reader.end()]
+    finish = outputs[-1]
+    assert isinstance(finish, Finish)
+    assert isinstance(finish.error, UpstreamFailureError)
+    assert finish.error.provider_message == "no credit"
 
 
 def test_the_reader_says_when_the_response_has_started_and_when_it_is_finished() -> None:

@@ -282,6 +282,8 @@ def _is_only_an_error(value: dict[str, Any]) -> bool:
     """Whether an object with a sentence has no fields but those of errors, and none that says that all is well."""
     if not value.keys() <= _OF_ERRORS or value.get("success") is True or value.get("ok") is True:
         return False
+    if not any(value.get(name) for name in _SENTENCES):
+        return False
     kind, status = value.get("type"), value.get("status")
     if isinstance(kind, str) and not is_word_of_error(kind) and not kind.startswith(("about:", "http")):  # RFC 9457
         return False

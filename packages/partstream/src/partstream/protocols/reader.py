@@ -283,8 +283,10 @@ class StreamReader:
             begun, self._begun, self._head = self._begun, [], None
             error = explanation(output.error, bytes(head), begun, self._row) if isinstance(output, Finish) else None
             if isinstance(output, Finish) and error is not None:
-                outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
-                outputs[place] = replace(output, outcome=outcome, error=error)
+                if isinstance(error, TruncatedStreamError):
+                    outputs[place] = replace(output, outcome=Outcome.TRUNCATED, reason=None, error=error)
+                else:
+                    outputs[place] = replace(output, outcome=Outcome.FAILED, error=error)
             break
         return outputs
 
@@ -303,14 +305,16 @@ class StreamReader:
                 except DECODE_ERRORS:
                     pass  # not what its name says; read below with more patience
             try:
-                if not self._read_event(name, data, outputs):
-                    return outputs
+                goes_on = self._read_event(name, data, outputs)
             except RecursionError:  # the caller has left hardly any stack
                 outputs += self._not_an_object(data)
                 self._count_halves(outputs)
+                goes_on = not self._closed
+            if not goes_on:
+                return outputs
             sink, decode = self._sink, self._decode
         if self._decoder.error is not None:
-            outputs += self._stream.fail(self._decoder.error)
+            outputs += self._unreadable(self._decoder.error)
             self._count_halves(outputs)
         return outputs
 
@@ -345,7 +349,7 @@ class StreamReader:
         event = _unwrapped(event)
         if type(event) is not dict:
             outputs += self._not_an_object(data)
-            return True
+            return not self._closed
         kind: Any = ""
         if (tag := self._tag) is not None:
             if name and tag not in event:  # a server-sent event may name its kind in its own field alone
@@ -387,10 +391,14 @@ class StreamReader:
 
     def _not_an_object(self, data: bytes) -> list[StreamOutput]:
         if (failure := COMMON_ERRORS.failure_of_text(data[:LOOKED_AT].decode(errors="replace"))) is not None:
-            return self._stream.fail(failure)
+            return self._unreadable(failure)
         got = data[:80].decode(errors="replace")
         expected = "a JSON object" + (f" of at most {MOST_LEVELS} levels" if may_nest_deeply(data) else "")
-        return self._stream.fail(UpstreamProtocolError(event_type=None, field="data", got=repr(got), expected=expected))
+        return self._unreadable(UpstreamProtocolError(event_type=None, field="data", got=repr(got), expected=expected))
+
+    def _unreadable(self, error: LanguageModelError) -> list[StreamOutput]:
+        """Ends the response with an error of its bytes; with the upstream's own, if it has reported one before."""
+        return self._close(whole=False) if self._stream.failing else self._stream.fail(error)
 
 
 def _unwrapped(value: Any) -> Any:

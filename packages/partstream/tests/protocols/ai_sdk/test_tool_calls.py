@@ -65,6 +65,13 @@ def test_an_id_of_a_call_that_is_over_is_counted_for_something_else() -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_an_invalid_call_with_the_id_of_a_whole_one_is_counted_and_the_whole_one_stays(protocol: str) -> None:
+    result = read([CALL, {"type": "tool-call", "toolCallId": "c", "toolName": "other"}, END], protocol)
+    assert result.calls == [("gw-c", "add", {"a": 1})]
+    assert result.unmapped == {"tool-call other (invalid)": 1}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_two_calls_that_say_the_same_are_two(protocol: str) -> None:
     result = read([CALL, {**CALL, "toolCallId": "d"}, END], protocol)
     assert [call_id for call_id, _, _ in result.calls] == ["gw-c", "gw-d"]

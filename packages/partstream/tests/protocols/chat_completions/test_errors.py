@@ -376,6 +376,7 @@ NO_ERRORS = {
     "an error that is none": {"error": None, "choices": []},
     "an empty error": {"error": {}, "choices": []},
     "an event of an agent": {"detail": {"step": 3}},
+    "an empty sentence": {"message": ""},
     "a chunk of usage": {"choices": [], "usage": {"total_tokens": 3}},
     "MiniMax, an answer": {"choices": [], "base_resp": {"status_code": 0, "status_msg": "success"}},
     "Groq's own": {"choices": [], "x_groq": {"id": "req_1", "usage": {}}},

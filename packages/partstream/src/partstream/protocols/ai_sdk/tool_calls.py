@@ -185,6 +185,8 @@ class ToolCalls:
         if chunk.get("invalid") is True or call_id is None or name is None or value is None or not is_said:
             if call_id is None or not self._is_whole(call_id):
                 self._reject(call_id, name, chunk, outputs)
+            else:  # the whole call counts
+                outputs.append(_unmapped(chunk, "invalid"))
             return
         take_metadata(streamed.options, chunk)
         self._take(call_id, name, said, streamed, outputs)
