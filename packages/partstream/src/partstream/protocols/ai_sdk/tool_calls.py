@@ -289,6 +289,8 @@ class ToolCalls:
             cut: Whether the answer was cut, after inputs that had ended or that are a whole object.
         """
         for call_id, streamed in [*self._streamed.items()]:
+            if not streamed.pieces and self._is_whole(call_id):  # no input is no other call, but the whole one again
+                continue
             said = Reading(streamed.pieces, read_pieces(streamed.pieces))
             value = None if streamed.is_text else said.arguments.value
             is_whole = usable or (cut and (streamed.has_place or bool(value)))
