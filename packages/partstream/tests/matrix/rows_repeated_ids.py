@@ -43,6 +43,9 @@ _SHAPES: Final = {
 }  # fmt: skip
 _SILENT: Final = frozenset({"ai-sdk", "ai-gateway"})
 """The wires that say each call several times by their rules, so that a repetition is nothing to count."""
+_BEGUN_AGAIN: Final = "begun again without arguments"
+_ONE_CALL: Final = frozenset({"ai-sdk", "ag-ui", "chat-completions"})
+"""The wires on which what comes for one id, and says no arguments, is no repetition, but a piece of the call."""
 
 
 def _rows() -> Iterator[Row]:
@@ -52,6 +55,11 @@ def _rows() -> Iterator[Row]:
                 silent = Expected(expected.text, calls=expected.calls, finish=expected.finish)
                 right = silent if wire in _SILENT else expected
                 yield Row(shape, wire, make("Hm.", calls, False), right, _SOURCES.get(wire, ""))
+    for makes in (STREAMS, DOCUMENTS):
+        for wire, make in makes.items():
+            is_counted = wire not in _ONE_CALL and (makes is DOCUMENTS or wire not in _SILENT)
+            right = Expected("Hm.", calls=_BOTH.calls[:1], finish="tool-calls", unmapped=_REPEATED * is_counted)
+            yield Row(_BEGUN_AGAIN, wire, make("Hm.", (_A, Call(())), False), right)
     none = tuple(Call(one.pieces, call_id=None) for one in (_A, _B))
     for makes in (STREAMS, DOCUMENTS):
         for wire, make in makes.items():
@@ -62,6 +70,15 @@ def _rows() -> Iterator[Row]:
     for wire in ("gemini", "ollama", "chat-completions"):
         source = "allenhutchison/obsidian-gemini#230" if wire == "gemini" else ""
         yield Row("equal in all, no ids", wire, STREAMS[wire]("Hm.", again, False), twice, source)
+
+
+def _anthropic_begun_twice() -> Iterator[Row]:
+    """A block that is opened twice at one index, before its arguments come."""
+    events = [*STREAMS["anthropic-messages"]("Hm.", (_A,), False)]
+    opening = next(one for one in events if one.get("content_block", {}).get("type") == "tool_use")
+    events.insert(events.index(opening), opening)
+    right = Expected("Hm.", calls=_BOTH.calls[:1], finish="tool-calls")
+    yield Row("opened twice before its arguments", "anthropic-messages", events, right)
 
 
 def _chat(*elements: dict[str, object]) -> list[dict[str, object]]:
@@ -115,5 +132,6 @@ _DELTAS: Final = {
 
 ROWS = (
     *_rows(),
+    *_anthropic_begun_twice(),
     *(Row(shape, "chat-completions", _chat(*elements), right) for shape, (elements, right) in _DELTAS.items()),
 )

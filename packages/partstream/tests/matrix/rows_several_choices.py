@@ -111,6 +111,12 @@ def _rows(wire: str) -> list[Row]:
             "litellm#37299",
         ),
         Row(
+            "one choice, with an index that none has",
+            wire,
+            stream(one(-1, "A "), one(0, "plan."), one(-1, finish="stop")),
+            Expected(text="A plan."),
+        ),
+        Row(
             "texts in both, in turns",
             wire,
             stream(

@@ -6,7 +6,7 @@ holds on each wire is decided here, once:
 - **Identity.** An id is no identity: servers give one id to several calls (nanobot#4473, ollama#15457), and none to
   others. A call with the id of an earlier one is a repetition if name and arguments are equal, and is dropped. Else it
   is another call, and gets an id of ours, as a call without an id does. Equal calls without ids are several: models ask
-  for them (docs/wires/gemini.md#tool-calls).
+  for them (docs/wires/gemini.md#tool-calls). A call that only begins again, without any arguments, is a repetition too.
 - **Arguments.** One JSON object, in pieces of text, as a text or as an object. Servers also send it twice, after an
   empty object, grown, or inside a JSON text. :data:`MENDINGS` lists what can be mended without a guess; nothing else
   is. A mending is tried only after the plain reading has failed, so the arguments of a good server are read once.
@@ -409,10 +409,12 @@ class Calls:
         content = canonical_json(value)
         if call_id is not None:
             digest, whole = _digest(call_id, name, content), _Half(call_id, name, said)
-            if digest in self._contents:
+            named = _digest(call_id, name, b"")
+            # A call without any arguments after a whole one of its id and name is that call, begun again.
+            if digest in self._contents or (named in self._contents and not any(said)):
                 outputs.append(_counted(whole, "repeated"))
                 return None
-            self._contents.add(digest)
+            self._contents |= {digest, named}
             # The half calls that it says in full: a server said it until it was whole, as LobeHub does for each token.
             numbers = self._unmatched.pop((call_id, name), ())
             text = _compact(shown_pieces(said)) if numbers else ""

@@ -588,7 +588,7 @@ class Choices:
             return [(0, listed[0])]
         now: list[tuple[int, Wire]] = []
         given = [index(piece, "index") for piece in listed]
-        places = [number or 0 for number in given]
+        places = [max(number or 0, 0) for number in given]
         if len(places) > 1 and (whole or None in given) and len(set(places)) < len(places):
             places = [*range(len(places))]
         for place, piece in zip(places, listed, strict=True):

@@ -152,9 +152,10 @@ def test_blocks_are_joined_until_their_signature_and_need_one() -> None:
     assert _items(unsigned) == [{"field": "reasoning_content", "text": "Hm"}]
 
 
-def test_parts_of_thinking_go_back_as_a_part() -> None:
+@pytest.mark.parametrize("of_a_type", [{"type": "text"}, {}])
+def test_parts_of_thinking_go_back_as_a_part(of_a_type: Event) -> None:
     def part(text: str) -> Event:
-        return chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]})
+        return chunk({"content": [{"type": "thinking", "thinking": [{**of_a_type, "text": text}]}]})
 
     result = answered(part("H"), part("m"), chunk({"content": [{"type": "text", "text": "Hi"}]}), said(" there"))
     assert (result.thinking, result.text) == ("Hm", "Hi there")

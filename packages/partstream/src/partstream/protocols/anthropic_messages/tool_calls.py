@@ -262,6 +262,8 @@ class ToolCalls:
             self.kept(block, outputs)
             return
         pieces = later_pieces(block.wire.get("input"), block.said)
+        if any(pieces):
+            self._forget_bare(block)
         call = self.ended.take(identifier(block.wire, "id"), identifier(block.wire, "name"), pieces, outputs)
         if call is None:
             return
@@ -276,6 +278,16 @@ class ToolCalls:
         part = tool_call_part(self._prefix + call.call_id, call.name, call.input)
         self._bare = None if call.input or any(map(str.strip, map(str, block.said))) else (block, call, part)
         self._held.hold(part)
+
+    def _forget_bare(self, block: Block) -> None:
+        """Takes back the call before a block, if it is that of the block, opened before without arguments."""
+        if self._bare is None:
+            return
+        bare, call, part = self._bare
+        if identifier(bare.wire, "id") == identifier(block.wire, "id") and call.name == identifier(block.wire, "name"):
+            self._held.take_back(part)
+            self.ended.forget(call, call.call_id)
+            self._bare = None
 
     def end(self, last: Block | None, outputs: list[StreamOutput], *, is_cut: bool) -> ToolArgumentsError | None:
         """Ends the answer.

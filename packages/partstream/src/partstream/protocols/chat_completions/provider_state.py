@@ -197,8 +197,8 @@ class ThoughtParts:
         name = next((one for one in _PART_LISTS if isinstance(part.get(one), str | list)), "")
         value = part.get(name)
         listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        entries = [{"type": "text", "text": one} if isinstance(one, str) else one for one in listed]
-        entries = [one for one in entries if isinstance(one, dict)]
+        entries = [{"text": one} if isinstance(one, str) else one for one in listed]
+        entries = [{"type": "text", **one} for one in entries if isinstance(one, dict)]
         if not self._parts or not self._continues(part, name, entries):
             self._parts.append(({}, name, MergedEntries(_PART_TEXTS, ends_signed=True)))
         fields, _, merged = self._parts[-1]
