@@ -62,6 +62,7 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         (race.CHAT,): competitors.CHAT_COMPETITORS,
         (race.PADDED_CHAT,): competitors.PADDED_CHAT_COMPETITORS,
         (race.MESSAGES,): competitors.MESSAGES_COMPETITORS,
+        (race.GEMINI,): competitors.GEMINI_COMPETITORS,
     }
     missing = {competitor: competitor.missing() for group in groups.values() for competitor in group}
     present = {

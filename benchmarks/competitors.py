@@ -30,6 +30,7 @@ __all__ = [
     "EVENTS_PLAIN",
     "FAST",
     "FLOOR",
+    "GEMINI_COMPETITORS",
     "JSON_LOADS",
     "LITELLM",
     "MESSAGES_COMPETITORS",
@@ -80,7 +81,7 @@ def _compatible_missing() -> str | None:
 def _sdk_missing() -> str | None:
     if shutil.which("node") is None:
         return "node is not installed"
-    if not (ROOT / "tools" / "record_ai_sdk" / "node_modules" / "ai-6").is_dir():
+    if not (ROOT / "tools" / "record_ai_sdk" / "node_modules" / "ai-7").is_dir():
         return "the AI SDK is not installed: run `make ai-sdk`"
     return None
 
@@ -109,7 +110,24 @@ class Competitor:
 FAST: Final = Competitor("partstream, fast", _python("partstream_reader"), _needs("msgspec"))
 PLAIN: Final = Competitor("partstream", _python("partstream_reader", "--without-msgspec"), _needs())
 FLOOR: Final = Competitor("JavaScript floor", ("node", str(_NODE_FOLDER / "floor.mjs")), _node_missing)
-OPENAI: Final = Competitor("openai package", _python("openai_package"), _needs("openai"), every=3)
+
+
+def _of_peer(name: str, environment: PythonEnvironment, module: str, *arguments: str, every: int = 7) -> Competitor:
+    def missing() -> str | None:
+        return None if environment.is_installed() else f"{environment.name} is not installed: run `make bench`"
+
+    command = (str(environment.program("python")), "-m", f"benchmarks.workers.{module}", *arguments)
+    return Competitor(name, command, missing, every=every)
+
+
+_PEERS: Final = ROOT / "benchmarks" / "peers"
+_OPENAI: Final = PythonEnvironment("openai", _PEERS / "openai.lock")
+_ANTHROPIC: Final = PythonEnvironment("anthropic", _PEERS / "anthropic.lock")
+_GOOGLE: Final = PythonEnvironment("google-genai", _PEERS / "google-genai.lock")
+_LITELLM: Final = PythonEnvironment("litellm-sdk", _PEERS / "litellm.lock")
+_PYDANTIC_AI: Final = PythonEnvironment("pydantic-ai", _PEERS / "pydantic-ai.lock")
+
+OPENAI: Final = _of_peer("openai package", _OPENAI, "openai_package", every=3)
 HTTPX_SSE: Final = Competitor("httpx-sse + json", _python("httpx_sse_json"), _needs("httpx_sse", "httpx2"))
 
 COMPETITORS: Final = (FAST, PLAIN, FLOOR, OPENAI, HTTPX_SSE)
@@ -122,7 +140,7 @@ CHUNKS_PLAIN: Final = Competitor(
     "partstream, AI SDK chunks", _python("partstream_reader", "--protocol=ai-sdk", "--without-msgspec"), _needs()
 )
 STREAM_TEXT: Final = Competitor(
-    "streamText of ai 6", ("node", str(_NODE_FOLDER / "stream_text.mjs")), _sdk_missing, every=3
+    "streamText of ai 7", ("node", str(_NODE_FOLDER / "stream_text.mjs")), _sdk_missing, every=3
 )
 
 CHUNK_COMPETITORS: Final = (CHUNKS_FAST, CHUNKS_PLAIN, STREAM_TEXT)
@@ -157,27 +175,13 @@ CHAT_PLAIN: Final = replace(
 _SAME_TEXT: Final = {"stream": "events of the chat's text", "framing": "event+data"}
 EVENTS_FAST: Final = replace(FAST, name="partstream, fast, OpenResponses events", reads=_SAME_TEXT)
 EVENTS_PLAIN: Final = replace(PLAIN, name="partstream, OpenResponses events", reads=_SAME_TEXT)
-OPENAI_CHAT: Final = Competitor("openai package", _python("openai_chat"), _needs("openai"), every=3)
+OPENAI_CHAT: Final = _of_peer("openai package", _OPENAI, "openai_chat", every=3)
 COMPATIBLE: Final = Competitor(
-    "streamText of ai 6, openai-compatible",
+    "streamText of ai 7, openai-compatible",
     ("node", str(_NODE_FOLDER / "compatible.mjs")),
     _compatible_missing,
     every=3,
 )
-
-
-def _of_peer(name: str, environment: PythonEnvironment, module: str) -> Competitor:
-    def missing() -> str | None:
-        return None if environment.is_installed() else f"{environment.name} is not installed: run `make bench`"
-
-    command = (str(environment.program("python")), "-m", f"benchmarks.workers.{module}")
-    return Competitor(name, command, missing, every=7)
-
-
-_PEERS: Final = ROOT / "benchmarks" / "peers"
-_LITELLM: Final = PythonEnvironment("litellm-sdk", _PEERS / "litellm.lock")
-_PYDANTIC_AI: Final = PythonEnvironment("pydantic-ai", _PEERS / "pydantic-ai.lock")
-
 LITELLM: Final = _of_peer("LiteLLM", _LITELLM, "litellm_package")
 
 PADDED_CHAT_COMPETITORS: Final = (
@@ -190,7 +194,7 @@ PADDED_CHAT_COMPETITORS: Final = (
 CHAT_COMPETITORS: Final = (
     *PADDED_CHAT_COMPETITORS,
     OPENAI_CHAT,
-    replace(OPENAI_CHAT, name="openai package, helper", command=_python("openai_chat", "--helper"), every=7),
+    _of_peer("openai package, helper", _OPENAI, "openai_chat", "--helper"),
     COMPATIBLE,
     LITELLM,
     _of_peer("pydantic-ai", _PYDANTIC_AI, "pydantic_ai_package"),
@@ -212,15 +216,28 @@ MESSAGES_COMPETITORS: Final = (
         command=_python("partstream_reader", "--protocol=anthropic-messages", "--without-msgspec"),
     ),
     replace(EVENTS_PLAIN, reads=_SAME_MESSAGES),
+    _of_peer("anthropic package", _ANTHROPIC, "anthropic_package", every=3),
+    _of_peer("anthropic package, helper", _ANTHROPIC, "anthropic_package", "--helper"),
 )
-"""Our readers of the events of Anthropic Messages, and of those of OpenResponses with the same text."""
+"""Readers of the events of Anthropic Messages; ours also on those of OpenResponses with the same text."""
+
+GEMINI_COMPETITORS: Final = (
+    replace(FAST, name="partstream, fast, Gemini", command=_python("partstream_reader", "--protocol=gemini")),
+    replace(
+        PLAIN,
+        name="partstream, Gemini",
+        command=_python("partstream_reader", "--protocol=gemini", "--without-msgspec"),
+    ),
+    _of_peer("google-genai package", _GOOGLE, "google_package"),
+)
+"""Readers of the chunks of Gemini."""
 
 
 def make_ready() -> None:
     """Installs what the peers need where it is missing and can be had; who is left out is said with the figures."""
     if (_node_missing() or _compatible_missing()) and shutil.which("npm") is not None:
         subprocess.run(["npm", "ci", "--silent", "--ignore-scripts"], cwd=_NODE_FOLDER, check=False, timeout=120)
-    for environment in (_LITELLM, _PYDANTIC_AI):
+    for environment in (_OPENAI, _ANTHROPIC, _GOOGLE, _LITELLM, _PYDANTIC_AI):
         with suppress(NotInstalledError):
             environment.install()
 

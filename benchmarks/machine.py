@@ -26,7 +26,7 @@ def facts() -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": f"{platform.python_version()} ({'with' if optimised else 'without'} profile-guided optimisation)",
         "node": _node(),
-        "packages": ", ".join(f"{name} {_version(name)}" for name in ("msgspec", "openai", "httpx-sse")),
+        "packages": ", ".join(f"{name} {_version(name)}" for name in ("msgspec", "httpx-sse")),
         "peers": ", ".join(_pinned()),
     }
 

@@ -24,6 +24,7 @@ __all__ = [
     "CASES",
     "CHAT",
     "CHUNKS",
+    "GEMINI",
     "MESSAGES",
     "PADDED_CHAT",
     "TARGETED",
@@ -91,7 +92,10 @@ PADDED_CHAT: Final = Case("padded chat", framing="data")
 MESSAGES: Final = Case("messages")
 """The events of one text of Anthropic Messages, beside those of OpenResponses with the same text."""
 
-_OFTEN: Final = (*TARGETED, CHUNKS, TYPELESS, CHAT, PADDED_CHAT, MESSAGES)
+GEMINI: Final = Case("gemini", framing="data")
+"""The chunks of one text of Gemini."""
+
+_OFTEN: Final = (*TARGETED, CHUNKS, TYPELESS, CHAT, PADDED_CHAT, MESSAGES, GEMINI)
 _SHARE_OF_ROUNDS: Final = 1 / 3
 """Cases without a target get fewer rounds."""
 

@@ -113,6 +113,17 @@ def events_of_the_messages(count: int) -> Iterator[Event]:
     return text(count + 2)
 
 
+def gemini(count: int) -> Iterator[Event]:
+    """The same text as chunks of Gemini; `count` in all."""
+    head = {"modelVersion": "model-1", "responseId": _identifier("r", 0)[:24]}
+    for place, piece in enumerate(_fragments(count, 0), 1):
+        candidate: dict[str, Any] = {"content": {"parts": [{"text": piece}], "role": "model"}, "index": 0}
+        if place == count:
+            candidate["finishReason"] = "STOP"
+        usage = {"promptTokenCount": 100, "candidatesTokenCount": place, "totalTokenCount": 100 + place}
+        yield {"candidates": [candidate], "usageMetadata": usage, **head}
+
+
 def _word(place: int) -> str:
     words = _WORDS.split(" ")
     return words[place % len(words)] + " "
@@ -129,6 +140,7 @@ STREAMS: Final[Mapping[str, Callable[[int], Iterator[Event]]]] = {
     "events of the chat's text": events_of_the_chat,
     "messages": messages,
     "events of the messages' text": events_of_the_messages,
+    "gemini": gemini,
 }
 """The streams by name; each is given the number of its events."""
 

@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import { work } from "./worker.mjs";
 
 const require = createRequire(new URL("../../tools/record_ai_sdk/package.json", import.meta.url));
-const { simulateReadableStream, streamText } = require("ai-6");
-const { MockLanguageModelV3 } = require("ai-6/test");
+const { simulateReadableStream, streamText } = require("ai-7");
+const { MockLanguageModelV4 } = require("ai-7/test");
 
 /** What the model says, so that the SDK gives the chunks of the file: its deltas have another name on this side. */
 function asModelSays(lines) {
@@ -20,7 +20,7 @@ function asModelSays(lines) {
 }
 
 async function read(parts, take) {
-  const model = new MockLanguageModelV3({
+  const model = new MockLanguageModelV4({
     doStream: async () => ({
       stream: simulateReadableStream({ chunks: parts, initialDelayInMs: null, chunkDelayInMs: null }),
     }),

@@ -5,6 +5,7 @@ Runs in an environment of its own. No network is below it, and no parts are made
 
 from __future__ import annotations
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # nothing is fetched
@@ -56,6 +57,8 @@ def main() -> None:
                 yield "text", len(choice.delta.content or "")
 
     serve(run, pieces)
+    sys.stdout.flush()
+    os._exit(0)  # at its end it would empty its queue of logs, for longer than anybody waits
 
 
 if __name__ == "__main__":

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["PARSERS", "Parser"]
 
 _HERE: Final = Path(__file__).resolve().parent
-_SERVED: Final = ROOT / "interop" / "clients" / "served"
-_CLIENTS: Final = PythonEnvironment("clients-served", _SERVED / "python" / "requirements.lock")
-_NODE: Final = NodeEnvironment(_SERVED / "node")
-_LITELLM: Final = PythonEnvironment("litellm", ROOT / "interop" / "servers" / "litellm" / "requirements.lock")
+_PEERS: Final = ROOT / "benchmarks" / "peers"
+_NODE: Final = NodeEnvironment(ROOT / "interop" / "clients" / "served" / "node")
+_OPENAI: Final = PythonEnvironment("openai", _PEERS / "openai.lock")
+_ANTHROPIC: Final = PythonEnvironment("anthropic", _PEERS / "anthropic.lock")
+_GOOGLE: Final = PythonEnvironment("google-genai", _PEERS / "google-genai.lock")
+_PYDANTIC_AI: Final = PythonEnvironment("pydantic-ai", _PEERS / "pydantic-ai.lock")
+_LITELLM: Final = PythonEnvironment("litellm-sdk", _PEERS / "litellm.lock")
 _ANY_LLM: Final = PythonEnvironment("any-llm", _HERE / "any_llm.lock")
 
 _RESPONSES: Final = "openresponses"
@@ -60,10 +63,6 @@ class Parser:
         return [python, worker]
 
 
-def _python(package: str) -> str:
-    return _CLIENTS.pins[package]
-
-
 def _parser(
     name: str,
     version: str,
@@ -85,23 +84,30 @@ PARSERS: Final = (
     ),
     _parser(
         "openai",
-        _python("openai"),
-        _CLIENTS,
+        _OPENAI.pins["openai"],
+        _OPENAI,
         "openai_python.py",
         {_RESPONSES: "`responses.stream`", _CHAT: "`chat.completions.stream`"},
         lambda protocol: ("thinking",) if protocol == _CHAT else (),
     ),
     _parser(
         "anthropic",
-        _python("anthropic"),
-        _CLIENTS,
+        _ANTHROPIC.pins["anthropic"],
+        _ANTHROPIC,
         "anthropic_python.py",
         {_MESSAGES: "`messages.stream`"},
     ),
     _parser(
+        "google-genai",
+        _GOOGLE.pins["google-genai"],
+        _GOOGLE,
+        "google_python.py",
+        {_GEMINI: "`generate_content_stream`"},
+    ),
+    _parser(
         "pydantic-ai",
-        _python("pydantic-ai-slim"),
-        _CLIENTS,
+        _PYDANTIC_AI.pins["pydantic-ai-slim"],
+        _PYDANTIC_AI,
         "pydantic_ai_python.py",
         {
             _RESPONSES: "`OpenAIResponsesModel`",

@@ -16,7 +16,7 @@ STREAMS = ("text", "tools", "mixed")
 OURS = ("partstream, fast", "partstream")
 READERS = {*OURS, "JavaScript floor", "openai package", "httpx-sse + json"}
 OF_CHUNKS = "partstream, AI SDK chunks"
-READERS_OF_CHUNKS = {"partstream, fast, AI SDK chunks", OF_CHUNKS, "streamText of ai 6"}
+READERS_OF_CHUNKS = {"partstream, fast, AI SDK chunks", OF_CHUNKS, "streamText of ai 7"}
 READERS_OF_TYPELESS = {
     *(f"{name}{sink}" for name in OURS for sink in ("", ", without the sink")),
     "JavaScript floor",
@@ -28,7 +28,7 @@ READERS_OF_CHAT = {
     "JavaScript floor",
     "openai package",
     "openai package, helper",
-    "streamText of ai 6, openai-compatible",
+    "streamText of ai 7, openai-compatible",
     "LiteLLM",
     "pydantic-ai",
 }
@@ -41,9 +41,14 @@ READERS_OF = {
         {f"{OURS[1]}, chunks", f"{OURS[1]}, OpenResponses events"},
     ),
     "messages": (
-        {f"{name}, {wire}" for name in OURS for wire in ("Messages events", "OpenResponses events")},
+        {
+            *(f"{name}, {wire}" for name in OURS for wire in ("Messages events", "OpenResponses events")),
+            "anthropic package",
+            "anthropic package, helper",
+        },
         {f"{OURS[1]}, Messages events", f"{OURS[1]}, OpenResponses events"},
     ),
+    "gemini": ({*(f"{name}, Gemini" for name in OURS), "google-genai package"}, {f"{OURS[1]}, Gemini"}),
 }
 """By the name of a stream, its readers, and those that every machine has."""
 
@@ -100,6 +105,7 @@ def test_all_streams_framings_and_chunkings_are_raced(results):
         ("chat", "data", "one event"),
         ("padded chat", "data", "one event"),
         ("messages", "event+data", "one event"),
+        ("gemini", "data", "one event"),
     ]
 
 
