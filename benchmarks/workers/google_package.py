@@ -1,4 +1,4 @@
-"""The google-genai package: `generate_content_stream` over a transport that hands out the chunks.
+"""The google-genai package: `generate_content_stream` over a transport that returns the chunks.
 
 No network is below it, and no parts are made of the chunks: both are in its favour.
 """
