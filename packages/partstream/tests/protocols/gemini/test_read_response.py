@@ -10,7 +10,7 @@ from partstream.errors import ToolArgumentsError, TruncatedStreamError, Upstream
 from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, Outcome, ThinkingMode
 from partstream.lm.parts import DataPart, FinishReason, ToolCallPart, UnifiedFinishReason
 from partstream.protocols.citations import CITATION_MIME_TYPE
-from partstream.protocols.gemini.read_response import FAILURES, claims
+from partstream.protocols.gemini.read_response import FAILURES, GeminiResponseReader
 from partstream.protocols.protocol import MatchConfidence
 from partstream.protocols.read_response import checksum
 from protocols.gemini.wire import (
@@ -566,11 +566,11 @@ def test_what_google_asks_to_show_of_a_search_is_in_the_metadata() -> None:
     "event", [chunk(said("a")), {"usageMetadata": {}}, {"promptFeedback": {"blockReason": "SAFETY"}}]
 )
 def test_a_chunk_is_surely_of_this_protocol(event: Event) -> None:
-    assert claims("", event) is MatchConfidence.SURE
+    assert GeminiResponseReader.claim("", event) is MatchConfidence.SURE
 
 
 @pytest.mark.parametrize(
     "event", [{"choices": []}, {"type": "ping"}, {"model": "m", "done": True}, {"type": "error", "error": {}}]
 )
 def test_an_event_of_another_wire_is_not(event: Event) -> None:
-    assert claims("", event) is MatchConfidence.NO
+    assert GeminiResponseReader.claim("", event) is MatchConfidence.NO

@@ -20,7 +20,7 @@ from partstream import (
 from partstream.conversation.media import URI_LIST
 from partstream.conversation.preparation import ModelCapabilities
 from partstream.protocols.gemini.models import SERVER_TOOLS, GeminiSettings
-from partstream.protocols.gemini.write_request import WRITE_REQUEST, authorize
+from partstream.protocols.gemini.write_request import WRITE_REQUEST
 from partstream.protocols.protocol import KeyKind
 from protocols.gemini import wire
 from protocols.gemini.requests import NEW, OLD, answer, body_of, call, contents_of, result, said, written
@@ -60,7 +60,7 @@ def test_the_model_stands_in_the_path_as_one_segment_without_its_collection() ->
     ],
 )
 def test_a_key_goes_in_googles_own_header_and_a_token_as_a_bearer_token(key, kind, header) -> None:
-    assert authorize(key, kind) == header
+    assert WRITE_REQUEST.authorize(key, kind) == header
 
 
 # ---- system ----

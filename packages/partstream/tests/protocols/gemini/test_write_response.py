@@ -13,7 +13,7 @@ from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, 
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.provider_state import is_made_up, read_sealed
-from partstream.protocols.gemini.serve import WRITE_RESPONSE
+from partstream.protocols.gemini.serve import GeminiResponseWriter
 from partstream.protocols.serve import ServedModel, WireRequest, fits_path, literal_size
 from protocols.openresponses.wire import Event
 
@@ -25,7 +25,7 @@ def asked(model: str = "gemini-2.5-flash", dialect: str = "") -> InboundRequest:
 
 
 def write(*outputs: StreamOutput, model: str = "gemini-2.5-flash", finish: Finish = DONE) -> list[Event]:
-    writer = WRITE_RESPONSE(asked(model), Reply("identity", 1))
+    writer = GeminiResponseWriter(asked(model), Reply("identity", 1))
     return [event for output in (*outputs, finish) for event in writer.write(output)]
 
 
@@ -110,12 +110,12 @@ def test_an_answer_that_fails_ends_with_an_error() -> None:
     error = UpstreamHTTPError(503, provider_message="The model is overloaded.")
     events = write(TextPart("Hi"), finish=Finish(Outcome.FAILED, None, None, error=error))
     assert events[-1] == {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
-    assert WRITE_RESPONSE.document(events) == (503, {"error": events[-1]["error"]})
+    assert GeminiResponseWriter.document(events) == (503, {"error": events[-1]["error"]})
 
 
 def test_a_document_joins_the_texts_of_its_chunks() -> None:
     events = write(ThinkingPart("H"), ThinkingPart("m."), TextPart("a"), TextPart("b"), ToolCallPart("c1", "f", {}))
-    status, document = WRITE_RESPONSE.document(events)
+    status, document = GeminiResponseWriter.document(events)
     assert status == 200
     assert document["candidates"][0]["content"]["parts"] == [
         {"text": "Hm.", "thought": True},
@@ -127,7 +127,7 @@ def test_a_document_joins_the_texts_of_its_chunks() -> None:
 
 @pytest.mark.parametrize("dialect", ["", "array"])
 def test_without_events_a_stream_is_one_array(dialect: str) -> None:
-    form = WRITE_RESPONSE.stream_form(asked(dialect=dialect))
+    form = GeminiResponseWriter.stream_form(asked(dialect=dialect))
     events = write(TextPart("Hi"))
     data = form.start + form.separator.join(map(form.frame, events)) + form.end
     if dialect:
@@ -143,7 +143,7 @@ MODELS = [ServedModel(f"m{number}", f"M {number}", 1000, 100, True, True, True, 
 
 
 def document(method: str, path: str, query: str = "", body: Any = None) -> tuple[int, Any]:
-    fitting = [one for one in WRITE_RESPONSE.documents if one.method == method and fits_path(one.path, path)]
+    fitting = [one for one in GeminiResponseWriter.documents if one.method == method and fits_path(one.path, path)]
     found = max(fitting, key=lambda one: literal_size(one.path))
     request = WireRequest(path, body or {}, query=query, method=method)
     tokens = 0 if found.counts is None else len(found.counts(request).messages)

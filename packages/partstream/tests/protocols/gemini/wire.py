@@ -7,7 +7,7 @@ from typing import Any
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import StreamOptions
 from partstream.lm.parts import ThinkingPart
-from partstream.protocols.gemini.read_response import READ_RESPONSE
+from partstream.protocols.gemini.read_response import GeminiResponseReader
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from protocols.feeding import assert_all_give, read_objects, read_pieces
@@ -63,7 +63,7 @@ def read_bytes(pieces: Iterable[bytes], options: StreamOptions = PLAIN, framing:
 
 
 def read_events(events: Iterable[Event], options: StreamOptions = PLAIN) -> Result:
-    return read_objects(READ_RESPONSE, events, options)
+    return read_objects(GeminiResponseReader, events, options)
 
 
 def read(events: Sequence[Event], **options: Any) -> Result:

@@ -9,11 +9,11 @@ from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, Ser
 # finish reason or a refused prompt shows the adapter that the answer is complete (docs/wires/gemini.md#framing).
 PROTOCOL: Final = Protocol(
     name="gemini",
-    read_response=loaded("partstream.protocols.gemini.read_response", "READ_RESPONSE"),
+    read_response=loaded("partstream.protocols.gemini.read_response", "GeminiResponseReader"),
     write_request=loaded("partstream.protocols.gemini.write_request", "WRITE_REQUEST"),
     own_settings=loaded("partstream.protocols.gemini.models", "OWN_SETTINGS"),
     read_request=loaded("partstream.protocols.gemini.serve", "READ_REQUEST"),
-    write_response=loaded("partstream.protocols.gemini.serve", "WRITE_RESPONSE"),
+    write_response=loaded("partstream.protocols.gemini.serve", "GeminiResponseWriter"),
     framings=(LENIENT_SSE, JSON_LINES),
     tag=None,
     ends=Terminators(),

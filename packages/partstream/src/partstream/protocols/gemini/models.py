@@ -9,7 +9,6 @@ A new model is a new row, or falls under the row of its kind: ids of later versi
 
 from __future__ import annotations
 import re
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
@@ -178,7 +177,6 @@ SERVER_TOOLS: Final = ("googleSearch", "urlContext", "codeExecution", "googleMap
 """The tools that the server runs itself and that need no further word."""
 MOST_FILE_MEGABYTES: Final = 20
 """What every server takes; the Gemini API itself has taken 100 since 2026 (docs/wires/gemini.md#contents)."""
-REQUEST_FIELDS: Final = frozenset({"contents"})
 
 
 class ToolSchemas(Choice):
@@ -189,22 +187,33 @@ class ToolSchemas(Choice):
 
 
 @dataclass(frozen=True, slots=True)
-class GeminiSettings:
-    """The request settings of Gemini alone.
+class GoogleSettings:
+    """The request settings of both wires of Google's models.
 
     Attributes:
         include_thoughts: Whether the server is asked for summaries of the model's thoughts.
-        tool_schemas: The form in which the parameters of tools are sent.
         validates_calls: Whether the server keeps the model to the schemas of tools.
         server_tools: The tools that the server runs itself, by its names.
         most_file_megabytes: The most megabytes of all files of a request, in base64; the oldest give way to words.
     """
 
     include_thoughts: bool = True
-    tool_schemas: ToolSchemas = ToolSchemas.JSON_SCHEMA
     validates_calls: bool = False
     server_tools: tuple[str, ...] = ()
     most_file_megabytes: int = MOST_FILE_MEGABYTES
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiSettings(GoogleSettings):
+    """The request settings of Gemini alone: also the form in which the parameters of tools are sent."""
+
+    tool_schemas: ToolSchemas = ToolSchemas.JSON_SCHEMA
+
+
+def server_tools_of(settings: GoogleSettings, model: KnownModel, functions: Sequence[Any]) -> tuple[str, ...]:
+    """The tools of the server in a request. They go beside those of the client only from Gemini 3 on: older models
+    refuse both together, and get those of the client alone."""
+    return settings.server_tools if model.signs_calls or not functions else ()
 
 
 def _server_tools(value: Any, where: str) -> tuple[str, ...]:
@@ -219,37 +228,38 @@ _NAMES_OF_TOOLS: Final = Kind(
     ValueForm.LIST, _server_tools, {"type": "array", "items": {"type": "string", "enum": list(SERVER_TOOLS)}}
 )
 
+GOOGLE_ROWS: Final = (
+    Setting(
+        "includeThoughts",
+        BOOLEAN,
+        "Whether the server is asked for summaries of the model's thoughts; without being asked, it gives none",
+        default=True,
+    ),
+    Setting(
+        "validatesCalls",
+        BOOLEAN,
+        "Whether the server keeps the model's calls to the schemas of the tools",
+        default=False,
+    ),
+    Setting(
+        "serverTools",
+        _NAMES_OF_TOOLS,
+        "The tools that the server runs itself, such as `googleSearch`. Models before Gemini 3 get them only where "
+        "a request has no other tools",
+        otherwise="none",
+    ),
+    Setting(
+        "mostFileMegabytes",
+        whole(),
+        "The most megabytes of images and files in one request; words take the place of the oldest ones",
+        otherwise=f"{MOST_FILE_MEGABYTES}, which every server takes",
+    ),
+)
+
 OWN_SETTINGS: Final = OwnSettings(
     GeminiSettings,
-    (
-        Setting(
-            "includeThoughts",
-            BOOLEAN,
-            "Whether the server is asked for summaries of the model's thoughts; without being asked, it gives none",
-            default=True,
-        ),
-        Setting("toolSchemas", choice(ToolSchemas), "The form of the parameters of tools", "json-schema"),
-        Setting(
-            "validatesCalls",
-            BOOLEAN,
-            "Whether the server keeps the model's calls to the schemas of the tools",
-            default=False,
-        ),
-        Setting(
-            "serverTools",
-            _NAMES_OF_TOOLS,
-            "The tools that the server runs itself, such as `googleSearch`. Models before Gemini 3 get them only where "
-            "a request has no other tools",
-            otherwise="none",
-        ),
-        Setting(
-            "mostFileMegabytes",
-            whole(),
-            "The most megabytes of images and files in one request; words take the place of the oldest ones",
-            otherwise=f"{MOST_FILE_MEGABYTES}, which every server takes",
-        ),
-    ),
-    REQUEST_FIELDS,
+    (*GOOGLE_ROWS, Setting("toolSchemas", choice(ToolSchemas), "The form of the parameters of tools", "json-schema")),
+    frozenset({"contents"}),
 )
 
 
@@ -264,8 +274,7 @@ _TAKEN: Final = ("audio/", "video/", "text/")
 _EXPECTED: Final = "text, PDF, sound, video, or an image as PNG, JPEG, WebP or HEIC"
 
 
-def takes(piece: Attachment) -> bool:
-    """Whether the models take files of this type."""
+def _is_taken(piece: Attachment) -> bool:
     return piece.media_type in _IMAGES or piece.media_type == "application/pdf" or piece.media_type.startswith(_TAKEN)
 
 
@@ -274,18 +283,15 @@ def fits_into_response(piece: Attachment) -> bool:
     return piece.media_type in _IN_RESPONSES and not piece.url
 
 
-def file_part(piece: Attachment) -> Wire:
-    """The part for an image or another file: its bytes, or its address, which the server fetches.
+def check_file(piece: Attachment) -> None:
+    """Refuses a file of a type that no model takes.
 
     Raises:
-        RequestNotExpressibleError: The models take no files of this type.
+        RequestNotExpressibleError: It is one.
     """
-    if not takes(piece):
+    if not _is_taken(piece):
         what = f"a file of {piece.media_type}" if piece.url else f"{len(piece.data):,} bytes of {piece.media_type}"
         raise RequestNotExpressibleError(what, piece.where, _EXPECTED)
-    if piece.url:
-        return {"fileData": {"mimeType": piece.media_type, "fileUri": piece.url}}
-    return {"inlineData": {"mimeType": piece.media_type, "data": b64encode(piece.data).decode()}}
 
 
 def within_limit(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
@@ -342,7 +348,7 @@ class _Room:
             is_asked: Whether the user has just given it. Another one that no model takes is worth a word: a tool or
                 another model gave it, or it was given to another model, and the conversation continues.
         """
-        if not takes(piece) and not is_asked:
+        if not _is_taken(piece) and not is_asked:
             return Text(f"[{piece.media_type}, which cannot be shown]")
         self._used += (len(piece.data) + 2) // 3 * 4
         if self._used <= self._most:

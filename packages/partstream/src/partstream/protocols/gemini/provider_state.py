@@ -32,13 +32,14 @@ base64, as the official clients want it.
 
 from __future__ import annotations
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import is_json
 from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, usable_items
+from partstream.conversation.turns import Call, Piece, Reasoning
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
 from partstream.protocols.provider_state import OpaqueState, beside_items, open_state, seal_state
@@ -120,6 +121,28 @@ def read_item(item: Mapping[str, Any]) -> CarriedItem | None:
     return SignedFile(number, signature) if signature is not None and number is not None else None
 
 
+def states_of_calls(
+    pieces: Sequence[Piece], read: Callable[[Mapping[str, Any]], CarriedItem | None]
+) -> dict[str, StateOfCall]:
+    """What each call of an answer takes back, by the id of the conversation.
+
+    An item knows the id under which the call came out. If that had to be changed on the way, the item means the call
+    whose id was made of it, else the next call after the item, which is its place in the answer.
+    """
+    ids = [piece.call_id for piece in pieces if isinstance(piece, Call) and not piece.is_added]
+    found: dict[str, StateOfCall] = {}
+    for index, piece in enumerate(pieces):
+        state = read(piece.item) if isinstance(piece, Reasoning) else None
+        if not isinstance(state, StateOfCall):
+            continue
+        made_of_it = (one for one in ids if one.startswith(f"{state.call_id}_"))
+        following = (later.call_id for later in pieces[index:] if isinstance(later, Call))
+        meant = state.call_id if state.call_id in ids else next(made_of_it, None) or next(following, None)
+        if meant is not None:
+            found.setdefault(meant, state)
+    return found
+
+
 _NOT_CARRIED: Final = f"signature (more than {MOST_ITEMS} of one answer, or no JSON)"
 
 
@@ -147,7 +170,7 @@ class CarriedParts:
         new, self._new = self._new, []
         return new
 
-    def hand_out(self, outputs: list[StreamOutput]) -> None:
+    def emit(self, outputs: list[StreamOutput]) -> None:
         """Emits the items that have come since the last time, with all before them; nothing where there are none."""
         new = self.take()
         if not new:

@@ -1,8 +1,8 @@
 """Gemini: chunks of `streamGenerateContent` in, VS Code's parts out.
 
-:class:`GeminiStream` takes a chunk. The lifecycle is one table (:mod:`partstream.protocols.read_response`); a handler
-never looks at the state. A chunk holds parts in the model's order (docs/wires/gemini.md#parts), and :data:`PARTS` names
-the handler of each in :class:`Content`; beside them a chunk says who answers (:class:`Envelope`), why the model stopped
+:class:`GeminiResponseReader` takes a chunk. The lifecycle is one table (:mod:`partstream.protocols.read_response`); a
+handler never looks at the state. A chunk holds parts in the model's order (docs/wires/gemini.md#parts), and
+:data:`PARTS` names the handler of each in :class:`Content`; beside them a chunk says who answers, why the model stopped
 (:class:`FinishWords`) and the tokens (:class:`ReportedUsage`).
 
 The end is only ever inferred: some chunk said why the model stopped, or that the prompt was refused, and the bytes
@@ -17,7 +17,7 @@ as :class:`Unmapped`. There is no fast path: a chunk holds a sentence or more, a
 from __future__ import annotations
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
@@ -59,7 +59,7 @@ from partstream.protocols.gemini.provider_state import (
     usable_signature,
 )
 from partstream.protocols.gemini.tool_calls import SignedCall, ToolCalls
-from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.protocol import MatchConfidence
 from partstream.protocols.read_response import (
     SPEAKS,
     TRANSITIONS,
@@ -251,7 +251,7 @@ class Sources:
         # `citationSources` on the Gemini API, `citations` on Vertex
         self._cited += [*objects(cited, "citationSources"), *objects(cited, "citations")][: _MOST - len(self._cited)]
 
-    def hand_out(self, said: ShownText, outputs: list[StreamOutput]) -> None:
+    def emit(self, said: ShownText, outputs: list[StreamOutput]) -> None:
         """Shows all sources, each once."""
         for citation in (*self._grounded(said), *self._recited(said)):
             key = citation.url or citation.source_id or citation.title
@@ -378,9 +378,9 @@ class Content:
         Returns:
             The error of a call that is not whole.
         """
-        self._sources.hand_out(self._said, outputs)
+        self._sources.emit(self._said, outputs)
         calls = self._calls.release(self._envelope.response_id, outputs, is_end=True, is_cut=is_cut)
-        self._hand_out(calls, outputs)
+        self._emit(calls, outputs)
         return self._calls.end(outputs, is_cut=is_cut)
 
     def count(self, name: str, data: Wire, outputs: _Outputs) -> None:
@@ -467,7 +467,7 @@ class Content:
         """Carries an item. It comes out at its place, so it waits for the calls before it."""
         self._carried.add(item)
         if not self._calls.any_held:
-            self._carried.hand_out(outputs)
+            self._carried.emit(outputs)
 
     def _show_and_carry(self, block: str, part: Wire, outputs: _Outputs) -> None:
         """Emits a block that shows a part, if it is wanted, and carries the part."""
@@ -487,19 +487,19 @@ class Content:
     def _release(self, outputs: _Outputs) -> None:
         """Emits the calls that were held back: what follows them is no response of the server."""
         if self._calls.any_held:
-            self._hand_out(self._calls.release(self._envelope.response_id, outputs), outputs)
+            self._emit(self._calls.release(self._envelope.response_id, outputs), outputs)
 
-    def _hand_out(self, calls: list[SignedCall], outputs: _Outputs) -> None:
+    def _emit(self, calls: list[SignedCall], outputs: _Outputs) -> None:
         following = self._carried.take()
         for call, signature in calls:
             if call.is_given or signature is not None:
                 signed = {} if signature is None else {SIGNATURE: signature}
                 self._carried.add({TOOL_CALL_ID: call.call_id, GIVEN: call.is_given, **signed})
-        self._carried.hand_out(outputs)
+        self._carried.emit(outputs)
         prefix = self._options.call_id_prefix
         outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one, _ in calls)
         self._carried.add(*following)
-        self._carried.hand_out(outputs)
+        self._carried.emit(outputs)
 
 
 def _shown_text(value: str) -> Wire:
@@ -718,12 +718,22 @@ _COUNTS: Final = ("prompt", "toolUsePrompt", "candidates", "thoughts", "total")
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class GeminiStream(ResponseReader):
-    """One answer of a Gemini server; see :class:`partstream.lm.outputs.ResponseStream`.
+class GeminiResponseReader(ResponseReader):
+    """Reads one response of a Gemini server. The document of `generateContent` is one chunk."""
 
-    Attributes:
-        sink: None: there is no fast path; the slow one takes about ten microseconds for a chunk.
-    """
+    has_documents = True
+
+    @classmethod
+    def claim(cls, _kind: str | None, event: Wire) -> MatchConfidence:
+        """Tells whether an event of a recording belongs to this protocol."""
+        if isinstance(event.get("candidates"), list) or "usageMetadata" in event or "promptFeedback" in event:
+            return MatchConfidence.SURE
+        return MatchConfidence.POSSIBLE if event.get("error") and "type" not in event else MatchConfidence.NO
+
+    @classmethod
+    def item_of_tags(cls, raw: str) -> Wire:
+        """A text that goes back as it came."""
+        return {"type": ITEM_TYPE, PART: {"text": raw}}
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
@@ -851,23 +861,3 @@ def _kind(chunk: Wire) -> LifecycleEvent | None:
     if objects(chunk, "candidates") or isinstance(chunk.get("promptFeedback"), dict):
         return LifecycleEvent.CONTENT
     return LifecycleEvent.REPORT if chunk.keys() & _REPORTS else None
-
-
-def claims(_kind: str | None, event: Wire) -> MatchConfidence:
-    """Tells whether an event of a recording belongs to this protocol."""
-    if isinstance(event.get("candidates"), list) or "usageMetadata" in event or "promptFeedback" in event:
-        return MatchConfidence.SURE
-    return MatchConfidence.POSSIBLE if event.get("error") and "type" not in event else MatchConfidence.NO
-
-
-def events_of(document: Wire) -> Sequence[Wire]:
-    """The chunks of the document of `generateContent`: it is one."""
-    return (document,)
-
-
-READ_RESPONSE: Final = ResponseReaderSpec(
-    open=GeminiStream,
-    claim=claims,
-    events_of=events_of,
-    item_of_tags=lambda raw: {"type": ITEM_TYPE, PART: {"text": raw}},
-)

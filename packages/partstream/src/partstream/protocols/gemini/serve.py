@@ -14,7 +14,7 @@ Sources are in the grounding of the last chunk, which says why the model stopped
 from __future__ import annotations
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
@@ -29,6 +29,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply
 from partstream.lm.parts import (
     DataPart,
+    MessagePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -38,7 +39,7 @@ from partstream.lm.parts import (
 )
 from partstream.protocols.citations import read_citation
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.gemini.errors import error_document, error_event, failed_reply
+from partstream.protocols.gemini import errors
 from partstream.protocols.gemini.models import known_model
 from partstream.protocols.gemini.provider_state import (
     GIVEN,
@@ -54,13 +55,12 @@ from partstream.protocols.gemini.provider_state import (
     usable_signature,
 )
 from partstream.protocols.gemini.read_response import FILTERS
-from partstream.protocols.read_request import Counts, described, read_bytes
+from partstream.protocols.read_request import Counts, checked, described, optional_text, read_bytes, required_text
 from partstream.protocols.schemas import with_inner_schemas
 from partstream.protocols.serve import (
     MODEL,
-    RequestReaderSpec,
+    RequestReader,
     ResponseWriter,
-    ResponseWriterSpec,
     ServedDocument,
     StreamForm,
     model_in_path,
@@ -68,8 +68,9 @@ from partstream.protocols.serve import (
 )
 
 if TYPE_CHECKING:
-    from partstream.lm.parts import FinishReason, MessagePart, Usage
-    from partstream.protocols.serve import ServedModel, WireRequest
+    from partstream.lm.parts import FinishReason, Usage
+    from partstream.protocols.failures import FailedReply, ServedFailure
+    from partstream.protocols.serve import ServedModel, WireEvent, WireRequest
 
 # ---- Fields ----
 
@@ -81,64 +82,78 @@ def camel_case(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {_BORDER.sub(lambda border: border[1].upper(), name): value for name, value in fields.items()}
 
 
-def field_of(fields: Mapping[str, Any], name: str, kind: type, expected: str, where: str) -> Any:
-    """The value of a field; None if it is missing or null.
-
-    Raises:
-        InvalidRequestError: It has another type.
-    """
-    value = fields.get(name)
-    if value is not None and not isinstance(value, kind):
-        raise InvalidRequestError(f"{where}.{name}" if where else name, described(value), expected)
-    return value
-
-
 def object_of(fields: Mapping[str, Any], name: str, where: str = "") -> dict[str, Any]:
-    """The object in a field, its own fields in camel case; empty if it is missing.
-
-    Raises:
-        InvalidRequestError: It has another type.
-    """
-    return camel_case(field_of(fields, name, dict, "an object", where) or {})
+    """The object in a field, its own fields in camel case; empty if it is missing."""
+    return camel_case(checked(fields, name, dict, "an object", where) or {})
 
 
 def list_of(fields: Mapping[str, Any], name: str, where: str = "") -> list[dict[str, Any]]:
-    """The objects in a list, their own fields in camel case; empty if it is missing. One object counts as a list.
-
-    Raises:
-        InvalidRequestError: It has another type, or holds something else.
-    """
-    value = fields.get(name)
-    if isinstance(value, dict):
-        value = [value]
-    if value is not None and not isinstance(value, list):
-        raise InvalidRequestError(f"{where}.{name}" if where else name, described(value), "a list")
-    for place, one in enumerate(value or ()):
+    """The objects in a list, their own fields in camel case; empty if it is missing. One object counts as a list."""
+    if isinstance(fields.get(name), dict):
+        return [camel_case(fields[name])]
+    value = checked(fields, name, list, "a list", where) or ()
+    for place, one in enumerate(value):
         if not isinstance(one, dict):
             at = f"{name}[{place}]"
             raise InvalidRequestError(f"{where}.{at}" if where else at, described(one), "an object")
-    return [camel_case(one) for one in value or ()]
+    return [camel_case(one) for one in value]
 
 
-def text_of(fields: Mapping[str, Any], name: str, where: str = "") -> str:
-    """The string in a field; empty if it is missing.
+# ---- Requests ----
 
-    Raises:
-        InvalidRequestError: It has another type.
-    """
-    return field_of(fields, name, str, "a string", where) or ""
+_STREAM: Final = "streamGenerateContent"
+_FOLDERS: Final = ("/models/", "/publishers/google/models/")
+"""The paths of models: on the Gemini API, and on Vertex in express mode (docs/wires/gemini.md#framing)."""
+_PATHS: Final = tuple(f"{folder}{MODEL}:{method}" for method in (_STREAM, "generateContent") for folder in _FOLDERS)
+
+ARRAY: Final = "array"
+"""The :attr:`InboundRequest.dialect` of a client that wants a stream and no events: it gets an array."""
+
+_READ: Final = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model"})
+"""The fields of a body that are no options."""
 
 
-def name_of(fields: Mapping[str, Any], where: str) -> str:
-    """The name of a function or a call.
+class GeminiRequestReader(RequestReader):
+    """Reads requests of `generateContent` and `streamGenerateContent`."""
 
-    Raises:
-        InvalidRequestError: It is missing or empty, or has another type.
-    """
-    name = text_of(fields, "name", where)
-    if not name:
-        raise InvalidRequestError(f"{where}.name", "nothing", "a string that is not empty")
-    return name
+    paths = _PATHS
+
+    def read(self, request: WireRequest) -> InboundRequest:
+        """What a request asks."""
+        body = camel_case(request.body)
+        counts = Counts()
+        messages = (*_read_system(body, counts), *_read_contents(body, counts))
+        tools, tool_mode = _read_tools(body, counts)
+        effort, options = _read_generation(body)
+        options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
+        named = (model_in_path(pattern, request.path) for pattern in _PATHS)
+        is_stream = request.path.endswith(f":{_STREAM}")
+        is_events = parse_qs(request.query).get("alt") == ["sse"]
+        return InboundRequest(
+            model=next(filter(None, named), "").removeprefix("models/"),
+            messages=messages,
+            options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
+            stream=is_stream,
+            unmapped=dict(counts.numbers),
+            dialect=ARRAY if is_stream and not is_events else "",
+            body=body,
+        )
+
+
+READ_REQUEST: Final = GeminiRequestReader()
+
+
+def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """The reasoning effort, and the other fields of `generationConfig`."""
+    where = "generationConfig"
+    config = {name: value for name, value in object_of(body, where).items() if value is not None}
+    if config.get("candidateCount", 1) != 1:
+        raise UnsupportedParameterError(f"{where}.candidateCount", f"{config['candidateCount']!r:.60}", "1")
+    thinking = object_of(config, "thinkingConfig", where)
+    effort = optional_text(thinking, "thinkingLevel", f"{where}.thinkingConfig").lower()
+    kept = {name: value for name, value in thinking.items() if name not in {"thinkingLevel", "includeThoughts"}}
+    config.pop("thinkingConfig", None)
+    return effort or None, config | ({"thinkingConfig": kept} if kept else {})
 
 
 # ---- Contents (docs/wires/gemini.md#contents) ----
@@ -148,17 +163,13 @@ _ROLES: Final = ("", "user", "function", _MODEL)
 """The user is the default; `function` is the older role of results."""
 
 
-def read_contents(body: Mapping[str, Any], counts: Counts) -> tuple[ChatMessage, ...]:
-    """The conversation that the `contents` of a request hold. A text alone is a content of the user.
-
-    Raises:
-        InvalidRequestError: A content has the wrong form.
-    """
-    calls = _Calls()
+def _read_contents(body: Mapping[str, Any], counts: Counts) -> list[ChatMessage]:
+    """The conversation that the `contents` of a request hold."""
+    calls = OpenCalls()
     messages = []
     for place, content in enumerate(list_of(body, "contents")):
         where = f"contents[{place}]"
-        role = text_of(content, "role", where)
+        role = optional_text(content, "role", where)
         if role not in _ROLES:
             raise InvalidRequestError(f"{where}.role", described(role), "user or model")
         reader = _ContentReader(calls, counts)
@@ -166,17 +177,13 @@ def read_contents(body: Mapping[str, Any], counts: Counts) -> tuple[ChatMessage,
             reader.read(part, f"{where}.parts[{number}]")
         message = reader.message(is_model=role == _MODEL)
         messages += [message] if message.content else []
-    return tuple(messages)
+    return messages
 
 
-def read_system(body: Mapping[str, Any], counts: Counts) -> tuple[ChatMessage, ...]:
-    """The message that the `systemInstruction` of a request holds, if there is one.
-
-    Raises:
-        InvalidRequestError: It has the wrong form.
-    """
+def _read_system(body: Mapping[str, Any], counts: Counts) -> tuple[ChatMessage, ...]:
+    """The message that the `systemInstruction` of a request holds, if there is one."""
     parts = list_of(object_of(body, "systemInstruction"), "parts", "systemInstruction")
-    texts = [text_of(part, "text", f"systemInstruction.parts[{place}]") for place, part in enumerate(parts)]
+    texts = [optional_text(part, "text", f"systemInstruction.parts[{place}]") for place, part in enumerate(parts)]
     for part in parts:
         for name in part.keys() - {"text"}:
             counts.add(f"systemInstruction.parts[].{name}")
@@ -184,7 +191,7 @@ def read_system(body: Mapping[str, Any], counts: Counts) -> tuple[ChatMessage, .
     return (ChatMessage.system(said),) if said else ()
 
 
-class _Calls:
+class OpenCalls:
     """The calls of a conversation that wait for their responses."""
 
     def __init__(self) -> None:
@@ -208,16 +215,47 @@ class _Calls:
         return call_id or f"call_{self._opened}"
 
 
+class ReadState:
+    """The state that the parts of one message bring back: items, and what else the metadata held that was sealed.
+
+    Args:
+        item_type: The type of the items.
+    """
+
+    def __init__(self, item_type: str) -> None:
+        self.place = AnswerPlace()
+        self._type = item_type
+        self._items: list[Mapping[str, Any]] = []
+        self._beside: Mapping[str, Any] = {}
+
+    def carry(self, item: Mapping[str, Any]) -> None:
+        """Takes an item of this wire, at its place."""
+        self._items.append({"type": self._type, **item, PLACE: self.place.value})
+
+    def unseal(self, signature: str) -> bool:
+        """Takes what a signature carries that this server made; says whether it is one."""
+        sealed = read_sealed(signature)
+        if sealed is not None:
+            self._items += [] if sealed.item is None else [sealed.item]
+            self._beside = {**self._beside, **sealed.beside}
+        return sealed is not None or is_made_up(signature)
+
+    @property
+    def parts(self) -> list[MessagePart]:
+        """The part with all of it; none where nothing came."""
+        if not self._items and not self._beside:
+            return []
+        return [ThinkingPart("", None, {**self._beside, ITEMS: list(self._items)})]
+
+
 class _ContentReader:
     """Reads the parts of one content."""
 
-    def __init__(self, calls: _Calls, counts: Counts) -> None:
+    def __init__(self, calls: OpenCalls, counts: Counts) -> None:
         self._calls = calls
         self._counts = counts
         self._parts: list[MessagePart] = []
-        self._place = AnswerPlace()
-        self._items: list[Mapping[str, Any]] = []
-        self._beside: Mapping[str, Any] = {}
+        self._state = ReadState(ITEM_TYPE)
 
     def read(self, part: Mapping[str, Any], where: str) -> None:
         reader = next((reader for name, reader in _READERS.items() if name in part), None)
@@ -231,51 +269,45 @@ class _ContentReader:
 
     def message(self, *, is_model: bool) -> ChatMessage:
         """The message with all parts, the state before them."""
-        if self._items or self._beside:
-            state = ThinkingPart("", None, {**self._beside, ITEMS: list(self._items)})
-            self._parts.insert(0, state)
-        return ChatMessage.assistant(self._parts) if is_model else ChatMessage.user(self._parts)
+        parts = [*self._state.parts, *self._parts]
+        return ChatMessage.assistant(parts) if is_model else ChatMessage.user(parts)
 
     def _text(self, part: Mapping[str, Any], where: str) -> None:
-        value = text_of(part, "text", where)
+        value = optional_text(part, "text", where)
         if part.get("thought") is True:
             self._parts += [ThinkingPart(value)] if value else []
             if usable_signature(part.get(SIGNATURE)) is not None:
-                self._carry({PART: dict(part)})
+                self._state.carry({PART: dict(part)})
             return
         if value:
             self._parts.append(TextPart(value))
-            self._place.add_text(value)
+            self._state.place.add_text(value)
         self._sign_text(part, len(value))
 
     def _sign_text(self, part: Mapping[str, Any], length: int) -> None:
         """Takes the signature of a text, in which something may be sealed."""
         signature = usable_signature(part.get(SIGNATURE))
-        sealed = None if signature is None else read_sealed(signature)
-        if sealed is not None:
-            self._items += [] if sealed.item is None else [sealed.item]
-            self._beside = {**self._beside, **sealed.beside}
-        elif signature is not None:
-            self._carry({TEXT_LENGTH: length, SIGNATURE: signature})
+        if signature is not None and not self._state.unseal(signature):
+            self._state.carry({TEXT_LENGTH: length, SIGNATURE: signature})
 
     def _call(self, part: Mapping[str, Any], where: str) -> None:
         call = object_of(part, "functionCall", where)
         at = f"{where}.functionCall"
-        given, name = text_of(call, "id", at), name_of(call, at)
+        given, name = optional_text(call, "id", at), required_text(call, "name", at)
         call_id = self._calls.open(given, name)
         signature = usable_signature(part.get(SIGNATURE))
         if signature is not None and not is_made_up(signature):
-            self._carry({TOOL_CALL_ID: call_id, GIVEN: bool(given), SIGNATURE: signature})
-        arguments = field_of(call, "args", dict, "an object", at) or {}
+            self._state.carry({TOOL_CALL_ID: call_id, GIVEN: bool(given), SIGNATURE: signature})
+        arguments = checked(call, "args", dict, "an object", at) or {}
         self._parts.append(ToolCallPart(call_id, name, arguments))
-        self._place.add_call()
+        self._state.place.add_call()
 
     def _response(self, part: Mapping[str, Any], where: str) -> None:
         response = object_of(part, "functionResponse", where)
         at = f"{where}.functionResponse"
-        name = name_of(response, at)
-        call_id = self._calls.close(text_of(response, "id", at), name)
-        said = field_of(response, "response", dict, "an object", at) or {}
+        name = required_text(response, "name", at)
+        call_id = self._calls.close(optional_text(response, "id", at), name)
+        said = checked(response, "response", dict, "an object", at) or {}
         is_error = "error" in said and not said.keys() - {"error"}
         content: list[TextPart | DataPart] = [TextPart(text)] if (text := _words(said, name)) else []
         for number, inner in enumerate(list_of(response, "parts", at)):
@@ -285,8 +317,9 @@ class _ContentReader:
     def _file(self, part: Mapping[str, Any], where: str) -> None:
         self._parts.append(_blob(part, where))
 
-    def _carry(self, item: Mapping[str, Any]) -> None:
-        self._items.append({"type": ITEM_TYPE, **item, PLACE: self._place.value})
+    def _ran(self, part: Mapping[str, Any], _where: str) -> None:
+        """What the server ran goes back to it as it came."""
+        self._state.carry({PART: dict(part)})
 
 
 _READERS: Final[Mapping[str, Callable[[_ContentReader, Mapping[str, Any], str], None]]] = {
@@ -294,11 +327,7 @@ _READERS: Final[Mapping[str, Callable[[_ContentReader, Mapping[str, Any], str], 
     "functionResponse": _ContentReader._response,
     "inlineData": _ContentReader._file,
     "fileData": _ContentReader._file,
-    # What the server ran goes back to it as it came.
-    **dict.fromkeys(
-        ("executableCode", "codeExecutionResult", "toolCall", "toolResponse"),
-        lambda reader, part, _where: reader._carry({PART: dict(part)}),
-    ),
+    **dict.fromkeys(("executableCode", "codeExecutionResult", "toolCall", "toolResponse"), _ContentReader._ran),
     "text": _ContentReader._text,
 }
 """The reader of a part, by its data field."""
@@ -324,29 +353,28 @@ def _words(response: Mapping[str, Any], name: str) -> str:
 def _blob(part: Mapping[str, Any], where: str) -> DataPart:
     """The bytes or the address of a file."""
     if "fileData" in part:
-        address = text_of(object_of(part, "fileData", where), "fileUri", f"{where}.fileData")
+        address = optional_text(object_of(part, "fileData", where), "fileUri", f"{where}.fileData")
         return DataPart.text(address, URI_LIST)
-    blob = camel_case(object_of(part, "inlineData", where))
-    at = f"{where}.inlineData"
-    said = text_of(blob, "data", at).replace("-", "+").replace("_", "/")
-    return read_bytes(said, f"{at}.data", text_of(blob, "mimeType", at))
+    blob, at = object_of(part, "inlineData", where), f"{where}.inlineData"
+    return read_blob(optional_text(blob, "data", at), f"{at}.data", optional_text(blob, "mimeType", at))
+
+
+def read_blob(said: str, where: str, media_type: str) -> DataPart:
+    """The file in a text of base64, in either alphabet."""
+    return read_bytes(said.replace("-", "+").replace("_", "/"), where, media_type)
 
 
 # ---- Tools (docs/wires/gemini.md#tools-and-schemas) ----
 
 _DECLARED: Final = "functionDeclarations"
 _MODES: Final = {
-    **dict.fromkeys(("", "MODE_UNSPECIFIED", "AUTO", "VALIDATED"), ToolMode.AUTO),
-    "ANY": ToolMode.REQUIRED,
+    **dict.fromkeys(("", "mode_unspecified", "auto", "validated"), ToolMode.AUTO),
+    "any": ToolMode.REQUIRED,
 }
 
 
-def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
-    """The functions that the model may call, and whether it must call one; other tools are counted.
-
-    Raises:
-        InvalidRequestError: `tools` or `toolConfig` has the wrong form.
-    """
+def _read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
+    """The functions that the model may call, and whether it must call one; other tools are counted."""
     tools: dict[str, Tool] = {}
     for place, tool in enumerate(list_of(body, "tools")):
         for name in tool.keys() - {_DECLARED}:
@@ -360,23 +388,34 @@ def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...
     for name in config.keys() - {"functionCallingConfig"}:
         counts.add(f"toolConfig.{name}")
     chosen = object_of(config, "functionCallingConfig", "toolConfig")
-    mode = text_of(chosen, "mode", calling).upper()
-    if mode == "NONE":
+    mode = optional_text(chosen, "mode", calling)
+    return chosen_tools(tools, mode, chosen.get("allowedFunctionNames"), f"{calling}.mode")
+
+
+def chosen_tools(tools: Mapping[str, Tool], mode: str, allowed: Any, where: str) -> tuple[tuple[Tool, ...], ToolMode]:
+    """The tools that a choice allows, and whether the model must call one.
+
+    Args:
+        tools: The declared tools, by name.
+        mode: The word for the choice, in either case.
+        allowed: The names of those that it allows; nothing allows all.
+        where: The place of the word in the request.
+    """
+    if mode.lower() == "none":
         return (), ToolMode.AUTO
-    if mode not in _MODES:
-        raise InvalidRequestError(f"{calling}.mode", described(mode), "AUTO, ANY, VALIDATED or NONE")
-    names = chosen.get("allowedFunctionNames") or tools.keys()
-    allowed = tuple(tool for tool in tools.values() if tool.name in names)
-    return allowed, _MODES[mode] if allowed else ToolMode.AUTO
+    if mode.lower() not in _MODES:
+        raise InvalidRequestError(where, described(mode), "auto, any, validated or none")
+    kept = tuple(tool for tool in tools.values() if not allowed or tool.name in allowed)
+    return kept, _MODES[mode.lower()] if kept else ToolMode.AUTO
 
 
 def _function(declared: Mapping[str, Any], where: str) -> Tool:
-    name = name_of(declared, where)
-    schema = field_of(declared, "parametersJsonSchema", dict, "a JSON schema", where)
+    name = required_text(declared, "name", where)
+    schema = checked(declared, "parametersJsonSchema", dict, "a JSON schema", where)
     if schema is None:
-        subset = field_of(declared, "parameters", dict, "a schema", where)
+        subset = checked(declared, "parameters", dict, "a schema", where)
         schema = None if subset is None else _json_schema(subset)
-    return Tool(name, text_of(declared, "description", where), schema)
+    return Tool(name, optional_text(declared, "description", where), schema)
 
 
 def _json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -384,113 +423,6 @@ def _json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     kind = schema.get("type")
     named = {**schema, "type": kind.lower()} if isinstance(kind, str) else dict(schema)
     return dict(with_inner_schemas(named, _json_schema))
-
-
-# ---- Request ----
-
-_STREAM: Final = "streamGenerateContent"
-_FOLDERS: Final = ("/models/", "/publishers/google/models/")
-"""The paths of models: on the Gemini API, and on Vertex in express mode (docs/wires/gemini.md#framing)."""
-PATHS: Final = tuple(f"{folder}{MODEL}:{method}" for method in (_STREAM, "generateContent") for folder in _FOLDERS)
-
-ARRAY: Final = "array"
-"""The :attr:`InboundRequest.dialect` of a client that wants a stream and no events: it gets an array."""
-
-_READ: Final = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model"})
-"""The fields of a body that are no options."""
-
-
-def read_asked(request: WireRequest) -> InboundRequest:
-    """What a request asks.
-
-    Raises:
-        InvalidRequestError: A field that the answer depends on has the wrong type.
-    """
-    body = camel_case(request.body)
-    counts = Counts()
-    messages = (*read_system(body, counts), *read_contents(body, counts))
-    tools, tool_mode = read_tools(body, counts)
-    effort, options = _generation(body)
-    options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
-    named = (model_in_path(pattern, request.path) for pattern in PATHS)
-    is_stream = request.path.endswith(f":{_STREAM}")
-    is_events = parse_qs(request.query).get("alt") == ["sse"]
-    return InboundRequest(
-        model=next(filter(None, named), "").removeprefix("models/"),
-        messages=messages,
-        options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
-        stream=is_stream,
-        unmapped=dict(counts.numbers),
-        dialect=ARRAY if is_stream and not is_events else "",
-        body=body,
-    )
-
-
-def _generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """The reasoning effort, and the other fields of `generationConfig`."""
-    where = "generationConfig"
-    config = {name: value for name, value in object_of(body, where).items() if value is not None}
-    if config.get("candidateCount", 1) != 1:
-        raise UnsupportedParameterError(f"{where}.candidateCount", f"{config['candidateCount']!r:.60}", "1")
-    thinking = object_of(config, "thinkingConfig", where)
-    effort = text_of(thinking, "thinkingLevel", f"{where}.thinkingConfig").lower()
-    kept = {name: value for name, value in thinking.items() if name not in {"thinkingLevel", "includeThoughts"}}
-    config.pop("thinkingConfig", None)
-    return effort or None, config | ({"thinkingConfig": kept} if kept else {})
-
-
-READ_REQUEST: Final = RequestReaderSpec(read=read_asked, paths=PATHS)
-
-
-# ---- Response ----
-
-
-def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
-    """The document for a client that wants no stream: HTTP status and JSON.
-
-    Args:
-        events: All events of the answer.
-    """
-    last = events[-1]
-    if "error" in last:
-        return last["error"]["code"], {"error": last["error"]}
-    parts = [part for event in events for one in event["candidates"] for part in one["content"]["parts"]]
-    content = {"parts": _joined(parts), "role": "model"}
-    return 200, {**last, "candidates": [{**last["candidates"][0], "content": content}]}
-
-
-def _joined(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The parts; neighbouring texts without a signature are one, and empty ones are left out."""
-
-    def form(part: Mapping[str, Any]) -> tuple[str, ...]:
-        return tuple(part) if part.keys() <= {"text", "thought"} else ()
-
-    joined: list[dict[str, Any]] = []
-    for can_join, run in groupby(parts, form):
-        pieces = [dict(part) for part in run]
-        if not can_join:
-            joined += pieces
-        elif said := "".join(part["text"] for part in pieces):
-            joined.append({**pieces[0], "text": said})
-    return joined
-
-
-def written_usage(usage: Usage | None) -> dict[str, int] | None:
-    """The `usageMetadata` of an answer (docs/wires/gemini.md#usage): thoughts are beside its other tokens, the total is
-    their sum. None where nothing is known."""
-    if usage is None:
-        return None
-    given, made, thoughts = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens
-    if made is None or thoughts is None or thoughts > made:
-        thoughts = None
-    counts = {
-        "promptTokenCount": given,
-        "candidatesTokenCount": None if made is None else made - (thoughts or 0),
-        "thoughtsTokenCount": thoughts,
-        "totalTokenCount": None if given is None or made is None else given + made,
-        "cachedContentTokenCount": usage.cached_tokens,
-    }
-    return {name: count for name, count in counts.items() if count is not None} or None
 
 
 # ---- Documents (docs/wires/gemini.md#models-and-counting) ----
@@ -503,7 +435,7 @@ _MOST: Final = 1000
 _METHODS: Final = ("generateContent", "streamGenerateContent", "countTokens")
 
 
-def _list(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
+def _list(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, WireEvent]:
     """One page of the models; a page without a size has fifty."""
     query = {name: values[-1] for name, values in parse_qs(request.query).items()}
     size, token = query.get("pageSize", str(_PAGE)), query.get("pageToken", "0")
@@ -515,7 +447,7 @@ def _list(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> 
     return 200, {"models": [_entry(model) for model in models[start:end]], **next_page}
 
 
-def _one(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
+def _one(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, WireEvent]:
     model_id = model_in_path(_ONE, request.path)
     for model in models:
         if model.id == model_id:
@@ -527,7 +459,7 @@ def _one(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> t
     )
 
 
-def _entry(model: ServedModel) -> dict[str, Any]:
+def _entry(model: ServedModel) -> WireEvent:
     return {
         "name": f"models/{model.id}",
         "baseModelId": model.id,
@@ -544,7 +476,11 @@ def _counted(request: WireRequest) -> InboundRequest:
     """The request that is counted: `contents`, or the whole request in `generateContentRequest`."""
     model_id = model_in_path(_COUNT, request.path) or ""
     body: Mapping[str, Any] = request.body.get("generateContentRequest") or request.body
-    return read_asked(replace(request, path=path_for_model(_ANSWER, model_id), body=body))
+    return READ_REQUEST.read(replace(request, path=path_for_model(_ANSWER, model_id), body=body))
+
+
+def _count(_request: WireRequest, _models: Sequence[ServedModel], tokens: int) -> tuple[int, WireEvent]:
+    return 200, {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
 
 
 def _is_meant(headers: Mapping[str, str]) -> bool:
@@ -552,26 +488,23 @@ def _is_meant(headers: Mapping[str, str]) -> bool:
     return "x-goog-api-client" in headers or "x-goog-api-key" in headers
 
 
-DOCUMENTS: Final = (
-    ServedDocument("GET", "/models", _list, _is_meant),
-    ServedDocument("GET", _ONE, _one, _is_meant),
-    ServedDocument(
-        "POST",
-        _COUNT,
-        lambda _request, _models, tokens: (
-            200,
-            {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]},
-        ),
-        counts=_counted,
-    ),
-)
+# ---- Responses ----
+
+# No comment keeps these streams alive: google-genai 3.4 reads every line that is no data as JSON, and its package for
+# JavaScript takes an event only from the very beginning of what it has.
+_ARRAY: Final = StreamForm(dumps, b"[", b",\r\n", b"\n]\n", "application/json; charset=UTF-8")
 
 
-# ---- Writer ----
+class GeminiResponseWriter(ResponseWriter):
+    """Writes one response of a Gemini server."""
 
-
-class GeminiWriter(ResponseWriter):
-    """One answer of a Gemini server; see :class:`partstream.protocols.serve.ResponseWriter`."""
+    base_paths = ("/v1beta", "/v1")
+    documents = (
+        ServedDocument("GET", "/models", _list, _is_meant),
+        ServedDocument("GET", _ONE, _one, _is_meant),
+        ServedDocument("POST", _COUNT, _count, counts=_counted),
+    )
+    error = staticmethod(errors.error_document)
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
@@ -582,10 +515,10 @@ class GeminiWriter(ResponseWriter):
         self._signs_calls = known_model(asked.model).signs_calls
         self._calls = 0
         self._thinking_state = WrittenState()
-        self._sources: list[dict[str, Any]] = []
-        self._chunks: list[dict[str, Any]] = []
+        self._sources: list[WireEvent] = []
+        self._chunks: list[WireEvent] = []
 
-    def _take(self) -> list[dict[str, Any]]:
+    def _take(self) -> list[WireEvent]:
         chunks, self._chunks = self._chunks, []
         return chunks
 
@@ -594,10 +527,43 @@ class GeminiWriter(ResponseWriter):
         beside = {"thought": True} if isinstance(part, ThinkingPart) else {}
         return Repeated(lambda text, _number: self._chunk({"text": text, **beside}))
 
-    def _say(self, part: dict[str, Any]) -> None:
+    @staticmethod
+    def frame(event: WireEvent) -> bytes:
+        """The bytes of one chunk: a `data` line without a name, with the line ends of Google's servers."""
+        return b"data: " + dumps(event) + b"\r\n\r\n"
+
+    @staticmethod
+    def document(events: Sequence[WireEvent]) -> tuple[int, WireEvent]:
+        """The document for a client that wants no stream."""
+        last = events[-1]
+        if "error" in last:
+            return last["error"]["code"], {"error": last["error"]}
+        joined: list[WireEvent] = []
+        parts = (part for event in events for one in event["candidates"] for part in one["content"]["parts"])
+        # Neighbouring texts without a signature are one, and empty ones are left out.
+        for form, run in groupby(parts, lambda part: tuple(part) if part.keys() <= {"text", "thought"} else ()):
+            pieces = [dict(part) for part in run]
+            if not form:
+                joined += pieces
+            elif said := "".join(part["text"] for part in pieces):
+                joined.append({**pieces[0], "text": said})
+        content = {"parts": joined, "role": "model"}
+        return 200, {**last, "candidates": [{**last["candidates"][0], "content": content}]}
+
+    @classmethod
+    def failed(cls, failure: ServedFailure) -> FailedReply:
+        """A failure as an HTTP reply."""
+        return errors.failed_reply(failure)
+
+    @classmethod
+    def stream_form(cls, asked: InboundRequest) -> StreamForm:
+        """Events, or an array."""
+        return _ARRAY if asked.dialect == ARRAY else StreamForm(cls.frame)
+
+    def _say(self, part: WireEvent) -> None:
         self._chunks.append(self._chunk(part))
 
-    def _chunk(self, part: dict[str, Any]) -> dict[str, Any]:
+    def _chunk(self, part: WireEvent) -> WireEvent:
         return {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}], **self._head}
 
     def _text(self, part: TextPart) -> None:
@@ -633,7 +599,7 @@ class GeminiWriter(ResponseWriter):
         usage = {} if counts is None else {"usageMetadata": counts}
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             self._chunks += [{**usage, **self._head}] if usage else []
-            self._chunks.append(error_event(finish.error))
+            self._chunks.append(errors.error_event(finish.error))
             return
         grounding = {"groundingMetadata": {"groundingChunks": self._sources}} if self._sources else {}
         candidate = {
@@ -643,6 +609,40 @@ class GeminiWriter(ResponseWriter):
             **grounding,
         }
         self._chunks.append({"candidates": [candidate], **usage, **self._head})
+
+
+def written_usage(usage: Usage | None) -> dict[str, int] | None:
+    """The `usageMetadata` of an answer (docs/wires/gemini.md#usage); None where nothing is known."""
+    return named_counts(
+        usage,
+        (
+            "promptTokenCount",
+            "candidatesTokenCount",
+            "thoughtsTokenCount",
+            "totalTokenCount",
+            "cachedContentTokenCount",
+        ),
+    )
+
+
+def named_counts(usage: Usage | None, names: Sequence[str]) -> dict[str, int] | None:
+    """The tokens of an answer by the names for the prompt, the answer, thoughts, the total and cached tokens.
+
+    Thoughts are beside the other tokens of an answer, and the total is the sum. None where nothing is known.
+    """
+    if usage is None:
+        return None
+    given, made, thoughts = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens
+    if made is None or thoughts is None or thoughts > made:
+        thoughts = None
+    counts = (
+        given,
+        None if made is None else made - (thoughts or 0),
+        thoughts,
+        None if given is None or made is None else given + made,
+        usage.cached_tokens,
+    )
+    return {name: count for name, count in zip(names, counts, strict=True) if count is not None} or None
 
 
 _CUT: Final = {UnifiedFinishReason.LENGTH: "MAX_TOKENS", UnifiedFinishReason.CONTENT_FILTER: "SAFETY"}
@@ -666,35 +666,17 @@ def finish_word(outcome: Outcome, reason: FinishReason | None) -> str:
     return "STOP"
 
 
-def file_part(part: DataPart) -> dict[str, Any] | None:
+def file_part(part: DataPart) -> WireEvent | None:
     """A file as a part: its bytes, or its address; None for an empty one, and for a mark of the host."""
     if is_mark(part.mime_type):
         return None
-    address = part.data.decode(errors="replace") if part.mime_type == URI_LIST else ""
-    if address.lower().startswith(("http://", "https://")):
+    if (address := web_address(part)) is not None:
         return {"fileData": {"fileUri": address}}
     data = b64encode(part.data).decode()
     return {"inlineData": {"mimeType": part.mime_type, "data": data}} if data else None
 
 
-def frame(event: Mapping[str, Any]) -> bytes:
-    """The bytes of one chunk: a `data` line without a name, with the line ends of Google's servers."""
-    return b"data: " + dumps(event) + b"\r\n\r\n"
-
-
-# No comment keeps these streams alive: google-genai 3.4 reads every line that is no data as JSON, and its package for
-# JavaScript takes an event only from the very beginning of what it has.
-_EVENTS: Final = StreamForm(frame)
-_ARRAY: Final = StreamForm(dumps, b"[", b",\r\n", b"\n]\n", "application/json; charset=UTF-8")
-
-
-WRITE_RESPONSE: Final = ResponseWriterSpec(
-    open=GeminiWriter,
-    frame=frame,
-    document=write_document,
-    error=error_document,
-    fail=failed_reply,
-    documents=DOCUMENTS,
-    form_of=lambda asked: _ARRAY if asked.dialect == ARRAY else _EVENTS,
-    base_paths=("/v1beta", "/v1"),
-)
+def web_address(part: DataPart) -> str | None:
+    """The address of a file of which a part holds no more; None for any other part."""
+    address = part.data.decode(errors="replace") if part.mime_type == URI_LIST else ""
+    return address if address.lower().startswith(("http://", "https://")) else None
