@@ -15,6 +15,7 @@ from unsupported import (
     anthropic_messages,
     chat_completions,
     gemini,
+    gemini_interactions,
     ollama,
     openresponses,
 )
@@ -44,6 +45,7 @@ UNSUPPORTED: Final[Mapping[str, Unsupported]] = {
     "chat-completions": chat_completions.UNSUPPORTED,
     "anthropic-messages": anthropic_messages.UNSUPPORTED,
     "gemini": gemini.UNSUPPORTED,
+    "gemini-interactions": gemini_interactions.UNSUPPORTED,
     "ollama": ollama.UNSUPPORTED,
     "ai-sdk": ai_sdk.FULL_STREAM,
     "ai-sdk-ui": ai_sdk.UI_STREAM,

@@ -21,7 +21,7 @@ from partstream.protocols.gemini.provider_state import WrittenState, is_made_up
 from partstream.protocols.gemini.read_response import FILTERS, read_usage
 from partstream.protocols.gemini.serve import file_part, finish_word, written_usage
 from partstream.protocols.gemini.write_request import OPTIONS
-from partstream.protocols.options import chosen_options
+from partstream.protocols.options import OptionRules, chosen_options
 from partstream.protocols.schemas import GOOGLE_JSON
 from unsupported.common import (
     BROKEN_ANSWER,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import MessagePart, ResponsePart
 
-__all__ = ["UNSUPPORTED"]
+__all__ = ["EFFORT", "FAILED_RESULTS", "FILES", "FILES_OF_RESULTS", "SCHEMAS", "UNSUPPORTED", "options_of"]
 
 # ---- answers ----
 
@@ -125,8 +125,10 @@ def _counts(form: ResponseForm) -> ResponseForm:
     return replace(form, usage=None if written is None else replace(read_usage({**written}), raw={}))
 
 
+FILES: Final = ResponseFeature("files", "Files that hold nothing, and marks of the host such as `usage`.", _files)
+
 _RESPONSE: Final = (
-    ResponseFeature("files", "Files that hold nothing, and marks of the host such as `usage`.", _files),
+    FILES,
     ResponseFeature(
         "sources",
         "Sources stand behind the whole answer, once for each address, without the place that they belong to: their "
@@ -215,51 +217,57 @@ def _with_schema(tool: Tool) -> Tool:
     return replace(tool, input_schema=schema if schema.get("properties") else None)
 
 
-def _options(asked: InboundRequest) -> InboundRequest:
-    chosen = chosen_options(asked.options.model_options, OPTIONS)
-    kept = {name: value for name, value in chosen.fields.items() if value is not None}
-    return replace(asked, options=replace(asked.options, model_options=kept))
+def options_of(rules: OptionRules) -> RequestFeature:
+    """Leaves out the options that a wire has no name for."""
+
+    def take(asked: InboundRequest) -> InboundRequest:
+        chosen = chosen_options(asked.options.model_options, rules)
+        kept = {name: value for name, value in chosen.fields.items() if value is not None}
+        return replace(asked, options=replace(asked.options, model_options=kept))
+
+    return RequestFeature("options", "Options have Google's names; those that it has no name for are left out.", take)
 
 
 def _effort(asked: InboundRequest) -> InboundRequest:
     return replace(asked, options=replace(asked.options, model_configuration={}))
 
 
+FILES_OF_RESULTS: Final = RequestFeature(
+    "files-of-results",
+    "Files in results of tools follow behind all results; models from Gemini 3 on take images inside of them.",
+    _files_of_requests,
+)
+FAILED_RESULTS: Final = RequestFeature(
+    "failed-results",
+    "That a tool failed without a word: words say so.",
+    each_part_of_a_request(_with_words),
+)
+SCHEMAS: Final = RequestFeature(
+    "schemas-of-google",
+    "References inside of a schema are replaced by what they mean, its dialect is left out, and a tool without "
+    "parameters has no schema.",
+    _schemas,
+)
+EFFORT: Final = RequestFeature(
+    "effort",
+    "How much a model is to think goes only to models of which it is known how they are told.",
+    _effort,
+)
+
 _REQUEST: Final = (
     *PREPARED,
-    RequestFeature(
-        "files-of-results",
-        "Files in results of tools follow behind all results; models from Gemini 3 on take images inside of them.",
-        _files_of_requests,
-    ),
+    FILES_OF_RESULTS,
     TEXTS_OF_RESULTS,
-    RequestFeature(
-        "failed-results",
-        "That a tool failed without a word: words say so.",
-        each_part_of_a_request(_with_words),
-    ),
+    FAILED_RESULTS,
     RequestFeature(
         "call-ids",
         "The ids of calls that the server did not give: it tells calls and their results apart by name and order.",
         _numbered_calls,
     ),
-    RequestFeature(
-        "schemas-of-google",
-        "References inside of a schema are replaced by what they mean, its dialect is left out, and a tool without "
-        "parameters has no schema.",
-        _schemas,
-    ),
+    SCHEMAS,
     INSTRUCTIONS,
-    RequestFeature(
-        "options",
-        "Options have Google's names; those that it has no name for are left out.",
-        _options,
-    ),
-    RequestFeature(
-        "effort",
-        "How much a model is to think goes only to models of which it is known how they are told.",
-        _effort,
-    ),
+    options_of(OPTIONS),
+    EFFORT,
     TOOL_MODE,
 )
 """In the order in which they are taken out."""

@@ -12,7 +12,7 @@ No message shows a secret.
 
 from __future__ import annotations
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -579,8 +579,8 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
     if protocol is not None:
         body = kinds.Kind(kinds.BODY.form, read_body, kinds.BODY.schema)
         common = tuple(replace(row, kind=body) if row.name == EXTRA_BODY else row for row in REQUEST_ROWS)
-    rows = (*common, *(row for owner in owners for row in _own_rows(owner)))
-    others = {row.name: name for name in protocols.BUILT_IN_PROTOCOLS if name not in owners for row in _own_rows(name)}
+    rows = (*common, *_own_rows(*owners))
+    others = {row.name: row.protocol or "" for row in _own_rows(*(set(protocols.BUILT_IN_PROTOCOLS) - set(owners)))}
     elsewhere = {name: owner for name, owner in others.items() if name not in by_name(rows)}
     request = Contents(Nesting.OBJECT, rows, elsewhere=elsewhere, is_open=True)
     return by_name(
@@ -607,10 +607,15 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
     )
 
 
-def _own_rows(protocol: str) -> tuple[Setting, ...]:
-    own = own_settings_of(protocol)
-    rows = () if own is None else own.rows
-    return tuple(replace(row, sets=f"own.{row.path}", protocol=protocol) for row in rows)
+def _own_rows(*names: str) -> Iterable[Setting]:
+    """The rows of the settings that only these protocols have a place for; two of them may share a row."""
+    rows: dict[str, Setting] = {}
+    for name in names:
+        own = own_settings_of(name)
+        for row in () if own is None else own.rows:
+            owners = f"{rows[row.name].protocol}, {name}" if row.name in rows else name
+            rows[row.name] = replace(row, sets=f"own.{row.path}", protocol=owners)
+    return rows.values()
 
 
 def own_settings_of(protocol: str) -> protocols.OwnSettings | None:

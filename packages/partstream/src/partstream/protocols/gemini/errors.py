@@ -23,8 +23,9 @@ from typing import Any, Final
 
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelError, UpstreamError
+from partstream.protocols import failures
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, error_layers, read_error_body
-from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
+from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.gemini.provider_state import with_dummies
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import identifier, objects
@@ -196,7 +197,7 @@ ERRORS: Final = Errors(
 
 # ---- Errors that are written ----
 
-_STATUSES: Final = {
+STATUSES: Final = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
     403: "PERMISSION_DENIED",
@@ -211,7 +212,7 @@ _STATUSES: Final = {
 }
 """The name of each status, `google.rpc.Code` as HTTP has it."""
 
-_OF_FAILURES: Final[Mapping[FailureKind, int]] = {**STATUSES, FailureKind.UPSTREAM: 500}
+OF_FAILURES: Final[Mapping[FailureKind, int]] = {**failures.STATUSES, FailureKind.UPSTREAM: 500}
 
 _TYPE: Final = "type.googleapis.com/google.rpc."
 _SPENT: Final = "PartstreamBudgetPerDay"
@@ -220,13 +221,13 @@ _SPENT: Final = "PartstreamBudgetPerDay"
 
 def error_document(status: int, message: str) -> dict[str, Any]:
     """The JSON object of an HTTP error."""
-    name = _STATUSES.get(status, "INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
+    name = STATUSES.get(status, "INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
     return {"error": {"code": status, "message": message, "status": name}}
 
 
 def failed_reply(failure: ServedFailure) -> FailedReply:
     """A failure as an HTTP reply."""
-    status = _OF_FAILURES[failure.kind]
+    status = OF_FAILURES[failure.kind]
     return FailedReply(status, retry_headers(failure), _said(failure))
 
 
@@ -235,14 +236,16 @@ def error_event(error: LanguageModelError | None) -> dict[str, Any]:
     return error_document(500, "it gave no reason") if error is None else _said(failure_of(error))
 
 
+def sentence_of(failure: ServedFailure) -> str:
+    """The message of a failure; that of a conversation that is too long is Google's own."""
+    if failure.tokens is None or failure.token_limit is None:
+        return failure.message
+    most = f"exceeds the maximum number of tokens allowed ({failure.token_limit})."
+    return f"The input token count ({failure.tokens}) {most}"
+
+
 def _said(failure: ServedFailure) -> dict[str, Any]:
-    message = failure.message
-    if failure.tokens is not None and failure.token_limit is not None:
-        message = (
-            f"The input token count ({failure.tokens}) exceeds the maximum number of tokens allowed "
-            f"({failure.token_limit})."
-        )
-    said = error_document(_OF_FAILURES[failure.kind], message)
+    said = error_document(OF_FAILURES[failure.kind], sentence_of(failure))
     details: list[dict[str, Any]] = []
     if failure.param is not None:
         fields = [{"field": failure.param, "description": failure.message}]

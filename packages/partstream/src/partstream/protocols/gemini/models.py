@@ -263,6 +263,22 @@ OWN_SETTINGS: Final = OwnSettings(
 )
 
 
+# ---- Names ----
+
+_BORDER: Final = re.compile(r"_([a-z0-9])")
+
+
+def camel_case(name: str) -> str:
+    """A name in camel case: the JSON form of Protocol Buffers has fields in both spellings."""
+    return _BORDER.sub(lambda border: border[1].upper(), name)
+
+
+def spellings(*names: str) -> dict[str, str]:
+    """The names, by themselves and by their other spelling, for names in snake case; or for those in camel case."""
+    other = {name: camel_case(name) if "_" in name else re.sub(r"(?=[A-Z])", "_", name).lower() for name in names}
+    return {spelling: name for name in names for spelling in (name, other[name])}
+
+
 # ---- Files ----
 
 Wire: TypeAlias = dict[str, Any]

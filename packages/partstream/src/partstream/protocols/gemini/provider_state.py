@@ -121,9 +121,7 @@ def read_item(item: Mapping[str, Any]) -> CarriedItem | None:
     return SignedFile(number, signature) if signature is not None and number is not None else None
 
 
-def states_of_calls(
-    pieces: Sequence[Piece], read: Callable[[Mapping[str, Any]], CarriedItem | None]
-) -> dict[str, StateOfCall]:
+def states_of_calls(pieces: Sequence[Piece], read: Callable[[Mapping[str, Any]], object]) -> dict[str, StateOfCall]:
     """What each call of an answer takes back, by the id of the conversation.
 
     An item knows the id under which the call came out. If that had to be changed on the way, the item means the call
@@ -255,7 +253,7 @@ class WrittenState:
         self._listed = 0
         self._of_calls: dict[str, str] = {}
 
-    def write(self, metadata: Mapping[str, Any]) -> Iterator[str]:
+    def write(self, metadata: Mapping[str, Any]) -> Iterator[Any]:
         """The signatures of empty texts that carry what is new in the metadata of a thinking part."""
         listed = metadata.get(ITEMS)
         if not isinstance(listed, list | tuple):
@@ -271,11 +269,15 @@ class WrittenState:
         """The signature of a call; None if it has none, or was written before."""
         return self._of_calls.pop(call_id, None)
 
-    def _item(self, item: Mapping[str, Any], metadata: Mapping[str, Any], *, is_own: bool) -> Iterator[str]:
-        said = read_item(item) if is_own and item.get("type") == ITEM_TYPE else None
+    def note_call(self, state: StateOfCall) -> None:
+        """Keeps the signature of a call until the call comes."""
+        if state.signature is not None:
+            self._of_calls[state.call_id] = state.signature
+
+    def _item(self, item: Mapping[str, Any], metadata: Mapping[str, Any], *, is_own: bool) -> Iterator[Any]:
+        said = read_item(item) if is_own else None
         if isinstance(said, StateOfCall):
-            if said.signature is not None:
-                self._of_calls[said.call_id] = said.signature
+            self.note_call(said)
         elif isinstance(said, SignedText) and said.length == 0:
             yield said.signature
         else:

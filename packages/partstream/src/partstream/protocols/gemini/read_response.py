@@ -59,7 +59,6 @@ from partstream.protocols.gemini.provider_state import (
     usable_signature,
 )
 from partstream.protocols.gemini.tool_calls import SignedCall, ToolCalls
-from partstream.protocols.protocol import MatchConfidence
 from partstream.protocols.read_response import (
     SPEAKS,
     TRANSITIONS,
@@ -67,6 +66,7 @@ from partstream.protocols.read_response import (
     Choices,
     LifecycleEvent,
     LifecycleState,
+    MatchConfidence,
     ResponseReader,
     Said,
     Wire,

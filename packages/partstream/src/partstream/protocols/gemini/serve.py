@@ -12,7 +12,6 @@ Sources are in the grounding of the last chunk, which says why the model stopped
 """
 
 from __future__ import annotations
-import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -39,8 +38,7 @@ from partstream.lm.parts import (
 )
 from partstream.protocols.citations import read_citation
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.gemini import errors
-from partstream.protocols.gemini.models import known_model
+from partstream.protocols.gemini import errors, models
 from partstream.protocols.gemini.provider_state import (
     GIVEN,
     ITEM_TYPE,
@@ -74,12 +72,10 @@ if TYPE_CHECKING:
 
 # ---- Fields ----
 
-_BORDER: Final = re.compile(r"_([a-z0-9])")
-
 
 def camel_case(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of an object under the names in camel case."""
-    return {_BORDER.sub(lambda border: border[1].upper(), name): value for name, value in fields.items()}
+    return {models.camel_case(name): value for name, value in fields.items()}
 
 
 def object_of(fields: Mapping[str, Any], name: str, where: str = "") -> dict[str, Any]:
@@ -435,7 +431,7 @@ _MOST: Final = 1000
 _METHODS: Final = ("generateContent", "streamGenerateContent", "countTokens")
 
 
-def _list(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, WireEvent]:
+def _list(request: WireRequest, listed: Sequence[ServedModel], _tokens: int) -> tuple[int, WireEvent]:
     """One page of the models; a page without a size has fifty."""
     query = {name: values[-1] for name, values in parse_qs(request.query).items()}
     size, token = query.get("pageSize", str(_PAGE)), query.get("pageToken", "0")
@@ -443,13 +439,13 @@ def _list(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> 
         raise RefusedRequestError("Request contains an invalid argument.")
     start, count = int(token), min(int(size) or _PAGE, _MOST)
     end = start + count
-    next_page = {"nextPageToken": str(end)} if end < len(models) else {}
-    return 200, {"models": [_entry(model) for model in models[start:end]], **next_page}
+    next_page = {"nextPageToken": str(end)} if end < len(listed) else {}
+    return 200, {"models": [_entry(model) for model in listed[start:end]], **next_page}
 
 
-def _one(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, WireEvent]:
+def _one(request: WireRequest, listed: Sequence[ServedModel], _tokens: int) -> tuple[int, WireEvent]:
     model_id = model_in_path(_ONE, request.path)
-    for model in models:
+    for model in listed:
         if model.id == model_id:
             return 200, _entry(model)
     raise RefusedRequestError(
@@ -512,7 +508,7 @@ class GeminiResponseWriter(ResponseWriter):
             "modelVersion": asked.model,
             "responseId": sha256(f"{reply.identity}/gemini".encode()).hexdigest()[:24],
         }
-        self._signs_calls = known_model(asked.model).signs_calls
+        self._signs_calls = models.known_model(asked.model).signs_calls
         self._calls = 0
         self._thinking_state = WrittenState()
         self._sources: list[WireEvent] = []

@@ -318,14 +318,8 @@ def _format_option(asked: AnswerFormat) -> models.Wire:
     return _JSON | ({} if asked.schema is None else {"responseJsonSchema": asked.schema})
 
 
-def in_both_cases(*names: str) -> dict[str, str]:
-    """Names of fields, by themselves and by the same names in the other spelling: `topK` and `top_k`."""
-    other = {name: "".join(f"_{one.lower()}" if one.isupper() else one for one in name) for name in names}
-    return {spelling: name for name in names for spelling in (name, other[name])}
-
-
-_FORMATS: Final = in_both_cases("responseMimeType", "responseJsonSchema", "responseSchema")
-_TOP: Final = in_both_cases("safetySettings", "cachedContent", "labels")
+_FORMATS: Final = models.spellings("responseMimeType", "responseJsonSchema", "responseSchema")
+_TOP: Final = models.spellings("safetySettings", "cachedContent", "labels")
 _AT_TOP: Final = frozenset({*_TOP.values(), "serviceTier"})
 """Options beside `contents`; all others are in `generationConfig`."""
 
@@ -351,7 +345,7 @@ OPTIONS: Final = OptionRules(
     renamed={
         **_FORMATS,
         **_TOP,
-        **in_both_cases("responseModalities", "mediaResolution", _THINKING, "imageConfig", "speechConfig"),
+        **models.spellings("responseModalities", "mediaResolution", _THINKING, "imageConfig", "speechConfig"),
         **{name: name for name in ("responseLogprobs", "logprobs")},
     },
     takes_others=False,  # one field that it does not know fails the whole request
@@ -412,8 +406,8 @@ class GeminiRequestWriter(RequestWriter):
 
     path = "/models/{model}:streamGenerateContent"
     errors = ERRORS
-    count = CountEndpoint(_question, "totalTokens")
-    empty_request = NO_FIELDS
+    count: CountEndpoint | None = CountEndpoint(_question, "totalTokens")
+    empty_request: Mapping[str, Any] | None = NO_FIELDS
     own_base_path = "/v1beta"
 
     def write(self, request: ChatRequest) -> WireRequest:

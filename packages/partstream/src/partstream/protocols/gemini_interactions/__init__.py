@@ -3,17 +3,31 @@
 from __future__ import annotations
 from typing import Final
 
-from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, Terminators, loaded
+from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, Terminators, loaded
 
-# Its streams are read, and no request is written yet: no server of it was recorded, and its official types and its
-# documentation differ in what has to go back.
 PROTOCOL: Final = Protocol(
     name="gemini-interactions",
-    read_response=loaded("partstream.protocols.gemini_interactions.read_response", "READ_RESPONSE"),
+    read_response=loaded("partstream.protocols.gemini_interactions.read_response", "InteractionsResponseReader"),
+    write_request=loaded("partstream.protocols.gemini_interactions.write_request", "WRITE_REQUEST"),
+    own_settings=loaded("partstream.protocols.gemini_interactions.write_request", "OWN_SETTINGS"),
+    read_request=loaded("partstream.protocols.gemini_interactions.serve", "READ_REQUEST"),
+    write_response=loaded("partstream.protocols.gemini_interactions.serve", "InteractionsResponseWriter"),
     framings=(LENIENT_SSE, JSON_LINES),
     tag="event_type",
     ends=Terminators(),
     has_chunks=True,
     title="Google Interactions",
+    spoken_at=loaded("partstream.protocols.gemini_interactions", "SPOKEN_AT"),
     says="The Gemini API, beside its older `generateContent`",
+)
+
+# The documentation and the official types were read, and recorded streams; no server was asked.
+SPOKEN_AT: Final = (
+    ServerProtocol(
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta",
+        is_complete=False,
+        reason="the tokens of a request are not counted before it is sent, and what is filtered is not told",
+        source="docs/wires/gemini.md#interactions; ai.google.dev/gemini-api/docs/interactions",
+    ),
 )

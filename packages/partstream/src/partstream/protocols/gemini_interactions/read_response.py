@@ -1,6 +1,6 @@
 """Google Interactions: events in, VS Code's parts out (docs/wires/gemini.md#interactions).
 
-:class:`InteractionsStream` takes an event; :data:`EVENTS` names its meaning for the lifecycle
+:class:`InteractionsResponseReader` takes an event; :data:`EVENTS` names its meaning for the lifecycle
 (:mod:`partstream.protocols.read_response`) and its handler. :class:`Steps` shows a step while it comes; a call comes
 out when its step ends, with what goes back to the server. The status says how the interaction ended; the steps say
 whether it has calls.
@@ -12,7 +12,7 @@ item has `"type": "interaction-step"` and one of these forms::
     {"step": STEP}                          a step that goes back as it came: a thought, or what the server ran
     {"toolCallId": ID, "signature": S}      the signature of the call with this id
 
-Types: `google-genai` 3.4.0 (`_gaos/types/interactions`).
+Types: `google-genai` 3.6.1 (`_gaos/types/interactions`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_p
 from partstream.protocols.calls import Calls, later_pieces
 from partstream.protocols.citations import Citation, Citations, RecentText
 from partstream.protocols.files import inline_file
-from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.read_response import named_file
-from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
+from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
     LifecycleEvent,
     LifecycleState,
+    MatchConfidence,
     ResponseReader,
     Wire,
     identifier,
@@ -48,7 +48,6 @@ from partstream.protocols.read_response import (
 ITEM_TYPE: Final = "interaction-step"
 STEP: Final = "step"
 TOOL_CALL_ID: Final = "toolCallId"
-SIGNATURE: Final = "signature"
 
 
 # ---- Steps ----
@@ -94,6 +93,8 @@ class Steps:
         self._close(place, outputs)
         step = _Step(mapping(event, "step") or mapping(event, "content"))
         self._open[place] = step
+        if step.kind in CONTENT:  # the older form has contents in place of steps
+            self._delta(step, step.wire, outputs)
         for content in objects(step.wire, "content"):
             self._delta(step, content, outputs)
         for content in objects(step.wire, "summary"):
@@ -214,7 +215,9 @@ class Steps:
             outputs.append(file)
 
 
-_SHOWN: Final = frozenset({"model_output", "user_input", "text"})
+FILES: Final = ("image", "audio", "document", "video")
+CONTENT: Final = frozenset({"text", *FILES})
+_SHOWN: Final = CONTENT | {"model_output", "user_input"}
 """The kinds of steps that are no more than their content."""
 
 DELTAS: Final[Mapping[str, Callable[[Steps, _Step, Wire, _Outputs], None]]] = {
@@ -224,13 +227,12 @@ DELTAS: Final[Mapping[str, Callable[[Steps, _Step, Wire, _Outputs], None]]] = {
     "arguments_delta": Steps._arguments,
     "text_annotation": Steps._annotations,
     "text_annotation_delta": Steps._annotations,
-    **dict.fromkeys(("image", "audio", "document", "video"), Steps._file),
+    **dict.fromkeys(FILES, Steps._file),
 }
 """The reader of a delta, and of the content of a whole step, by its type."""
 
 _KIND_OF_DELTA: Final = {
-    **dict.fromkeys(("text", "text_annotation", "text_annotation_delta", "image", "audio"), "model_output"),
-    **dict.fromkeys(("document", "video"), "model_output"),
+    **dict.fromkeys((*CONTENT, "text_annotation", "text_annotation_delta"), "model_output"),
     **dict.fromkeys(("thought_summary", "thought_signature"), "thought"),
     "arguments_delta": "function_call",
 }
@@ -243,7 +245,9 @@ FAILURES: Final[Mapping[str, str]] = {"failed": "the interaction failed", "cance
 """The statuses of interactions that failed, and their meaning for a person."""
 
 _LIMITS: Final = frozenset({"incomplete", "budget_exceeded", "requires_continuation"})
-_WHOLE: Final = frozenset({"completed", "requires_action"})
+_STOPPED: Final = frozenset({"completed", "idle"})
+"""`idle`: the interaction stays open and waits for more input, so its answer is whole."""
+_WHOLE: Final = _STOPPED | {"requires_action"}
 
 OVER: Final = frozenset({*FAILURES, *_LIMITS, *_WHOLE})
 """The statuses after which nothing of the answer follows."""
@@ -255,7 +259,7 @@ def finish_of(status: str | None, *, has_calls: bool) -> tuple[Outcome, FinishRe
         return Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH, status)
     if has_calls:
         return Outcome.COMPLETED, FinishReason(UnifiedFinishReason.TOOL_CALLS, status)
-    unified = UnifiedFinishReason.STOP if status == "completed" else UnifiedFinishReason.OTHER
+    unified = UnifiedFinishReason.STOP if status in _STOPPED else UnifiedFinishReason.OTHER
     return Outcome.COMPLETED, FinishReason(unified, status)
 
 
@@ -292,12 +296,24 @@ class ReportedUsage:
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class InteractionsStream(ResponseReader):
-    """One answer of a server of Interactions; see :class:`partstream.lm.outputs.ResponseStream`.
+class InteractionsResponseReader(ResponseReader):
+    """Reads one response of a server of Interactions."""
 
-    Attributes:
-        sink: None: there is no fast path.
-    """
+    has_documents = True
+
+    @classmethod
+    def claim(cls, kind: str | None, event: Wire) -> MatchConfidence:
+        """Tells whether an event of a recording belongs to this protocol."""
+        said = event.get("event_type")
+        if said == kind and isinstance(said, str) and said.startswith(("interaction.", "step.", "content.")):
+            return MatchConfidence.SURE
+        return MatchConfidence.POSSIBLE if said == "error" else MatchConfidence.NO
+
+    @classmethod
+    def events_of(cls, document: Wire) -> Sequence[Wire]:
+        """The event of a document: an interaction with all of its steps, or an error."""
+        is_error = document.get("error") or ("steps" not in document and ERRORS.holds_error(document))
+        return (document,) if is_error else ({"event_type": _DOCUMENT, "interaction": document},)
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
@@ -332,7 +348,7 @@ class InteractionsStream(ResponseReader):
 
     @property
     def _word(self) -> str | None:
-        return self._status
+        return self._status if self._status in OVER else None
 
     def _is_whole(self, *, told: bool) -> bool:
         return self._state is LifecycleState.OPEN and (told or self._status in OVER)
@@ -387,42 +403,23 @@ class InteractionsStream(ResponseReader):
 
 _DOCUMENT: Final = "a document"
 
-_Row: TypeAlias = "tuple[LifecycleEvent, Callable[[InteractionsStream, Wire, _Outputs], None]]"
+_Row: TypeAlias = "tuple[LifecycleEvent, Callable[[InteractionsResponseReader, Wire, _Outputs], None]]"
 _STEP_START: Final[_Row] = (LifecycleEvent.CONTENT, lambda stream, *rest: stream._steps.start(*rest))
 _STEP_DELTA: Final[_Row] = (LifecycleEvent.CONTENT, lambda stream, *rest: stream._steps.delta(*rest))
 
 EVENTS: Final[Mapping[str, _Row]] = {
-    "interaction.created": (LifecycleEvent.LIFECYCLE, InteractionsStream._about),
-    "interaction.status_update": (LifecycleEvent.LIFECYCLE, InteractionsStream._about),
+    "interaction.created": (LifecycleEvent.LIFECYCLE, InteractionsResponseReader._about),
+    "interaction.status_update": (LifecycleEvent.LIFECYCLE, InteractionsResponseReader._about),
     "step.start": _STEP_START,
     "step.delta": _STEP_DELTA,
-    "step.stop": (LifecycleEvent.CONTENT, InteractionsStream._step_stop),
-    "interaction.completed": (LifecycleEvent.TERMINAL, InteractionsStream._completed),
-    "error": (LifecycleEvent.TERMINAL, InteractionsStream._failure),
+    "step.stop": (LifecycleEvent.CONTENT, InteractionsResponseReader._step_stop),
+    "interaction.completed": (LifecycleEvent.TERMINAL, InteractionsResponseReader._completed),
+    "error": (LifecycleEvent.TERMINAL, InteractionsResponseReader._failure),
     # The older names of the same events (docs/wires/gemini.md#interactions).
-    "interaction.start": (LifecycleEvent.LIFECYCLE, InteractionsStream._about),
+    "interaction.start": (LifecycleEvent.LIFECYCLE, InteractionsResponseReader._about),
     "content.start": _STEP_START,
     "content.delta": _STEP_DELTA,
-    "content.stop": (LifecycleEvent.CONTENT, InteractionsStream._step_stop),
-    "interaction.complete": (LifecycleEvent.TERMINAL, InteractionsStream._completed),
-    _DOCUMENT: (LifecycleEvent.TERMINAL, InteractionsStream._document),
+    "content.stop": (LifecycleEvent.CONTENT, InteractionsResponseReader._step_stop),
+    "interaction.complete": (LifecycleEvent.TERMINAL, InteractionsResponseReader._completed),
+    _DOCUMENT: (LifecycleEvent.TERMINAL, InteractionsResponseReader._document),
 }
-
-
-def claims(kind: str | None, event: Wire) -> MatchConfidence:
-    """Tells whether an event of a recording belongs to this protocol."""
-    said = event.get("event_type")
-    if said == kind and isinstance(said, str) and said.startswith(("interaction.", "step.", "content.")):
-        return MatchConfidence.SURE
-    return MatchConfidence.POSSIBLE if said == "error" else MatchConfidence.NO
-
-
-def events_of(document: Wire) -> Sequence[Wire]:
-    """The event of a document: an interaction with all of its steps, or an error."""
-    is_error = document.get("error") or ("steps" not in document and ERRORS.holds_error(document))
-    return (document,) if is_error else ({"event_type": _DOCUMENT, "interaction": document},)
-
-
-READ_RESPONSE: Final = ResponseReaderSpec(
-    open=InteractionsStream, claim=claims, events_of=events_of, item_of_tags=no_item
-)

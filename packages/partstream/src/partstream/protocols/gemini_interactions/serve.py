@@ -1,0 +1,465 @@
+"""Serves Google Interactions: reads requests of `POST /interactions`, and writes responses as events or a document.
+
+Reading. The steps of a conversation become messages: the steps of the model up to the next one of the user are one
+message. Nothing is stored here, so a request that continues an interaction is refused, as is one of an agent or in the
+background. What a signature carries goes where :mod:`partstream.conversation.provider_state` looks for it.
+
+Writing. Texts, thoughts and calls are steps, one after the other; a change of the kind ends a step. The id is empty, as
+for every interaction that is not stored. State of this wire is written as the steps that it came in; all other state is
+sealed into the signatures of thoughts, which clients give back as they came.
+
+Types: `google-genai` 3.6.1 (docs/wires/gemini.md#interactions).
+"""
+
+from __future__ import annotations
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.json_codec import dumps, loads
+from partstream.conversation.media import URI_LIST
+from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
+from partstream.lm.parts import (
+    DataPart,
+    MessagePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    is_mark,
+    row_of_class,
+)
+from partstream.protocols.citations import read_citation
+from partstream.protocols.gemini.provider_state import StateOfCall, WrittenState, usable_signature
+from partstream.protocols.gemini.serve import ReadState, chosen_tools, named_counts, read_blob, web_address
+from partstream.protocols.gemini_interactions import errors
+from partstream.protocols.gemini_interactions.errors import SIGNATURE
+from partstream.protocols.gemini_interactions.read_response import CONTENT, FILES, ITEM_TYPE, STEP, TOOL_CALL_ID
+from partstream.protocols.gemini_interactions.write_request import kind_of_file, read_item
+from partstream.protocols.read_request import (
+    AskedMessages,
+    Counts,
+    checked,
+    described,
+    not_default,
+    optional_text,
+    read_parts,
+    required_text,
+    said,
+    tools_of_type,
+)
+from partstream.protocols.read_response import LifecycleState
+from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent
+
+if TYPE_CHECKING:
+    from partstream.protocols.failures import FailedReply, ServedFailure
+    from partstream.protocols.serve import WireRequest
+
+# ---- Requests ----
+
+_UNSUPPORTED: Final = {
+    "agent": "a model",
+    "background": "an answer while the client waits",
+    "continuation_token": "the whole conversation in `input`",
+    "previous_interaction_id": "the whole conversation in `input`",
+}
+"""The fields of requests that are refused, and what is expected in their place."""
+_OF_THE_SERVER: Final = dict.fromkeys(("agent_config", "environment", "webhook_config"))
+_READ: Final = frozenset(
+    {"model", "input", "stream", "store", "system_instruction", "tools", "generation_config", "response_format"}
+    | _UNSUPPORTED.keys()
+    | _OF_THE_SERVER.keys()
+)
+"""The fields of a body that are no options under their own names."""
+
+
+class InteractionsRequestReader(RequestReader):
+    """Reads requests of `POST /interactions`."""
+
+    def read(self, request: WireRequest) -> InboundRequest:
+        """What a request asks."""
+        body, counts = request.body, Counts()
+        for name, expected in _UNSUPPORTED.items():
+            if body.get(name):
+                raise UnsupportedParameterError(name, f"{body[name]!r:.60}", expected)
+        system = optional_text(body, "system_instruction")
+        reader = _StepReader(counts)
+        for step, where in _steps(body.get("input")):
+            reader.read(step, where)
+        tools, tool_mode, effort, options = _read_settings(body, counts)
+        options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
+        return InboundRequest(
+            model=optional_text(body, "model"),
+            messages=(*([ChatMessage.system(system)] if system else ()), *reader.end()),
+            options=RequestOptions(tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}),
+            stream=checked(body, "stream", bool, "true or false") is True,
+            unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+            body=body,
+        )
+
+
+READ_REQUEST: Final = InteractionsRequestReader()
+
+
+def _read_settings(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode, str, dict[str, Any]]:
+    """The tools, whether one must be called, the reasoning effort, and the options of the generation."""
+    declared: dict[str, Tool] = {}
+    for where, tool in tools_of_type(body.get("tools"), "function", counts):
+        schema = checked(tool, "parameters", dict, "a JSON schema", where)
+        name = required_text(tool, "name", where)
+        declared.setdefault(name, Tool(name, optional_text(tool, "description", where), schema))
+    options = dict(checked(body, "generation_config", dict, "an object") or {})
+    choice, at = options.pop("tool_choice", None), "generation_config.tool_choice"
+    if isinstance(choice, dict):
+        choice, at = checked(choice, "allowed_tools", dict, "an object", at) or {}, f"{at}.allowed_tools"
+        tools, mode = chosen_tools(declared, optional_text(choice, "mode", at), choice.get("tools"), f"{at}.mode")
+    elif choice is None or isinstance(choice, str):
+        tools, mode = chosen_tools(declared, choice or "", None, at)
+    else:
+        raise InvalidRequestError(at, described(choice), "a word or an object")
+    options.pop("thinking_summaries", None)
+    effort = optional_text(options, "thinking_level", "generation_config")
+    options.pop("thinking_level", None)
+    formats = body.get("response_format")
+    if formats is not None:
+        options["response_format"] = formats[0] if isinstance(formats, list) and len(formats) == 1 else formats
+    return tools, mode, effort, {name: value for name, value in options.items() if value is not None}
+
+
+def _steps(value: object) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The steps of the field `input`, each with its place; it may be a text, or contents of the user."""
+    if isinstance(value, str):
+        value = {"type": "text", "text": value} if value else []
+    if isinstance(value, dict):
+        value = [value]
+    if not isinstance(value, list):
+        raise InvalidRequestError("input", described(value), "a string, a list of contents or a list of steps")
+    for place, step in enumerate(value):
+        where = f"input[{place}]"
+        if not isinstance(step, dict) or not isinstance(step.get("type"), str):
+            raise InvalidRequestError(where, described(step), "an object with a type")
+        yield ({"type": "user_input", "content": [step]} if step["type"] in CONTENT else step), where
+
+
+class _StepReader:
+    """The messages of one request so far."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+        self._messages = AskedMessages()
+        self._said: list[MessagePart] = []  # by the model, since the user spoke last
+        self._state = ReadState(ITEM_TYPE)
+
+    def read(self, step: Mapping[str, Any], where: str) -> None:
+        kind = step["type"]
+        if (reader := _STEPS.get(kind)) is not None:
+            reader(self, step, where)
+        elif kind.endswith(("_call", "_result")):  # what the server ran goes back to it as it came
+            self._state.carry({STEP: dict(step)})
+        else:
+            self._counts.add(f"input[].{kind}")
+
+    def end(self) -> tuple[ChatMessage, ...]:
+        self._end_answer()
+        return self._messages.end()
+
+    def _end_answer(self) -> None:
+        parts = [*self._state.parts, *self._said]
+        if parts:
+            self._messages.add(ChatMessage.assistant(parts))
+            self._said, self._state = [], ReadState(ITEM_TYPE)
+
+    def _content(self, step: Mapping[str, Any], where: str) -> Sequence[Any]:
+        return read_parts(step.get("content") or [], f"{where}.content", self._counts, _CONTENTS)
+
+    def _user_input(self, step: Mapping[str, Any], where: str) -> None:
+        self._end_answer()
+        parts = self._content(step, where)
+        for result in (part for part in parts if isinstance(part, ToolResultPart)):  # `@ai-sdk/google` 4
+            self._messages.add_result(result)
+        if others := [part for part in parts if not isinstance(part, ToolResultPart)]:
+            self._messages.add(ChatMessage.user(others))
+
+    def _function_result(self, step: Mapping[str, Any], where: str) -> None:
+        self._end_answer()
+        self._messages.add_result(_result(step, where, self._counts))
+
+    def _model_output(self, step: Mapping[str, Any], where: str) -> None:
+        for part in self._content(step, where):
+            self._said.append(part)
+            if isinstance(part, TextPart):
+                self._state.place.add_text(part.value)
+
+    def _thought(self, step: Mapping[str, Any], where: str) -> None:
+        summary = read_parts(step.get("summary") or [], f"{where}.summary", self._counts, _CONTENTS)
+        self._said += (ThinkingPart(part.value) for part in summary if isinstance(part, TextPart))
+        signature = usable_signature(step.get(SIGNATURE))
+        if signature is not None and not self._state.unseal(signature):
+            self._state.carry({STEP: dict(step)})
+
+    def _function_call(self, step: Mapping[str, Any], where: str) -> None:
+        call_id, name = required_text(step, "id", where), required_text(step, "name", where)
+        signature = usable_signature(step.get(SIGNATURE))
+        if signature is not None and not self._state.unseal(signature):
+            self._state.carry({TOOL_CALL_ID: call_id, SIGNATURE: signature})
+        arguments = checked(step, "arguments", dict, "an object", where) or {}
+        self._said.append(ToolCallPart(call_id, name, arguments))
+        self._state.place.add_call()
+
+
+_STEPS: Final[Mapping[str, Callable[[_StepReader, Mapping[str, Any], str], None]]] = {
+    "user_input": _StepReader._user_input,
+    "function_result": _StepReader._function_result,
+    "model_output": _StepReader._model_output,
+    "thought": _StepReader._thought,
+    "function_call": _StepReader._function_call,
+}
+
+
+def _file(content: Mapping[str, Any], where: str, _counts: Counts) -> DataPart:
+    """The bytes or the address of a file."""
+    if (data := optional_text(content, "data", where)) != "":
+        return read_blob(data, f"{where}.data", optional_text(content, "mime_type", where))
+    return DataPart.text(required_text(content, "uri", where), URI_LIST)
+
+
+def _result(step: Mapping[str, Any], where: str, counts: Counts) -> ToolResultPart:
+    """The result of a call: a text, contents, or an object."""
+    call_id, result = required_text(step, "call_id", where), step.get("result")
+    is_error = checked(step, "is_error", bool, "true or false", where) is True
+    if isinstance(result, dict):
+        result = dumps(result).decode()
+    content = read_parts([] if result is None else result, f"{where}.result", counts, _CONTENTS)
+    return ToolResultPart(call_id, content, is_error)
+
+
+_CONTENTS: Final[Mapping[str, Callable[[Mapping[str, Any], str, Counts], Any]]] = {
+    "text": lambda part, where, _counts: said(part, "text", where),
+    "function_result": _result,
+    **dict.fromkeys(FILES, _file),
+}
+"""The reader of a content, by its type."""
+
+
+# ---- Responses ----
+
+
+class WrittenSteps(WrittenState):
+    """The state that one answer has brought so far: steps of this wire, and signatures of thoughts for all other."""
+
+    def _item(self, item: Mapping[str, Any], metadata: Mapping[str, Any], *, is_own: bool) -> Iterator[Any]:
+        read = read_item(item) if is_own else None
+        if isinstance(read, StateOfCall):
+            self.note_call(read)
+        elif isinstance(read, Mapping):
+            yield read
+        else:
+            yield from self._sealed(item, metadata)
+
+
+class InteractionsResponseWriter(ResponseWriter):
+    """Writes one response of a server of Interactions."""
+
+    base_paths = ("/v1beta", "/v1")
+    end_of_stream = b"event: done\ndata: [DONE]\n\n"
+    error = staticmethod(errors.error_document)
+
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        self._model = asked.model
+        self._created = datetime.fromtimestamp(reply.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._argument_size = reply.argument_size
+        self._carried = WrittenSteps()
+        self._events: list[WireEvent] = []
+        self._open = ""  # the type of the step that is open
+        self._index = 0
+        self._has_calls = False
+        self._state = LifecycleState.IDLE
+
+    def write(self, output: StreamOutput) -> list[WireEvent]:
+        """Takes the next output and returns its events."""
+        if self._state is LifecycleState.FINISHED:
+            raise AdapterUsageError("written to after the Finish")
+        if self._state is LifecycleState.IDLE:
+            self._state = LifecycleState.OPEN
+            head = {"id": "", "status": "in_progress", "object": "interaction", "model": self._model}
+            self._add("interaction.created", interaction=head)
+            self._add("interaction.status_update", interaction_id="", status="in_progress")
+        row_of_class(_WRITERS, output)(self, output)
+        events, self._events = self._events, []
+        return events
+
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
+        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+        index = self._index
+        if isinstance(part, TextPart) and self._open == "model_output":
+            return Repeated(lambda text, _number: _delta(index, _said(text)))
+        if isinstance(part, ThinkingPart) and self._open == "thought":
+            return Repeated(lambda text, _number: _delta(index, _thought(text)))
+        return None
+
+    @staticmethod
+    def frame(event: WireEvent) -> bytes:
+        """The bytes of one event, which has a name."""
+        return b"event: %b\ndata: %b\n\n" % (event["event_type"].encode(), dumps(event))
+
+    @staticmethod
+    def document(events: Sequence[WireEvent]) -> tuple[int, WireEvent]:
+        """The interaction with all of its steps."""
+        last = events[-1]
+        if "error" in last:
+            return errors.status_of(last), {"error": last["error"]}
+        steps: list[tuple[WireEvent, list[WireEvent]]] = []
+        for event in events:
+            if event["event_type"] == "step.start":
+                steps.append((event["step"], []))
+            elif event["event_type"] == "step.delta":
+                steps[-1][1].append(event["delta"])
+        return 200, {**last["interaction"], "steps": [_whole(*one) for one in steps]}
+
+    @classmethod
+    def failed(cls, failure: ServedFailure) -> FailedReply:
+        """A failure as an HTTP reply."""
+        return errors.failed_reply(failure)
+
+    def _add(self, kind: str, **fields: Any) -> None:
+        self._events.append({**fields, "event_type": kind})
+
+    def _begin(self, step: WireEvent) -> None:
+        self._end()
+        self._add("step.start", index=self._index, step=step)
+        self._open = step["type"]
+
+    def _end(self) -> None:
+        if self._open:
+            self._add("step.stop", index=self._index)
+            self._index += 1
+            self._open = ""
+
+    def _say(self, kind: str, delta: WireEvent) -> None:
+        if self._open != kind:
+            self._begin({"type": kind})
+        self._events.append(_delta(self._index, delta))
+
+    def _text(self, part: TextPart) -> None:
+        if part.value:
+            self._say("model_output", _said(part.value))
+
+    def _thinking(self, part: ThinkingPart) -> None:
+        if part.value:
+            self._say("thought", _thought(part.value))
+        for carried in self._carried.write(part.metadata or {}):
+            signature = carried if isinstance(carried, str) else carried.get(SIGNATURE, "")
+            if isinstance(carried, str) or carried.get("type") == "thought":
+                self._say("thought", {"type": "thought_signature", SIGNATURE: signature})
+            else:
+                self._begin(dict(carried))
+            self._end()
+
+    def _call(self, part: ToolCallPart) -> None:
+        self._has_calls = True
+        signature = self._carried.of_call(part.call_id)
+        signed = {} if signature is None else {SIGNATURE: signature}
+        self._begin({"type": "function_call", "id": part.call_id, "name": part.name, "arguments": {}, **signed})
+        arguments = dumps(dict(part.input)).decode()
+        size = self._argument_size or len(arguments)
+        for start in range(0, len(arguments), size):
+            self._say("function_call", {"type": "arguments_delta", "arguments": arguments[start : start + size]})
+        self._end()
+
+    def _data(self, part: DataPart) -> None:
+        source = read_citation(part)
+        if source is not None and source.url is not None:
+            cited = {"type": "url_citation", "url": source.url, **({"title": source.title} if source.title else {})}
+            self._say("model_output", {"type": "text_annotation_delta", "annotations": [cited]})
+        elif (content := file_content(part)) is not None:
+            self._say("model_output", content)
+
+    def _finish(self, finish: Finish) -> None:
+        self._end()
+        self._state = LifecycleState.FINISHED
+        counts = named_counts(finish.usage, COUNTS)
+        usage = {} if counts is None else {"usage": counts}
+        if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
+            if usage:
+                self._add("interaction.status_update", interaction_id="", status="failed", **usage)
+            self._events.append(errors.error_event(finish.error))
+            return
+        interaction = {
+            "id": "",
+            "status": status_of(finish.outcome, has_calls=self._has_calls),
+            **usage,
+            "created": self._created,
+            "updated": self._created,
+            "object": "interaction",
+            "model": self._model,
+        }
+        self._add("interaction.completed", interaction=interaction)
+
+
+_WRITERS: Final[dict[type, Callable[..., None]]] = {
+    TextPart: InteractionsResponseWriter._text,
+    ThinkingPart: InteractionsResponseWriter._thinking,
+    ToolCallPart: InteractionsResponseWriter._call,
+    DataPart: InteractionsResponseWriter._data,
+    Unmapped: lambda _writer, _output: None,  # no event holds it either
+    Finish: InteractionsResponseWriter._finish,
+}
+
+COUNTS: Final = (
+    "total_input_tokens", "total_output_tokens", "total_thought_tokens", "total_tokens", "total_cached_tokens"
+)  # fmt: skip
+
+
+def status_of(outcome: Outcome, *, has_calls: bool) -> str:
+    """The status of an interaction that did not fail."""
+    if outcome is Outcome.INCOMPLETE:
+        return "incomplete"
+    return "requires_action" if has_calls else "completed"
+
+
+def _delta(index: int, delta: WireEvent) -> WireEvent:
+    return {"index": index, "delta": delta, "event_type": "step.delta"}
+
+
+def _said(text: str) -> WireEvent:
+    return {"type": "text", "text": text}
+
+
+def _thought(text: str) -> WireEvent:
+    return {"type": "thought_summary", "content": _said(text)}
+
+
+def file_content(part: DataPart) -> WireEvent | None:
+    """A file as a content: its bytes, or its address; None for an empty one, and for a mark of the host."""
+    if is_mark(part.mime_type):
+        return None
+    if (address := web_address(part)) is not None:
+        return {"type": "document", "uri": address}
+    data = b64encode(part.data).decode()
+    return {"type": kind_of_file(part.mime_type), "mime_type": part.mime_type, "data": data} if data else None
+
+
+def _whole(step: WireEvent, deltas: Sequence[WireEvent]) -> WireEvent:
+    """A step with what was added to it."""
+    content: list[WireEvent] = []
+    for kind, run in groupby(deltas, lambda delta: delta["type"]):
+        added = list(run)
+        if kind == "text":
+            content.append(_said("".join(one["text"] for one in added)))
+        elif kind == "text_annotation_delta":
+            cited = [annotation for one in added for annotation in one["annotations"]]
+            last = content.pop() if content and content[-1]["type"] == "text" else _said("")
+            content.append({**last, "annotations": [*last.get("annotations", ()), *cited]})
+        elif kind == "thought_summary":
+            step = {**step, "summary": [_said("".join(one["content"]["text"] for one in added))]}
+        elif kind == "thought_signature":
+            step = {**step, SIGNATURE: added[-1][SIGNATURE]}
+        elif kind == "arguments_delta":
+            step = {**step, "arguments": loads("".join(one["arguments"] for one in added))}
+        else:
+            content += added
+    return {**step, "content": content} if content else step
