@@ -59,6 +59,7 @@ FIELDS = {
     "chat-completions": ("max_tokens",),
     "anthropic-messages": ("max_tokens",),
     "gemini": ("generationConfig", "maxOutputTokens"),
+    "gemini-interactions": ("generation_config", "max_output_tokens"),
     "ollama": ("options", "num_predict"),
     "ag-ui": ("forwardedProps", "maxOutputTokens"),
 }

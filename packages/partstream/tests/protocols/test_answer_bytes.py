@@ -15,7 +15,7 @@ from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream.server.replies import AnswerBytes
 
 WRITTEN = {name: row for name, row in PROTOCOLS.items() if row.write_response is not None}
-QUICK = ("anthropic-messages", "chat-completions", "gemini", "ollama", "openresponses")
+QUICK = ("anthropic-messages", "chat-completions", "gemini", "gemini-interactions", "ollama", "openresponses")
 ASKED = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
 REPLY = Reply("identity", 1)
 END = Finish(Outcome.COMPLETED)
@@ -107,7 +107,7 @@ class Counted:
 def test_of_a_thousand_words_one_takes_the_long_way(name: str, part: StreamOutput) -> None:
     corner = PROTOCOLS[name].write_response
     assert corner is not None
-    writer = Counted(corner().open(ASKED, REPLY))
+    writer = Counted(corner()(ASKED, REPLY))
     assert isinstance(writer, FastPathWriter)
     written = AnswerBytes(writer, corner().stream_form(ASKED))
     for _ in range(1000):

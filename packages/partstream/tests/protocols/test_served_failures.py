@@ -97,6 +97,7 @@ STATUSES = {
     "chat-completions": (400, 400, 401, 403, 404, 405, 404, 413, 400, 429, 429, 503, 504, 502, 500),
     "anthropic-messages": (400, 400, 401, 403, 404, 405, 404, 413, 400, 429, 402, 529, 504, 500, 500),
     "gemini": (400, 400, 401, 403, 404, 405, 404, 413, 400, 429, 429, 503, 504, 500, 500),
+    "gemini-interactions": (400, 400, 401, 403, 404, 405, 404, 413, 400, 429, 429, 503, 504, 500, 500),
     "ollama": (400, 400, 401, 403, 404, 405, 404, 413, 400, 429, 402, 503, 504, 502, 500),
     "ai-gateway": (400, 400, 401, 403, 404, 405, 404, 413, 400, 429, 402, 503, 504, 502, 500),
     "ag-ui": (400, 400, 401, 403, 404, 405, 404, 413, 400, 429, 429, 503, 504, 502, 500),
@@ -228,7 +229,7 @@ SPENT_ERROR = UpstreamHTTPError(402, provider_message="No money.", provider_code
 
 def _last_events(name: str, error: LanguageModelError) -> list[dict[str, Any]]:
     asked = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
-    return _writes(name).open(asked, Reply("identity", 1)).write(Finish(Outcome.FAILED, error=error))[-2:]
+    return _writes(name)(asked, Reply("identity", 1)).write(Finish(Outcome.FAILED, error=error))[-2:]
 
 
 @pytest.mark.parametrize(

@@ -580,7 +580,8 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
         body = kinds.Kind(kinds.BODY.form, read_body, kinds.BODY.schema)
         common = tuple(replace(row, kind=body) if row.name == EXTRA_BODY else row for row in REQUEST_ROWS)
     rows = (*common, *_own_rows(*owners))
-    others = {row.name: row.protocol or "" for row in _own_rows(*(set(protocols.BUILT_IN_PROTOCOLS) - set(owners)))}
+    foreign = (name for name in protocols.BUILT_IN_PROTOCOLS if name not in owners)
+    others = {row.name: row.protocol or "" for row in _own_rows(*foreign)}
     elsewhere = {name: owner for name, owner in others.items() if name not in by_name(rows)}
     request = Contents(Nesting.OBJECT, rows, elsewhere=elsewhere, is_open=True)
     return by_name(

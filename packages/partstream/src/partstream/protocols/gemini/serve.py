@@ -500,7 +500,6 @@ class GeminiResponseWriter(ResponseWriter):
         ServedDocument("GET", _ONE, _one, _is_meant),
         ServedDocument("POST", _COUNT, _count, counts=_counted),
     )
-    error = staticmethod(errors.error_document)
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
@@ -545,6 +544,11 @@ class GeminiResponseWriter(ResponseWriter):
                 joined.append({**pieces[0], "text": said})
         content = {"parts": joined, "role": "model"}
         return 200, {**last, "candidates": [{**last["candidates"][0], "content": content}]}
+
+    @staticmethod
+    def error(status: int, message: str) -> WireEvent:
+        """The JSON object of an HTTP error."""
+        return errors.error_document(status, message)
 
     @classmethod
     def failed(cls, failure: ServedFailure) -> FailedReply:

@@ -305,6 +305,8 @@ class InteractionsResponseReader(ResponseReader):
     def claim(cls, kind: str | None, event: Wire) -> MatchConfidence:
         """Tells whether an event of a recording belongs to this protocol."""
         said = event.get("event_type")
+        if not event and kind is not None and kind.startswith("interaction."):  # a line with the name alone
+            return MatchConfidence.SURE
         if said == kind and isinstance(said, str) and said.startswith(("interaction.", "step.", "content.")):
             return MatchConfidence.SURE
         return MatchConfidence.POSSIBLE if said == "error" else MatchConfidence.NO

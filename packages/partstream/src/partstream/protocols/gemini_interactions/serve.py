@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import URI_LIST
-from partstream.errors import AdapterUsageError, InvalidRequestError, UnsupportedParameterError
+from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import (
     DataPart,
     MessagePart,
@@ -31,7 +31,6 @@ from partstream.lm.parts import (
     ToolCallPart,
     ToolResultPart,
     is_mark,
-    row_of_class,
 )
 from partstream.protocols.citations import read_citation
 from partstream.protocols.gemini.provider_state import StateOfCall, WrittenState, usable_signature
@@ -52,7 +51,6 @@ from partstream.protocols.read_request import (
     said,
     tools_of_type,
 )
-from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent
 
 if TYPE_CHECKING:
@@ -266,9 +264,9 @@ class InteractionsResponseWriter(ResponseWriter):
 
     base_paths = ("/v1beta", "/v1")
     end_of_stream = b"event: done\ndata: [DONE]\n\n"
-    error = staticmethod(errors.error_document)
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        super().__init__(asked, reply)
         self._model = asked.model
         self._created = datetime.fromtimestamp(reply.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._argument_size = reply.argument_size
@@ -277,18 +275,13 @@ class InteractionsResponseWriter(ResponseWriter):
         self._open = ""  # the type of the step that is open
         self._index = 0
         self._has_calls = False
-        self._state = LifecycleState.IDLE
 
-    def write(self, output: StreamOutput) -> list[WireEvent]:
-        """Takes the next output and returns its events."""
-        if self._state is LifecycleState.FINISHED:
-            raise AdapterUsageError("written to after the Finish")
-        if self._state is LifecycleState.IDLE:
-            self._state = LifecycleState.OPEN
-            head = {"id": "", "status": "in_progress", "object": "interaction", "model": self._model}
-            self._add("interaction.created", interaction=head)
-            self._add("interaction.status_update", interaction_id="", status="in_progress")
-        row_of_class(_WRITERS, output)(self, output)
+    def _begin(self, _output: StreamOutput) -> None:
+        head = {"id": "", "status": "in_progress", "object": "interaction", "model": self._model}
+        self._add("interaction.created", interaction=head)
+        self._add("interaction.status_update", interaction_id="", status="in_progress")
+
+    def _take(self) -> list[WireEvent]:
         events, self._events = self._events, []
         return events
 
@@ -320,6 +313,11 @@ class InteractionsResponseWriter(ResponseWriter):
                 steps[-1][1].append(event["delta"])
         return 200, {**last["interaction"], "steps": [_whole(*one) for one in steps]}
 
+    @staticmethod
+    def error(status: int, message: str) -> WireEvent:
+        """The JSON object of an HTTP error."""
+        return errors.error_document(status, message)
+
     @classmethod
     def failed(cls, failure: ServedFailure) -> FailedReply:
         """A failure as an HTTP reply."""
@@ -328,7 +326,7 @@ class InteractionsResponseWriter(ResponseWriter):
     def _add(self, kind: str, **fields: Any) -> None:
         self._events.append({**fields, "event_type": kind})
 
-    def _begin(self, step: WireEvent) -> None:
+    def _open_step(self, step: WireEvent) -> None:
         self._end()
         self._add("step.start", index=self._index, step=step)
         self._open = step["type"]
@@ -341,7 +339,7 @@ class InteractionsResponseWriter(ResponseWriter):
 
     def _say(self, kind: str, delta: WireEvent) -> None:
         if self._open != kind:
-            self._begin({"type": kind})
+            self._open_step({"type": kind})
         self._events.append(_delta(self._index, delta))
 
     def _text(self, part: TextPart) -> None:
@@ -356,14 +354,14 @@ class InteractionsResponseWriter(ResponseWriter):
             if isinstance(carried, str) or carried.get("type") == "thought":
                 self._say("thought", {"type": "thought_signature", SIGNATURE: signature})
             else:
-                self._begin(dict(carried))
+                self._open_step(dict(carried))
             self._end()
 
     def _call(self, part: ToolCallPart) -> None:
         self._has_calls = True
         signature = self._carried.of_call(part.call_id)
         signed = {} if signature is None else {SIGNATURE: signature}
-        self._begin({"type": "function_call", "id": part.call_id, "name": part.name, "arguments": {}, **signed})
+        self._open_step({"type": "function_call", "id": part.call_id, "name": part.name, "arguments": {}, **signed})
         arguments = dumps(dict(part.input)).decode()
         size = self._argument_size or len(arguments)
         for start in range(0, len(arguments), size):
@@ -380,7 +378,6 @@ class InteractionsResponseWriter(ResponseWriter):
 
     def _finish(self, finish: Finish) -> None:
         self._end()
-        self._state = LifecycleState.FINISHED
         counts = named_counts(finish.usage, COUNTS)
         usage = {} if counts is None else {"usage": counts}
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
@@ -399,15 +396,6 @@ class InteractionsResponseWriter(ResponseWriter):
         }
         self._add("interaction.completed", interaction=interaction)
 
-
-_WRITERS: Final[dict[type, Callable[..., None]]] = {
-    TextPart: InteractionsResponseWriter._text,
-    ThinkingPart: InteractionsResponseWriter._thinking,
-    ToolCallPart: InteractionsResponseWriter._call,
-    DataPart: InteractionsResponseWriter._data,
-    Unmapped: lambda _writer, _output: None,  # no event holds it either
-    Finish: InteractionsResponseWriter._finish,
-}
 
 COUNTS: Final = (
     "total_input_tokens", "total_output_tokens", "total_thought_tokens", "total_tokens", "total_cached_tokens"
