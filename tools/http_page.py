@@ -60,6 +60,7 @@ _SAYS: Final[Mapping[str, str]] = {
     "POST /chat/completions": _ANSWER,
     "POST /messages": _ANSWER,
     "POST /messages/count_tokens": _COUNT,
+    "POST /interactions": _ANSWER,
     "POST /models/{model}:streamGenerateContent": _STREAM,
     "POST /models/{model}:generateContent": _WHOLE,
     "POST /publishers/google/models/{model}:streamGenerateContent": _STREAM,

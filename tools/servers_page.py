@@ -39,8 +39,8 @@ _COLUMNS: Final = (
     "tried",
     "known from",
 )
-_SINCE: Final = {CHAT: "0.8.0", "openresponses": "0.1.0", "ai-gateway": "0.4.0"} | dict.fromkeys(
-    ("anthropic-messages", "gemini", "ollama"), "0.9.0"
+_SINCE: Final = {CHAT: "0.8.0", "openresponses": "0.1.0", "ai-gateway": "0.4.0", "gemini-interactions": "0.16.0"} | (
+    dict.fromkeys(("anthropic-messages", "gemini", "ollama"), "0.9.0")
 )
 """The version of Partstream that asks servers in a protocol first, see CHANGELOG.md."""
 _WITHOUT_THINKING: Final = frozenset({"openai", "azure", "anthropic", "gemini"})
