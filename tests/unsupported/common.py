@@ -390,7 +390,7 @@ RESPONSE_ID: Final = ResponseFeature(
 MODEL: Final = ResponseFeature("model", "The model that answered.", lambda form: replace(form, model=None))
 PROVIDER_METADATA: Final = ResponseFeature(
     "provider-metadata",
-    "What the provider says of the answer beside its tokens.",
+    "Further facts of the provider about the answer, beside its tokens.",
     lambda form: replace(form, provider_metadata={}),
 )
 
