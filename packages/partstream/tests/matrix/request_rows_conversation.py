@@ -100,6 +100,7 @@ ROWS = (
             ("openresponses", "input"),
             ("anthropic-messages", "messages"),
             ("gemini", "contents"),
+            ("gemini-interactions", "input"),
             ("ollama", "messages"),
             ("ai-gateway", "prompt"),
         )

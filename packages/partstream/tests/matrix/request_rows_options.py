@@ -8,7 +8,7 @@ from matrix.requests import ABSENT, RequestRow
 KIND = "An option is said in the words of another wire."
 
 CHAT, RESPONSES, MESSAGES = "chat-completions", "openresponses", "anthropic-messages"
-GEMINI, OLLAMA, GATEWAY = "gemini", "ollama", "ai-gateway"
+GEMINI, OLLAMA, GATEWAY, INTERACTIONS = "gemini", "ollama", "ai-gateway", "gemini-interactions"
 OPENROUTER, VLLM = "https://openrouter.ai/api/v1", "http://127.0.0.1:8000/v1"
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 
@@ -19,6 +19,7 @@ PLACES: dict[str, tuple[str, Any, dict[str, str]]] = {
         {
             **dict.fromkeys((CHAT, RESPONSES, MESSAGES, GATEWAY), "temperature"),
             GEMINI: "generationConfig.temperature",
+            INTERACTIONS: "generation_config.temperature",
             OLLAMA: "options.temperature",
         },
     ),
@@ -28,6 +29,7 @@ PLACES: dict[str, tuple[str, Any, dict[str, str]]] = {
         {
             **dict.fromkeys((CHAT, RESPONSES, MESSAGES), "top_p"),
             GEMINI: "generationConfig.topP",
+            INTERACTIONS: "generation_config.top_p",
             OLLAMA: "options.top_p",
             GATEWAY: "topP",
         },
@@ -35,7 +37,13 @@ PLACES: dict[str, tuple[str, Any, dict[str, str]]] = {
     "top k": (
         "topK",
         40,
-        {MESSAGES: "top_k", GEMINI: "generationConfig.topK", OLLAMA: "options.top_k", GATEWAY: "topK"},
+        {
+            MESSAGES: "top_k",
+            GEMINI: "generationConfig.topK",
+            INTERACTIONS: "generation_config.top_k",
+            OLLAMA: "options.top_k",
+            GATEWAY: "topK",
+        },
     ),
     "the most tokens": (
         "max_completion_tokens",
@@ -45,6 +53,7 @@ PLACES: dict[str, tuple[str, Any, dict[str, str]]] = {
             RESPONSES: "max_output_tokens",
             MESSAGES: "max_tokens",
             GEMINI: "generationConfig.maxOutputTokens",
+            INTERACTIONS: "generation_config.max_output_tokens",
             OLLAMA: "options.num_predict",
             GATEWAY: "maxOutputTokens",
         },
@@ -56,6 +65,7 @@ PLACES: dict[str, tuple[str, Any, dict[str, str]]] = {
             CHAT: "stop",
             MESSAGES: "stop_sequences",
             GEMINI: "generationConfig.stopSequences",
+            INTERACTIONS: "generation_config.stop_sequences",
             OLLAMA: "options.stop",
             GATEWAY: "stopSequences",
         },
@@ -63,7 +73,13 @@ PLACES: dict[str, tuple[str, Any, dict[str, str]]] = {
     "a seed": (
         "seed",
         7,
-        {CHAT: "seed", GEMINI: "generationConfig.seed", OLLAMA: "options.seed", GATEWAY: "seed"},
+        {
+            CHAT: "seed",
+            GEMINI: "generationConfig.seed",
+            INTERACTIONS: "generation_config.seed",
+            OLLAMA: "options.seed",
+            GATEWAY: "seed",
+        },
     ),
     "a penalty": (
         "presencePenalty",
@@ -82,12 +98,16 @@ PLACES: dict[str, tuple[str, Any, dict[str, str]]] = {
     ),
     "a user": ("user", "u1", {CHAT: "user", RESPONSES: "user", MESSAGES: "metadata.user_id"}),
     "a verbosity": ("verbosity", "low", {CHAT: "verbosity", RESPONSES: "text.verbosity"}),
-    "a service tier": ("service_tier", "flex", {RESPONSES: "service_tier", GEMINI: "serviceTier"}),
+    "a service tier": (
+        "service_tier",
+        "flex",
+        {**dict.fromkeys((RESPONSES, INTERACTIONS), "service_tier"), GEMINI: "serviceTier"},
+    ),
     "a reasoning effort": ("reasoning_effort", "low", {CHAT: "reasoning_effort", RESPONSES: "reasoning.effort"}),
 }
 """By the option, a word and a value of it, and where each wire has its place."""
 ELSEWHERE = {("calls one after the other", MESSAGES), *(("a reasoning effort", wire) for wire in (MESSAGES, GEMINI))}
-ELSEWHERE |= {("a reasoning effort", OLLAMA), ("a reasoning effort", GATEWAY)}
+ELSEWHERE |= {("a reasoning effort", wire) for wire in (OLLAMA, GATEWAY, INTERACTIONS)}
 """What is no field as it is; see the tests of these wires."""
 
 FORMATS: dict[str, Any] = {
@@ -95,6 +115,7 @@ FORMATS: dict[str, Any] = {
     RESPONSES: {"text": {"format": {"type": "json_schema", "name": "person", "schema": SCHEMA}}},
     MESSAGES: {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
     GEMINI: {"responseMimeType": "application/json", "responseJsonSchema": SCHEMA},
+    INTERACTIONS: {"response_format": {"type": "text", "mime_type": "application/json", "schema": SCHEMA}},
     OLLAMA: {"format": SCHEMA},
     GATEWAY: {"responseFormat": {"type": "json", "schema": SCHEMA, "name": "person"}},
 }
@@ -111,6 +132,7 @@ def _format_at(wire: str, name: str) -> dict[str, Any]:
             "generationConfig.responseMimeType": "application/json",
             "generationConfig.responseJsonSchema": SCHEMA,
         },
+        INTERACTIONS: FORMATS[INTERACTIONS],
         OLLAMA: {"format": SCHEMA},
         GATEWAY: {"responseFormat": {"type": "json", "schema": SCHEMA, **named}},
     }[wire]
@@ -130,7 +152,7 @@ ROWS = (
     *(
         _of_another_wire(shape, wire)
         for shape in PLACES
-        for wire in (CHAT, RESPONSES, MESSAGES, GEMINI, OLLAMA, GATEWAY)
+        for wire in (CHAT, RESPONSES, MESSAGES, GEMINI, INTERACTIONS, OLLAMA, GATEWAY)
         if (shape, wire) not in ELSEWHERE
     ),
     # In the words of a program.
@@ -145,6 +167,7 @@ ROWS = (
         for wire in FORMATS
         for said_in in FORMATS
         for asked_in in (("", said_in) if wire != said_in else ("",))
+        if (wire, said_in, asked_in) != (CHAT, INTERACTIONS, "")  # a field of the same name is sent as it is
     ),
     *(
         RequestRow("any JSON", wire, expected, options=JSON, asked_in=asked_in)
@@ -152,6 +175,7 @@ ROWS = (
         for wire, expected in (
             (CHAT, JSON),
             (GEMINI, {"generationConfig.responseMimeType": "application/json"}),
+            (INTERACTIONS, {"response_format": {"type": "text", "mime_type": "application/json"}}),
             (OLLAMA, {"format": "json"}),
             (GATEWAY, {"responseFormat": {"type": "json"}}),
         )
@@ -172,7 +196,7 @@ ROWS = (
             options={"response_format": {"type": "text"}},
             asked_in=CHAT,
         )
-        for wire in (RESPONSES, MESSAGES, GEMINI, OLLAMA, GATEWAY)
+        for wire in (RESPONSES, MESSAGES, GEMINI, INTERACTIONS, OLLAMA, GATEWAY)
     ),
     *(
         RequestRow(
@@ -183,7 +207,7 @@ ROWS = (
             asked_in=CHAT,
             notes=("response_format",),
         )
-        for wire in (RESPONSES, MESSAGES, GEMINI, OLLAMA, GATEWAY)
+        for wire in (RESPONSES, MESSAGES, GEMINI, INTERACTIONS, OLLAMA, GATEWAY)
     ),
     RequestRow(
         "a format beside a verbosity",
@@ -245,6 +269,13 @@ ROWS = (
     ),
     RequestRow(
         "an effort in a program's words",
+        INTERACTIONS,
+        {"generation_config.thinking_level": "low"},
+        model="gemini-3.8-flash",
+        options={"reasoning_effort": "low"},
+    ),
+    RequestRow(
+        "an effort in a program's words",
         RESPONSES,
         {"reasoning": {"effort": "low", "summary": "auto"}, "reasoning_effort": ABSENT},
         options={"reasoning_effort": "low"},
@@ -282,6 +313,6 @@ ROWS = (
             asked_in=RESPONSES,
             notes=("truncation",),
         )
-        for wire in (CHAT, MESSAGES, GEMINI, OLLAMA, GATEWAY)
+        for wire in (CHAT, MESSAGES, GEMINI, INTERACTIONS, OLLAMA, GATEWAY)
     ),
 )

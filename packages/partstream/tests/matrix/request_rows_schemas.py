@@ -45,6 +45,7 @@ OTHERS = (
     ("chat-completions", f"{OLLAMA}/v1"),
     ("ollama", f"{OLLAMA}/api"),
     ("gemini", GOOGLE),
+    ("gemini-interactions", GOOGLE),
 )
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 
@@ -133,7 +134,10 @@ ROWS = (
         at=(*PLAIN, *(one for one in OTHERS if one[1] not in {LLAMA_CPP, GOOGLE})),
     ),
     *_rows(
-        "a union at the top that a server takes", UNION, UNION, at=(("chat-completions", LLAMA_CPP), ("gemini", GOOGLE))
+        "a union at the top that a server takes",
+        UNION,
+        UNION,
+        at=(("chat-completions", LLAMA_CPP), ("gemini", GOOGLE), ("gemini-interactions", GOOGLE)),
     ),
     *_rows(
         "alternatives alone at the top",
@@ -180,7 +184,7 @@ ROWS = (
         of(data={"type": "string", "properties": {"x": TEXT}, "required": ["x"]}),
         of(data=TEXT),
         "anomalyco/opencode#11889",
-        at=(("chat-completions", GOOGLE_CHAT), ("gemini", GOOGLE)),
+        at=(("chat-completions", GOOGLE_CHAT), ("gemini", GOOGLE), ("gemini-interactions", GOOGLE)),
     ),
     *_rows(
         "a type that is none",
@@ -217,6 +221,7 @@ ROWS = (
             ("chat-completions", QWEN),
             ("chat-completions", GOOGLE_CHAT),
             ("gemini", GOOGLE),
+            ("gemini-interactions", GOOGLE),
             ("ollama", f"{OLLAMA}/api"),
         ),
         notes=("lose $ref #/$defs/Node",),

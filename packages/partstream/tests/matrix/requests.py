@@ -86,6 +86,7 @@ SCHEMA_PLACES: Final = {
     "openresponses": "tools.0.parameters",
     "anthropic-messages": "tools.0.input_schema",
     "gemini": "tools.0.functionDeclarations.0.parametersJsonSchema",
+    "gemini-interactions": "tools.0.parameters",
     "ollama": "tools.0.function.parameters",
     "ai-gateway": "tools.0.inputSchema",
     "ag-ui": "tools.0.parameters",

@@ -281,7 +281,9 @@ def _format_in(options: Mapping[str, Any]) -> AnswerFormat | None:
         options.get("responseFormat"),
         plain,
     ):
-        if not isinstance(place, Mapping) or place.get("type") not in _JSON_FORMATS:
+        if not isinstance(place, Mapping) or (
+            place.get("type") not in _JSON_FORMATS and place.get("mime_type") != _JSON  # Google Interactions
+        ):
             continue
         inner = place.get("json_schema")
         said = inner if isinstance(inner, Mapping) else place

@@ -116,8 +116,11 @@ class StepsWriter(ContentsWriter):
     def _model(self, turn: conversation.MergedTurn) -> None:
         for one in turn.turns:
             state = states_of_calls(one.content, read_item)
+            follows_text = False
             for piece in one.content:
-                if isinstance(piece, conversation.Text):
+                if isinstance(piece, conversation.Text) and follows_text:
+                    self.written[-1]["content"][-1]["text"] += piece.value
+                elif isinstance(piece, conversation.Text):
                     self._add("model_output", [self._text(piece.value)])
                 elif isinstance(piece, conversation.Attachment):
                     self._add("model_output", [self._file(piece)])
@@ -130,6 +133,7 @@ class StepsWriter(ContentsWriter):
                     # An empty signature signs nothing, and is refused (googleapis/js-genai#1735).
                     kept = {name: value for name, value in said.items() if name != SIGNATURE or value}
                     self.written.append(kept)
+                follows_text = isinstance(piece, conversation.Text)
 
     def _answer(self, results: Sequence[conversation.Result], files: list[models.Wire]) -> None:
         self.written += map(self._response, results)
