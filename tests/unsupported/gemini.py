@@ -121,8 +121,8 @@ def _reason(form: ResponseForm) -> ResponseForm:
 
 
 def _counts(form: ResponseForm) -> ResponseForm:
-    written = written_usage(form.usage)
-    return replace(form, usage=None if written is None else replace(read_usage({**written}), raw={}))
+    usage = read_usage(dict(written_usage(form.usage) or {}))
+    return replace(form, usage=None if usage is None else replace(usage, raw={}))
 
 
 FILES: Final = ResponseFeature("files", "Files that hold nothing, and marks of the host such as `usage`.", _files)

@@ -9,7 +9,7 @@ from partstream.lm.parts import DataPart, FinishReason, ThinkingPart, ToolCallPa
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.gemini.serve import named_counts
 from partstream.protocols.gemini_interactions.errors import SIGNATURE
-from partstream.protocols.gemini_interactions.read_response import ReportedUsage, finish_of
+from partstream.protocols.gemini_interactions.read_response import finish_of, read_usage
 from partstream.protocols.gemini_interactions.serve import COUNTS, WrittenSteps, status_of
 from partstream.protocols.gemini_interactions.write_request import OPTIONS
 from unsupported.common import (
@@ -74,9 +74,8 @@ def _reason(form: ResponseForm) -> ResponseForm:
 
 
 def _counts(form: ResponseForm) -> ResponseForm:
-    usage = ReportedUsage()
-    usage.say(named_counts(form.usage, COUNTS))
-    return replace(form, usage=None if usage.value is None else replace(usage.value, raw={}))
+    usage = read_usage(dict(named_counts(form.usage, COUNTS) or {}))
+    return replace(form, usage=None if usage is None else replace(usage, raw={}))
 
 
 _RESPONSE: Final = (

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
@@ -43,40 +44,14 @@ from partstream.lm.parts import (
     thinking_part,
     tool_call_part,
 )
+from partstream.protocols import read_response as base
 from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
 from partstream.protocols.files import inline_file
+from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.errors import ERRORS
-from partstream.protocols.gemini.provider_state import (
-    CHECKSUM,
-    FILE,
-    GIVEN,
-    ITEM_TYPE,
-    PART,
-    SIGNATURE,
-    TEXT_LENGTH,
-    TOOL_CALL_ID,
-    CarriedParts,
-    usable_signature,
-)
+from partstream.protocols.gemini.provider_state import PART, SIGNATURE, usable_signature
 from partstream.protocols.gemini.tool_calls import SignedCall, ToolCalls
-from partstream.protocols.read_response import (
-    SPEAKS,
-    TRANSITIONS,
-    Action,
-    Choices,
-    LifecycleEvent,
-    LifecycleState,
-    MatchConfidence,
-    ResponseReader,
-    Said,
-    Wire,
-    checksum,
-    identifier,
-    index,
-    mapping,
-    objects,
-    text,
-)
+from partstream.protocols.read_response import Wire, identifier, index, mapping, objects, text
 
 # ---- Shown text ----
 
@@ -86,38 +61,29 @@ _CONTINUES: Final = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that begin no character."""
 
 
-class ShownText:
+class ShownText(RecentText):
     """The visible text of a response: the model's own, and blocks between it.
 
     Args:
         keeps_all: Whether places in the text will be looked for, so that all of it is kept.
     """
 
-    __slots__ = ("_keeps_all", "_map", "_recent", "_runs")
+    __slots__ = ("_keeps_all", "_map", "_runs")
 
     def __init__(self, *, keeps_all: bool) -> None:
-        self._recent = RecentText()
+        super().__init__()
         self._keeps_all = keeps_all
         self._runs: list[tuple[bool, list[str]]] = []
         self._map: _Map | None = None
 
-    def add(self, piece: str, *, is_said: bool) -> None:
-        """Takes the next piece.
-
-        Args:
-            piece: The text.
-            is_said: Whether the model said it.
-        """
-        self._recent.add(piece)
+    def show(self, piece: str, *, is_said: bool) -> None:
+        """Takes the next piece, which the model said or a block shows."""
+        self.add(piece)
         if self._keeps_all:
             self._map = None
             if not self._runs or self._runs[-1][0] is not is_said:
                 self._runs.append((is_said, []))
             self._runs[-1][1].append(piece)
-
-    def recently_said(self, words: str) -> bool:
-        """Whether the last few thousand characters hold `words`."""
-        return self._recent.recently_said(words)
 
     def place(self, start: int, end: int, words: str) -> tuple[int, int] | None:
         """The place of words of the model in all that is shown, in characters from 0; None where they are not found.
@@ -203,12 +169,7 @@ def _block(lines: str, language: str) -> str:
 
 
 def named_file(file: Wire, mode: FileMode) -> ResponsePart | None:
-    """The part of a `fileData`; None where no link can hold its address, such as that of a bucket.
-
-    Args:
-        file: The object.
-        mode: How an address is rendered.
-    """
+    """The part of a `fileData`; None where no link can hold its address, such as that of a bucket."""
     address = text(file, "fileUri")
     is_web = address.lower().startswith(("http://", "https://"))
     return linked_file(address, mode) if is_web else None
@@ -229,11 +190,7 @@ _STORES: Final = ("documentName", "fileSearchStore")
 
 
 class Sources:
-    """The sources of one answer.
-
-    Args:
-        mode: How they are shown.
-    """
+    """The sources of one answer."""
 
     __slots__ = ("_citations", "_cited", "_grounding", "_pages")
 
@@ -294,13 +251,9 @@ class Sources:
     def _recited(self, said: ShownText) -> Iterator[Citation]:
         for cited in self._cited:
             where = said.place(index(cited, "startIndex") or 0, index(cited, "endIndex") or 0, "")
+            start, end = where or (None, None)
             yield Citation(
-                url=identifier(cited, "uri"),
-                title=identifier(cited, "title"),
-                name="citationSource",
-                data=cited,
-                start=where and where[0],
-                end=where and where[1],
+                identifier(cited, "uri"), identifier(cited, "title"), "citationSource", cited, start=start, end=end
             )
 
 
@@ -314,20 +267,20 @@ def _first(source: Wire, names: tuple[str, ...]) -> str | None:
 class Content:
     """The content of one answer.
 
-    Args:
-        options: How it is rendered.
-        envelope: What is known of the answer as a whole.
+    Attributes:
+        response_id: The server's id of the response, or None: ids of calls that are made here differ by it.
+        sources: The sources of the answer.
     """
 
-    __slots__ = ("_calls", "_carried", "_counted", "_envelope", "_files", "_options", "_said", "_sources")
+    __slots__ = ("_calls", "_carried", "_counted", "_files", "_options", "_said", "response_id", "sources")
 
-    def __init__(self, options: StreamOptions, envelope: Envelope) -> None:
+    def __init__(self, options: StreamOptions) -> None:
+        self.response_id: str | None = None
         self._options = options
-        self._envelope = envelope
         self._calls = ToolCalls()
-        self._carried = CarriedParts(options.thinking)
+        self._carried = state.CarriedParts(options.thinking)
         self._said = ShownText(keeps_all=options.citations is CitationMode.DATA)
-        self._sources = Sources(options.citations)
+        self.sources = Sources(options.citations)
         self._files = 0
         self._counted: set[str] = set()
 
@@ -335,11 +288,6 @@ class Content:
     def has_calls(self) -> bool:
         """Whether the answer has calls that the client is to make."""
         return self._calls.count > 0
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The server's other facts about the content, by its names."""
-        return self._sources.metadata
 
     def read(self, candidate: Wire, outputs: _Outputs) -> None:
         """Reads what a candidate adds to the content."""
@@ -354,7 +302,7 @@ class Content:
             elif unknown := sorted(part.keys() - MODIFIERS):
                 self.count(f"part:{unknown[0]}", part, outputs)
         if not SOURCE_FIELDS.isdisjoint(candidate):
-            self._sources.read(candidate)
+            self.sources.read(candidate)
 
     def _read_several(self, names: list[str], part: Wire, outputs: _Outputs) -> None:
         """Reads a part with several data fields, in their order; proxies add an empty text to other parts.
@@ -369,17 +317,9 @@ class Content:
             PARTS[name](self, {name: part[name], **modifiers, **signature}, outputs)
 
     def complete(self, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
-        """Ends the content.
-
-        Args:
-            outputs: Where all that is left goes.
-            is_cut: Whether a limit or a filter ended the answer.
-
-        Returns:
-            The error of a call that is not whole.
-        """
-        self._sources.emit(self._said, outputs)
-        calls = self._calls.release(self._envelope.response_id, outputs, is_end=True, is_cut=is_cut)
+        """Ends the content, which a limit or a filter may have cut; returns the error of a call that is not whole."""
+        self.sources.emit(self._said, outputs)
+        calls = self._calls.release(self.response_id, outputs, is_end=True, is_cut=is_cut)
         self._emit(calls, outputs)
         return self._calls.end(outputs, is_cut=is_cut)
 
@@ -428,7 +368,7 @@ class Content:
         self._release(outputs)
         outputs.append(file)
         if (signature := usable_signature(part.get(SIGNATURE))) is not None:
-            self._carry({FILE: self._files, SIGNATURE: signature}, outputs)
+            self._carry({state.FILE: self._files, SIGNATURE: signature}, outputs)
         self._files += 1
 
     def file_data(self, part: Wire, outputs: _Outputs) -> None:
@@ -481,20 +421,20 @@ class Content:
         """Emits visible text, of the model or of a block; an empty one shows nothing."""
         if value:
             self._release(outputs)
-            self._said.add(value, is_said=is_said)
+            self._said.show(value, is_said=is_said)
             outputs.append(text_part(value))
 
     def _release(self, outputs: _Outputs) -> None:
         """Emits the calls that were held back: what follows them is no response of the server."""
         if self._calls.any_held:
-            self._emit(self._calls.release(self._envelope.response_id, outputs), outputs)
+            self._emit(self._calls.release(self.response_id, outputs), outputs)
 
     def _emit(self, calls: list[SignedCall], outputs: _Outputs) -> None:
         following = self._carried.take()
         for call, signature in calls:
             if call.is_given or signature is not None:
                 signed = {} if signature is None else {SIGNATURE: signature}
-                self._carried.add({TOOL_CALL_ID: call.call_id, GIVEN: call.is_given, **signed})
+                self._carried.add({state.TOOL_CALL_ID: call.call_id, state.GIVEN: call.is_given, **signed})
         self._carried.emit(outputs)
         prefix = self._options.call_id_prefix
         outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one, _ in calls)
@@ -504,7 +444,7 @@ class Content:
 
 def _shown_text(value: str) -> Wire:
     """The fields of an item that identify the text right before it."""
-    return {TEXT_LENGTH: len(value)} | ({CHECKSUM: checksum(value)} if value else {})
+    return {state.TEXT_LENGTH: len(value)} | ({state.CHECKSUM: base.checksum(value)} if value else {})
 
 
 PARTS: Final[Mapping[str, Callable[[Content, Wire, _Outputs], None]]] = {
@@ -525,37 +465,6 @@ MODIFIERS: Final = frozenset(
     | {"speechMetadata", "spreadsheetMetadata", "thought", SIGNATURE, "videoMetadata"}
 )
 """The modifiers of docs/wires/gemini.md#parts."""
-
-
-# ---- Envelope ----
-
-
-class Envelope:
-    """Who answers, and under which id. The first word counts.
-
-    Attributes:
-        response_id: The server's id of the response, or None.
-        model: The server's name of the model that answers, which may differ from the requested one; or None.
-        created_at: When the answer was made, as Vertex writes it; or None.
-    """
-
-    __slots__ = ("created_at", "model", "response_id")
-
-    def __init__(self) -> None:
-        self.response_id: str | None = None
-        self.model: str | None = None
-        self.created_at: str | None = None
-
-    def read(self, chunk: Wire) -> None:
-        """Takes what a chunk says."""
-        self.response_id = self.response_id or identifier(chunk, "responseId")
-        self.model = self.model or identifier(chunk, "modelVersion")
-        self.created_at = self.created_at or identifier(chunk, "createTime")
-
-    @property
-    def metadata(self) -> Wire:
-        """The server's other facts about the answer, by its names."""
-        return {} if self.created_at is None else {"createTime": self.created_at}
 
 
 # ---- Finish ----
@@ -603,34 +512,19 @@ class FinishWords:
         self.message: str | None = None
         self.is_blocked = False
 
-    def candidate(self, candidate: Wire) -> None:
-        """Takes what a candidate says. Proxies say `STOP` on early chunks: the last word counts, and one that says
-        something wins over one that says nothing."""
-        self._say(identifier(candidate, "finishReason"), identifier(candidate, "finishMessage"))
-
     def prompt(self, chunk: Wire) -> None:
         """Takes the feedback on the prompt: a refused one has no candidates."""
         feedback = mapping(chunk, "promptFeedback")
         if (word := identifier(feedback, "blockReason")) is not None:
             self.is_blocked = True
-            self._say(word, identifier(feedback, "blockReasonMessage"))
+            self.say(word, identifier(feedback, "blockReasonMessage"))
 
-    def _say(self, word: str | None, message: str | None) -> None:
+    def say(self, word: str | None, message: str | None) -> None:
+        """Takes what a candidate says. Proxies say `STOP` on early chunks: the last word counts, and one that says
+        something wins over one that says nothing."""
         if word is not None and (self.word is None or word not in UNSPECIFIED):
             self.word = word
         self.message = message or self.message
-
-    @property
-    def is_said(self) -> bool:
-        """Whether the end has been said."""
-        return self.word is not None
-
-    @property
-    def unified(self) -> UnifiedFinishReason:
-        """The reason in the terms of all providers."""
-        if self.is_blocked:
-            return UnifiedFinishReason.CONTENT_FILTER
-        return WORDS.get(self.word or "", UnifiedFinishReason.OTHER)
 
     @property
     def failure(self) -> str | None:
@@ -639,64 +533,53 @@ class FinishWords:
         return f"{said}: {self.message}" if said and self.message else said
 
     @property
+    def unified(self) -> UnifiedFinishReason:
+        """The reason in the terms of all providers; no word announces calls (docs/wires/gemini.md#tool-calls)."""
+        if self.is_blocked:
+            return UnifiedFinishReason.CONTENT_FILTER
+        return WORDS.get(self.word or "", UnifiedFinishReason.OTHER)
+
+    @property
     def is_cut(self) -> bool:
         """Whether a limit or a filter ended the answer."""
         return self.unified in {UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER}
 
-    @property
-    def explanation(self) -> str | None:
-        """The server's sentence about an answer that a limit or a filter ended, or None."""
-        return self.message if self.is_cut else None
-
-    def reason(self, *, has_calls: bool) -> FinishReason:
-        """The finish reason of an answer: no word announces calls (docs/wires/gemini.md#tool-calls)."""
-        unified = self.unified
-        if has_calls and unified in {UnifiedFinishReason.STOP, UnifiedFinishReason.OTHER}:
-            unified = UnifiedFinishReason.TOOL_CALLS
-        return FinishReason(unified, self.word)
-
-    def metadata(self) -> Mapping[str, Any]:
-        """What the server said about the end, by its own name."""
-        return {} if self.message is None else {"finishMessage": self.message}
-
 
 # ---- Usage ----
 
-METADATA_FIELDS: Final = ("trafficType", "serviceTier")
-"""The fields of a report that say how the request was served."""
-
 
 class ReportedUsage:
-    """The usage of one answer: of each field, the last value that is not null. Reports are never added up."""
+    """The usage of one answer: of each field, the last value that is not null. Reports are never added up.
 
-    __slots__ = ("raw",)
+    Args:
+        read: The usage that merged reports mean, or None.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_read", "raw")
+
+    def __init__(self, read: Callable[[Wire], Usage | None]) -> None:
+        self._read = read
         self.raw: Wire = {}
 
     def say(self, report: Any) -> None:
-        """Takes the field `usageMetadata`."""
+        """Takes a report."""
         if isinstance(report, dict):
             self.raw |= {name: value for name, value in report.items() if value is not None}
 
     @property
     def value(self) -> Usage | None:
         """The usage; None where no count was reported."""
-        is_counted = any(name.endswith("TokenCount") and as_count(said) is not None for name, said in self.raw.items())
-        return read_usage(self.raw) if is_counted else None
-
-    @property
-    def metadata(self) -> Wire:
-        """How the request was served, by the server's names."""
-        return {name: self.raw[name] for name in METADATA_FIELDS if isinstance(self.raw.get(name), str)}
+        return self._read(self.raw)
 
 
-def read_usage(raw: Wire) -> Usage:
-    """The usage that merged reports mean.
+def read_usage(raw: Wire) -> Usage | None:
+    """The usage that merged fields `usageMetadata` mean; None without a count.
 
     The input holds what server-side tools added. The output holds the thoughts, which `candidatesTokenCount` leaves
     out; where the total is reached without them, a proxy has counted them in already.
     """
+    if not any(name.endswith("TokenCount") and as_count(said) is not None for name, said in raw.items()):
+        return None
     prompt, used, made, thoughts, total = (as_count(raw.get(f"{name}TokenCount")) for name in _COUNTS)
     given = None if prompt is None else prompt + (used or 0)
     if made is None and thoughts is not None:
@@ -718,30 +601,31 @@ _COUNTS: Final = ("prompt", "toolUsePrompt", "candidates", "thoughts", "total")
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class GeminiResponseReader(ResponseReader):
+class GeminiResponseReader(base.ResponseReader):
     """Reads one response of a Gemini server. The document of `generateContent` is one chunk."""
 
     has_documents = True
 
     @classmethod
-    def claim(cls, _kind: str | None, event: Wire) -> MatchConfidence:
+    def claim(cls, _kind: str | None, event: Wire) -> base.MatchConfidence:
         """Tells whether an event of a recording belongs to this protocol."""
         if isinstance(event.get("candidates"), list) or "usageMetadata" in event or "promptFeedback" in event:
-            return MatchConfidence.SURE
-        return MatchConfidence.POSSIBLE if event.get("error") and "type" not in event else MatchConfidence.NO
+            return base.MatchConfidence.SURE
+        return base.MatchConfidence.POSSIBLE if event.get("error") and "type" not in event else base.MatchConfidence.NO
 
     @classmethod
     def item_of_tags(cls, raw: str) -> Wire:
         """A text that goes back as it came."""
-        return {"type": ITEM_TYPE, PART: {"text": raw}}
+        return {"type": state.ITEM_TYPE, PART: {"text": raw}}
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
-        self._envelope = Envelope()
-        self._content = Content(options, self._envelope)
-        self._usage = ReportedUsage()
+        self._content = Content(options)
+        self._usage = ReportedUsage(read_usage)
         self._finish = FinishWords()
-        self._candidates = Choices(_said)
+        self._candidates = base.Choices(_said)
+        self._model: str | None = None
+        self._created_at: str | None = None  # on Vertex
 
     @property
     def usage(self) -> Usage | None:
@@ -751,32 +635,40 @@ class GeminiResponseReader(ResponseReader):
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next chunk and appends what it means."""
         chunk: Wire = event if isinstance(event, dict) else dict(event)
-        if self._state is LifecycleState.ENDED:
+        if self._state is base.LifecycleState.ENDED:
             raise AdapterUsageError("fed a chunk after the stream was ended")
         candidates = objects(chunk, "candidates")
         error = ERRORS.failure_in(chunk) if not candidates or chunk.get("error") else None
-        kind = _kind(chunk) if error is None else LifecycleEvent.ERROR
-        if kind is None:
-            self._unknown(chunk, outputs)
+        if error is not None:
+            kind = base.LifecycleEvent.ERROR
+        elif candidates or isinstance(chunk.get("promptFeedback"), dict):
+            kind = base.LifecycleEvent.CONTENT
+        elif chunk.keys() & _REPORTS:
+            kind = base.LifecycleEvent.REPORT
+        else:  # an event of something else
+            if chunk and not self.finished:
+                outputs.append(Unmapped(identifier(chunk, "type") or "a chunk without candidates", chunk))
             return
-        next_state, action, _ = TRANSITIONS[self._state][kind]
-        if action is Action.IGNORE:
+        next_state, action, _ = base.TRANSITIONS[self._state][kind]
+        if action is base.Action.IGNORE:
             return
         self._state = next_state
         self._error = self._error or error
-        self._envelope.read(chunk)
+        self._content.response_id = self._content.response_id or identifier(chunk, "responseId")
+        self._model = self._model or identifier(chunk, "modelVersion")
+        self._created_at = self._created_at or identifier(chunk, "createTime")
         self._usage.say(chunk.get("usageMetadata"))
         if self._error is None:  # what follows an error adds to it, and no more
             self._finish.prompt(chunk)
             self._read_candidates(self._candidates.take(candidates, whole=False), outputs)
             if candidates and (failure := ERRORS.failure_beside(candidates[0])) is not None:
-                self._error, self._state = failure, LifecycleState.FAILING
+                self._error, self._state = failure, base.LifecycleState.FAILING
 
     def end(self, *, whole: bool = False) -> _Outputs:
         """Ends the chunks; other candidates than the first may have waited for it."""
         outputs: _Outputs = []
         if not self.finished:
-            self._read_candidates(self._candidates.rest(), outputs)
+            self._settle(outputs)
         return outputs + super().end(whole=whole)
 
     def _settle(self, outputs: _Outputs) -> None:
@@ -785,7 +677,7 @@ class GeminiResponseReader(ResponseReader):
     def _read_candidates(self, candidates: list[tuple[int, Wire]], outputs: _Outputs) -> None:
         for _, candidate in candidates:
             self._content.read(candidate, outputs)
-            self._finish.candidate(candidate)
+            self._finish.say(identifier(candidate, "finishReason"), identifier(candidate, "finishMessage"))
         for place, candidate in self._candidates.lost:
             self._content.count(f"candidates[{place}]", candidate, outputs)
         self._candidates.lost.clear()
@@ -795,69 +687,50 @@ class GeminiResponseReader(ResponseReader):
         return self._finish.word
 
     def _is_whole(self, *, told: bool) -> bool:
-        return self._state is LifecycleState.OPEN and (told or self._finish.is_said)
+        return self._state is base.LifecycleState.OPEN and (told or self._finish.word is not None)
 
     def _complete(self, outputs: _Outputs) -> None:
         if (said := self._finish.failure) is not None:
             outputs += self.fail(ERRORS.failure(said, self._finish.word))
             return
-        is_cut = self._finish.is_cut
-        broken = self._content.complete(outputs, is_cut=is_cut)
-        if broken is not None:
+        is_cut, unified = self._finish.is_cut, self._finish.unified
+        if (broken := self._content.complete(outputs, is_cut=is_cut)) is not None:
             outputs += self.fail(broken)
             return
-        reason = self._finish.reason(has_calls=self._content.has_calls)
+        if self._content.has_calls and unified in {UnifiedFinishReason.STOP, UnifiedFinishReason.OTHER}:
+            unified = UnifiedFinishReason.TOOL_CALLS
+        reason = FinishReason(unified, self._finish.word)
         self._emit_finish(Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED, reason, outputs)
 
     def _emit_finish(
         self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
     ) -> None:
-        about = self._envelope
-        facts = {**about.metadata, **self._usage.metadata, **self._finish.metadata(), **self._content.metadata}
-        metadata = {_METADATA: facts} if facts else {}
-        outputs.append(
-            Finish(
-                outcome,
-                reason,
-                self._usage.value,
-                about.response_id,
-                about.model,
-                error,
-                metadata,
-                explanation=self._finish.explanation,
-            )
-        )
-        self._state = LifecycleState.FINISHED
-
-    def _unknown(self, chunk: Wire, outputs: _Outputs) -> None:
-        """Counts an event that is none of this protocol."""
-        if chunk and self._state is not LifecycleState.FINISHED:
-            kind = chunk.get("type")
-            outputs.append(Unmapped(kind if isinstance(kind, str) and kind else "a chunk without candidates", chunk))
+        said = {"createTime": self._created_at, "finishMessage": self._finish.message}
+        served = {name: self._usage.raw[name] for name in _SERVED if isinstance(self._usage.raw.get(name), str)}
+        facts = {name: value for name, value in said.items() if value is not None}
+        facts = {**facts, **served, **self._content.sources.metadata}
+        finish = Finish(outcome, reason, self._usage.value, self._content.response_id, self._model, error)
+        explanation = self._finish.message if self._finish.is_cut else None
+        outputs.append(replace(finish, provider_metadata={"gemini": facts} if facts else {}, explanation=explanation))
+        self._state = base.LifecycleState.FINISHED
 
 
-_METADATA: Final = "gemini"
+_SERVED: Final = ("trafficType", "serviceTier")
+"""The fields of a report that say how the request was served."""
 _REPORTS: Final = frozenset({"usageMetadata", "modelVersion", "responseId", "createTime", "candidates"})
 """The fields of chunks without a candidate (docs/wires/gemini.md#chunks)."""
 
 
-def _said(candidate: Wire) -> Said:
+def _said(candidate: Wire) -> base.Said:
     """What a candidate brings. Its calls have no indexes: the place among the calls of a chunk counts."""
     content = candidate.get("content")
     listed = content.get("parts") if content.__class__ is dict and "finishReason" not in candidate else None
     if listed.__class__ is list and len(listed) == 1:  # nearly all are one text, and are told at once
         part = listed[0]
         if part.__class__ is dict and len(part) == 1 and part.get("text"):
-            return SPEAKS
+            return base.SPEAKS
     parts = objects(mapping(candidate, "content"), "parts")
     ends = identifier(candidate, "finishReason") is not None
     calls = sum("functionCall" in part for part in parts)
     speaks = any(value for part in parts for name, value in part.items() if name in PARTS and name != "functionCall")
-    return Said(speaks, frozenset(range(calls)), ends)
-
-
-def _kind(chunk: Wire) -> LifecycleEvent | None:
-    """What a chunk without an error is for the life of the response; None for an event of something else."""
-    if objects(chunk, "candidates") or isinstance(chunk.get("promptFeedback"), dict):
-        return LifecycleEvent.CONTENT
-    return LifecycleEvent.REPORT if chunk.keys() & _REPORTS else None
+    return base.Said(speaks, frozenset(range(calls)), ends)

@@ -28,7 +28,7 @@ from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_p
 from partstream.protocols.calls import Calls, later_pieces
 from partstream.protocols.citations import Citation, Citations, RecentText
 from partstream.protocols.files import inline_file
-from partstream.protocols.gemini.read_response import named_file
+from partstream.protocols.gemini.read_response import ReportedUsage, named_file
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -263,32 +263,19 @@ def finish_of(status: str | None, *, has_calls: bool) -> tuple[Outcome, FinishRe
     return Outcome.COMPLETED, FinishReason(unified, status)
 
 
-class ReportedUsage:
-    """The usage of one interaction. Reports are cumulative: of each field, the last value that is not null counts."""
-
-    __slots__ = ("_raw",)
-
-    def __init__(self) -> None:
-        self._raw: Wire = {}
-
-    def say(self, report: Any) -> None:
-        """Takes the field `usage`."""
-        if isinstance(report, dict):
-            self._raw |= {name: value for name, value in report.items() if value is not None}
-
-    @property
-    def value(self) -> Usage | None:
-        """The usage; None where no count was reported. Thoughts are output that `total_output_tokens` leaves out."""
-        names = ("input", "tool_use", "output", "thought", "cached")
-        given, used, made, thoughts, cached = (as_count(self._raw.get(f"total_{name}_tokens")) for name in names)
-        total = as_count(self._raw.get("total_tokens"))
-        if given is None and made is None and total is None:
-            return None
-        given = None if given is None else given + (used or 0)
-        made = None if made is None else made + (thoughts or 0)
-        if total is None and given is not None and made is not None:
-            total = given + made
-        return Usage(given, made, total, cached, thoughts, self._raw)
+def read_usage(raw: Wire) -> Usage | None:
+    """The usage that merged reports mean; None without a count. Thoughts are output that `total_output_tokens` leaves
+    out."""
+    names = ("input", "tool_use", "output", "thought", "cached")
+    given, used, made, thoughts, cached = (as_count(raw.get(f"total_{name}_tokens")) for name in names)
+    total = as_count(raw.get("total_tokens"))
+    if given is None and made is None and total is None:
+        return None
+    given = None if given is None else given + (used or 0)
+    made = None if made is None else made + (thoughts or 0)
+    if total is None and given is not None and made is not None:
+        total = given + made
+    return Usage(given, made, total, cached, thoughts, raw)
 
 
 # ---- Stream ----
@@ -320,7 +307,7 @@ class InteractionsResponseReader(ResponseReader):
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
         self._steps = Steps(options)
-        self._usage = ReportedUsage()
+        self._usage = ReportedUsage(read_usage)
         self._response_id: str | None = None
         self._model: str | None = None
         self._status: str | None = None
