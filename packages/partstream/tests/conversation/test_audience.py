@@ -14,7 +14,7 @@ from partstream.tokens.counting import MessageCounter, estimate_tokens
 from partstream.tokens.records import message_digest
 
 ASIDE = "12 rows, 3 columns"
-WIRES = ("openresponses", "chat-completions", "anthropic-messages", "gemini", "ollama", "ai-gateway", "ag-ui")
+WIRES = tuple(name for name, one in PROTOCOLS.items() if one.write_request is not None)
 LEFT_OUT: tuple[tuple[Audience, ...], ...] = ((Audience.USER,), (Audience.EXTENSION, Audience.USER), ())
 SENT: tuple[tuple[Audience, ...] | None, ...] = (None, (Audience.ASSISTANT,), (Audience.USER, Audience.ASSISTANT))
 
