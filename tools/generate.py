@@ -18,6 +18,7 @@ from conformance_page import conformance_page
 from conformance_schema import conformance_schema
 from contract_page import contract_page
 from demands_page import demands_page
+from differences_page import differences_page
 from frameworks_table import agents_page
 from freshness_table import freshness_page
 from group_schema import extension_manifest, extension_texts
@@ -57,6 +58,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/conformance-report.schema.json": conformance_schema,
     "docs/contract.md": contract_page,
     "docs/demands.md": demands_page,
+    "docs/differences.md": differences_page,
     "docs/freshness.md": freshness_page,
     "docs/hub-performance.md": hub_performance_page,
     "docs/hub-proof.md": hub_proof_page,
