@@ -134,8 +134,8 @@ SECONDS ?= 60
 test-fuzz: setup
 	cd tests && $(CURDIR)/$(BIN)/python -m fuzzing --seconds $(SECONDS)
 
-# What this version reads otherwise than 0.14.0, from recordings and damaged streams, in two minutes; ends with an error if
-# a difference is in no row of tests/versions/improvements.py. The counts go into docs/differences.md.
+# This version and 0.14.0 read recordings and damaged streams, in two minutes. Ends with an error if a difference is in no
+# row of tests/versions/improvements.py. The counts go into docs/differences.md.
 STREAMS ?= 60000
 test-versions: setup
 	cd tests && $(CURDIR)/$(BIN)/python -m versions --streams $(STREAMS) --write

@@ -1,4 +1,4 @@
-"""Writes the page of what this version reads otherwise than an earlier one, row by row."""
+"""Writes the page of what this version reads differently from an earlier one, row by row."""
 
 from __future__ import annotations
 import json
@@ -15,7 +15,7 @@ __all__ = ["differences_page"]
 _RESULTS: Final = Path(__file__).resolve().parent.parent / "tests" / "versions" / "results.json"
 
 _PAGE: Final = """\
-# What is read otherwise than by {before}
+# Differences from {before}
 
 <!-- Made by tools/generate.py from tests/versions. Change the rows there. -->
 
@@ -25,8 +25,9 @@ recording and stream of the fixtures whole, a line at a time and as events, and 
 dropped, repeated, swapped, cut and mixed with those of other streams; fields removed, added and of other types; bytes
 changed; pieces of any size.
 
-{now} and {before} read {recordings:,} recordings and {damaged:,} damaged streams (seed {seed}). Of these {differ:,}
-are read otherwise. Each difference is of one of these kinds; a stream may have several.
+{now} and {before} read {recordings:,} recordings and {damaged:,} damaged streams from seed {seed} on. They differ in
+{differ:,} of these, most of which hold nothing that begins an answer. Each difference is of one of these kinds. A
+stream may have several.
 
 | what differs | streams | wires | why it is better |
 |---|---:|---|---|

@@ -58,8 +58,6 @@ class Pair:
 )
 def main(before: str, streams: int, seed: int, show: str | None, is_written: bool) -> None:
     """Lists what this version and another one read differently."""
-    sys.set_int_max_str_digits(0)
-    sys.setrecursionlimit(20_000)  # for JSON that nests deeply
     try:
         other = checkout_of(before)
     except LookupError as error:
@@ -164,4 +162,6 @@ def _write(pair: Pair, seed: int, counts: Counter[str], found: Found) -> None:
 
 
 if __name__ == "__main__":
+    sys.set_int_max_str_digits(0)  # damaged streams hold numbers of thousands of digits, and JSON that nests deeply
+    sys.setrecursionlimit(20_000)
     main()

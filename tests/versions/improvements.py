@@ -238,8 +238,8 @@ IMPROVEMENTS: tuple[Improvement, ...] = (
     ),
     Improvement(
         "Ids of calls without an id are made in one way",
-        "They hold the id of the response, the place, the name and the arguments on every wire, so equal calls of two"
-        " answers have two ids.",
+        "One rule makes them on all wires, also where two calls have one id. They depend on the id of the response, the"
+        " place, the name and the arguments alone, as before.",
         (r"ToolCallPart\.call_id: another id of ours",),
     ),
     Improvement(

@@ -85,11 +85,11 @@ def test_what_differs_is_said_in_one_phrase_each(before: Outputs, now: Outputs, 
 
 
 def test_a_row_covers_what_it_names_and_what_comes_with_it_and_no_more() -> None:
-    cut = ["Finish.error: ToolArgumentsError → none", "Finish.outcome: failed → incomplete"]
-    rows, left = rows_of("chat-completions", [*cut, "TextPart: lost"])
-    assert [row.name for row in rows] == ["A limit that cuts a tool call is no error"]
+    empty = ["Finish.error: TruncatedStreamError → EmptyStreamError", "Finish.outcome: failed → truncated"]
+    rows, left = rows_of("chat-completions", [*empty, "TextPart: lost"])
+    assert [row.name for row in rows] == ["An error says that nothing came"]
     assert left == ["TextPart: lost"]
-    assert rows_of("chat-completions", cut[1:]) == ([], cut[1:])
+    assert rows_of("chat-completions", empty[1:]) == ([], empty[1:])
 
 
 def test_a_row_of_some_protocols_covers_no_other() -> None:
