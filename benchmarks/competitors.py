@@ -155,9 +155,9 @@ def _of_typeless(reader: Competitor, name: str = "", protocol: str = "typeless")
 
 TYPELESS_COMPETITORS: Final = (
     _of_typeless(FAST),
-    _of_typeless(FAST, f"{FAST.name}, without the sink", "typeless-without-sink"),
+    _of_typeless(FAST, f"{FAST.name}, without the fast path", "typeless-without-fast-path"),
     _of_typeless(PLAIN),
-    _of_typeless(PLAIN, f"{PLAIN.name}, without the sink", "typeless-without-sink"),
+    _of_typeless(PLAIN, f"{PLAIN.name}, without the fast path", "typeless-without-fast-path"),
     replace(FLOOR, command=(*FLOOR.command, "--typeless")),
     JSON_LOADS,
 )

@@ -6,19 +6,19 @@ is of one kind, and the piece of text stands deep inside.
 
 from __future__ import annotations
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import TruncatedStreamError
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason
 from partstream.protocols.protocol import SSE, MatchConfidence, Protocol, ResponseReaderSpec
+from partstream.protocols.read_response import Deltas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.errors import LanguageModelError
-    from partstream.lm.outputs import FastPath, StreamOptions, StreamOutput
+    from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput
     from partstream.protocols.serve import WireEvent
 
 __all__ = ["PROTOCOLS", "TypelessStream"]
@@ -29,12 +29,12 @@ class TypelessStream:
 
     Args:
         _options: Nothing here depends on them.
-        offers_sink: Whether there is a short way for chunks that bring only text.
+        has_fast_path: Whether there is a fast path for chunks that bring only text.
     """
 
-    def __init__(self, _options: StreamOptions, *, offers_sink: bool = True) -> None:
-        self.sink: FastPath | None = None
-        self._offer = self._more if offers_sink else None
+    def __init__(self, _options: StreamOptions, *, has_fast_path: bool = True) -> None:
+        self.emit_more: EmitText | None = None
+        self._emit: EmitText | None = _emit if has_fast_path else None
         self._finished = False
 
     @property
@@ -55,23 +55,13 @@ class TypelessStream:
 
     def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
         """Takes the next chunk and appends what it means."""
-        self.sink = None
+        self.emit_more = None
         for choice in event["choices"]:
             if content := choice["delta"].get("content"):
                 outputs.append(TextPart(content))
-                self.sink = self._offer
+                self.emit_more = self._emit
             if choice["finish_reason"] is not None:
                 outputs += self._finish(Outcome.COMPLETED)
-
-    def _more(self, chunk: Any, outputs: list[StreamOutput]) -> bool:
-        """The short way: one choice that brings a piece of text and nothing else."""
-        (choice,) = chunk.choices
-        delta = choice["delta"]
-        content = delta["content"]
-        if not content or len(delta) != 1 or choice["finish_reason"] is not None:
-            return False
-        outputs.append(TextPart(content))
-        return True
 
     def end(self, *, whole: bool = False) -> list[StreamOutput]:
         """Says that no more chunks come."""
@@ -88,15 +78,20 @@ class TypelessStream:
         return [Finish(outcome, FinishReason(UnifiedFinishReason.STOP), error=error)]
 
 
+def _emit(text: str, outputs: list[StreamOutput]) -> None:
+    outputs.append(TextPart(text))
+
+
 def _claim(_kind: str | None, event: WireEvent) -> MatchConfidence:
     return MatchConfidence.POSSIBLE if "choices" in event else MatchConfidence.NO
 
 
-_WITH_SINK: Final = ResponseReaderSpec(TypelessStream, _claim, MappingProxyType({"": {"choices": "choices"}}))
-_WITHOUT_SINK: Final = ResponseReaderSpec(partial(TypelessStream, offers_sink=False), _claim)
+_DELTAS: Final = Deltas({"": (("choices", 0, "delta", "content"),)}, varying=("obfuscation",))
+_FAST: Final = ResponseReaderSpec(TypelessStream, _claim, _DELTAS)
+_SLOW: Final = ResponseReaderSpec(partial(TypelessStream, has_fast_path=False), _claim)
 
 PROTOCOLS: Final = {
-    "typeless": Protocol("typeless", lambda: _WITH_SINK, framings=(SSE,), tag=None),
-    "typeless-without-sink": Protocol("typeless-without-sink", lambda: _WITHOUT_SINK, framings=(SSE,), tag=None),
+    "typeless": Protocol("typeless", lambda: _FAST, framings=(SSE,), tag=None),
+    "typeless-without-fast-path": Protocol("typeless-without-fast-path", lambda: _SLOW, framings=(SSE,), tag=None),
 }
-"""The protocols that only the benchmark has, by name; in the second every frame goes the long way."""
+"""The protocols that only the benchmark has, by name; in the second every frame takes the slow path."""

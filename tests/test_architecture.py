@@ -450,7 +450,7 @@ def test_no_word_of_the_scripted_model_stands_outside_their_room() -> None:
 
 
 def test_the_scripted_model_knows_no_event_of_a_wire() -> None:
-    frequent = {kind for row in PROTOCOLS.values() for kind in row.read_response().frequent}
+    frequent = {kind for row in PROTOCOLS.values() for kind in row.read_response().deltas.places}
     # `text` is an event and an everyday word, and the only kind of a wire without kinds is no word at all.
     events = {kind for kind in frequent if kind and not kind.isidentifier()}
     assert events

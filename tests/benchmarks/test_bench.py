@@ -18,7 +18,7 @@ READERS = {*OURS, "JavaScript floor", "openai package", "httpx-sse + json"}
 OF_CHUNKS = "partstream, AI SDK chunks"
 READERS_OF_CHUNKS = {"partstream, fast, AI SDK chunks", OF_CHUNKS, "streamText of ai 7"}
 READERS_OF_TYPELESS = {
-    *(f"{name}{sink}" for name in OURS for sink in ("", ", without the sink")),
+    *(f"{name}{sink}" for name in OURS for sink in ("", ", without the fast path")),
     "JavaScript floor",
     "json.loads",
 }

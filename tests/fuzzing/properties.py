@@ -1,6 +1,6 @@
 """What must hold for each stream, however damaged: one end, no exception, and the same answer in every way of reading.
 
-The ways are: cut anywhere; with and without the short way for frequent events; with a tap; from deep inside a caller's
+The ways are: cut anywhere; with and without the fast path for frequent events; with a tap; from deep inside a caller's
 stack. That msgspec makes no difference either, :mod:`fuzzing.codec` says.
 """
 
@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 from fuzzing.damage import Stream
 from partstream.lm.outputs import Finish, StreamOutput
 from partstream.lm.parts import DataPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import PROTOCOLS, Protocol, known_framings
+from partstream.protocols.read_response import Deltas
 from partstream.protocols.reader import ReadStep, StreamReader, TappedReader
 
 _SIZES = (1, 2, 3, 7, 20, 100, 500, 2048, 2049, 5000)
@@ -93,7 +93,7 @@ def _ways(stream: Stream, ways: random.Random) -> Iterator[tuple[str, Callable[[
     yield "cut anywhere", lambda: _read(stream, cuts)
     if len(data) <= _BYTE_BY_BYTE:
         yield "byte by byte", lambda: _read(stream, (data[at : at + 1] for at in range(len(data))))
-    yield "without the short way", lambda: _read(stream, [data], _without_short_way(stream.protocol))
+    yield "without the fast path", lambda: _read(stream, [data], _without_fast_path(stream.protocol))
     yield "with a tap", lambda: _fed(_tapped(stream), [data])
     yield "deep in the stack", lambda: _deep(_DEEP, lambda: _read(stream, [data]))
 
@@ -131,9 +131,9 @@ def _cut(data: bytes, ways: random.Random) -> Iterator[bytes]:
 
 
 @cache
-def _without_short_way(name: str) -> Protocol:
+def _without_fast_path(name: str) -> Protocol:
     row = PROTOCOLS[name]
-    corner = replace(row.read_response(), frequent=MappingProxyType({}))
+    corner = replace(row.read_response(), deltas=Deltas())
     return replace(row, read_response=lambda: corner)
 
 

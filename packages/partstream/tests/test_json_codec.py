@@ -17,7 +17,6 @@ from partstream.codec.json_codec import (
     is_json,
     loads,
     make_decoder,
-    make_event_decoder,
 )
 from partstream.lm.parts import DataPart
 
@@ -69,47 +68,6 @@ def test_what_is_no_json_is_one_kind_of_error(text: bytes | str) -> None:
 def test_a_quick_decoder_refuses_with_one_of_the_listed_errors(text: bytes) -> None:
     with pytest.raises(DECODE_ERRORS):
         make_decoder()(text)
-
-
-@pytest.mark.parametrize("tag", ["type", None])
-@pytest.mark.parametrize(
-    ("fields", "text", "expected"),
-    [
-        ({"said": "say"}, '"say":"Hi"', {"said": "Hi"}),
-        ({"said": "say"}, '"say":["Hi","you"],"more":1', {"said": ["Hi", "you"]}),
-        ({"said": "say?"}, '"say":"Hi"', {"said": "Hi"}),
-        ({"said": "say?"}, '"more":1', {"said": None}),
-        ({"said": "say", "place": "index"}, '"index":2,"say":"Hi"', {"said": "Hi", "place": 2}),
-        ({"said": "say", "place": "index?"}, '"say":null', {"said": None, "place": None}),
-    ],
-)
-def test_an_event_decoder_gives_the_wanted_fields(
-    tag: str | None, fields: dict[str, str], text: str, expected: dict[str, Any]
-) -> None:
-    record = make_event_decoder(tag, "line" if tag else "", fields)(b'{"type":"line",%s}' % text.encode())
-    assert {name: getattr(record, name) for name in fields} == expected
-
-
-@pytest.mark.parametrize("tag", ["type", None])
-@pytest.mark.parametrize("fields", [{"said": "say"}, {"said": "say?"}, {"said": "say", "place": "index"}])
-@pytest.mark.parametrize("text", [b"", b"{", b"[]", b'["type"]', b'"type"', b"7", b"null", b'{"type":7}{}'])
-def test_an_event_decoder_refuses_what_is_no_object_with_one_of_the_listed_errors(
-    tag: str | None, fields: dict[str, str], text: bytes
-) -> None:
-    with pytest.raises(DECODE_ERRORS):
-        make_event_decoder(tag, "line" if tag else "", fields)(text)
-
-
-@pytest.mark.parametrize("text", [b'{"type":"other","say":"Hi"}', b'{"type":null,"say":"Hi"}'])
-def test_an_event_decoder_refuses_objects_of_another_kind(text: bytes) -> None:
-    with pytest.raises(DECODE_ERRORS):
-        make_event_decoder("type", "line", {"said": "say"})(text)
-
-
-def test_the_decoder_of_a_kind_is_made_once_for_all_responses() -> None:
-    fields = {"said": "say"}
-    assert make_event_decoder("type", "line", fields) is make_event_decoder("type", "line", dict(fields))
-    assert make_event_decoder("type", "line", fields) is not make_event_decoder("type", "other", fields)
 
 
 @pytest.mark.parametrize(

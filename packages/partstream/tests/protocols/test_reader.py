@@ -19,7 +19,7 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from partstream.lm.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput
+from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import (
     JSON_LINES,
@@ -30,6 +30,7 @@ from partstream.protocols.protocol import (
     ResponseReaderSpec,
     Terminators,
 )
+from partstream.protocols.read_response import Deltas
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import created, delta, message, read_bytes, sse, terminal, text_done, thinking_delta
 
@@ -280,7 +281,9 @@ def _parrot(ends: Terminators, tag: str | None = "type") -> Protocol:
     return Protocol(
         "parrot",
         lambda: ResponseReaderSpec(
-            Parrot, lambda _kind, _event: MatchConfidence.NO, {"": {"say": "say"}} if tag is None else {}
+            Parrot,
+            lambda _kind, _event: MatchConfidence.NO,
+            Deltas({"": (("say",),)}, varying=("number",)) if tag is None else Deltas(),
         ),
         tag=tag,
         ends=ends,
@@ -291,24 +294,18 @@ class Parrot:
     """Says what it hears."""
 
     def __init__(self, _options: StreamOptions) -> None:
-        self.sink: FastPath | None = None
+        self.emit_more: EmitText | None = None
         self.finished = False
         self.failing = False
         self.kinds: list[Any] = []
 
     def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
-        self.sink = None
+        self.emit_more = None
         if event.get("stop"):
             outputs += self._finish(Outcome.COMPLETED)
         elif not self.finished:
             outputs.append(TextPart(event["say"]))
-            self.sink = self._say
-
-    def _say(self, event: Any, outputs: list[StreamOutput]) -> bool:
-        if event.say is None:
-            return False
-        outputs.append(TextPart(event.say))
-        return True
+            self.emit_more = lambda text, outputs: outputs.append(TextPart(text))
 
     def end(self, *, whole: bool = False) -> list[StreamOutput]:
         return self._finish(Outcome.COMPLETED if whole else Outcome.TRUNCATED)

@@ -345,9 +345,10 @@ class _GivenEvents:
         events, self.events = self.events, []
         return events
 
-    def repeated(self, _data: bytes) -> bytes | None:
-        """None: there is no short way."""
-        return None
+    @property
+    def at_border(self) -> bool:
+        """False: the events do not come from bytes."""
+        return False
 
     def end(self) -> list[ServerSentEvent]:
         """The same at the end of the bytes."""

@@ -8,12 +8,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
 from itertools import accumulate
-from operator import itemgetter
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 MOST_LEVELS: Final = 256
 """The most levels of objects and lists in an event, and in a JSON text that an event holds.
@@ -145,42 +142,6 @@ def make_text_decoder() -> Callable[[bytes], str]:
     return decode
 
 
-def make_event_decoder(tag: str | None, kind: str, fields: Mapping[str, str]) -> Callable[[bytes], Any]:
-    """Makes a function that reads JSON objects of one kind; it raises one of :data:`DECODE_ERRORS` for other kinds.
-
-    The function returns an object with the wanted fields as attributes. For a missing field, the attribute is None, or
-    the function raises one of :data:`DECODE_ERRORS`.
-
-    Args:
-        tag: The field that holds the kind of an object; None to read all objects.
-        kind: The kind to read.
-        fields: The name of the object's field for each attribute; a `?` after the name marks a field that is often
-            missing. Skipping all other fields makes msgspec more than twice as fast.
-    """
-    return _event_decoder(tag, kind, tuple(fields.items()))
-
-
-@cache  # a decoder keeps nothing of what it reads, and making those of one response would take half a millisecond
-def _event_decoder(tag: str | None, kind: str, wanted: tuple[tuple[str, str], ...]) -> Callable[[bytes], Any]:
-    fields = dict(wanted)
-    names = {attribute: field.removesuffix("?") for attribute, field in fields.items()}
-    if _msgspec is None:
-        plain = namedtuple("record", fields)  # type: ignore[misc]
-        all_there = not any(field.endswith("?") for field in fields.values())
-        return partial(_quick_record, tag, kind, _values_of(tuple(names.values()), all_there), plain)
-    attributes = [(name, Any, None) for name in names]
-    tagged = {} if tag is None else {"tag_field": tag, "tag": kind}
-    record = _msgspec.defstruct("record", attributes, rename=names, gc=False, **tagged)
-    readable = record
-    if tag is not None:
-        # A structure with a tag is also read from an object without the tag, one of several structures is not. The
-        # other one here cannot be read from anything: no number fits its field.
-        never = Annotated[int, _msgspec.Meta(gt=0, lt=0)]
-        readable |= _msgspec.defstruct("nothing", [("never", never)], tag_field=tag, tag=f"not {kind}")
-    decode: Callable[[bytes], Any] = _msgspec.json.Decoder(readable).decode
-    return decode
-
-
 def _quick_loads(data: bytes) -> Any:
     """Takes half the time of `json.loads`, for text as servers write it: UTF-8, without surrounding blanks.
 
@@ -202,38 +163,11 @@ def _quick_text(data: bytes) -> str:
     return value
 
 
-def _quick_record(
-    tag: str | None,
-    kind: str,
-    read: Callable[[Any], tuple[Any, ...]],
-    record: type[tuple[Any, ...]],
-    data: bytes,
-) -> Any:
-    event = _quick_loads(data)
-    if tag is not None:
-        if event[tag] != kind:
-            raise KeyError(kind)
-    elif type(event) is not dict:
-        raise TypeError(type(event))
-    return tuple.__new__(record, read(event))
-
-
-def _values_of(names: tuple[str, ...], all_there: bool) -> Callable[[Any], tuple[Any, ...]]:
-    """Makes a function that reads the values of some fields."""
-    if not all_there:
-        return lambda event: tuple(map(event.get, names))
-    if len(names) == 1:  # itemgetter would return the value itself
-        name = names[0]
-        return lambda event: (event[name],)
-    return itemgetter(*names)
-
-
 _scan_once: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 DECODE_ERRORS: Final[tuple[type[Exception], ...]] = (
     ValueError,  # JSONDecodeError, UnicodeDecodeError
     RecursionError,
-    KeyError,  # an object of another type
     TypeError,  # not an object
     StopIteration,  # no value where one should start
     *((_msgspec.MsgspecError,) if FAST else ()),

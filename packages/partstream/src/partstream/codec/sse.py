@@ -125,11 +125,9 @@ class EventDecoder(Protocol):
         """Takes more bytes and returns the events that are now complete."""
         ...
 
-    def repeated(self, data: bytes) -> bytes | None:
-        """The event's data, if `data` is exactly one short event with the name of the event before.
-
-        Otherwise None; then `data` was not taken, and the caller must feed it.
-        """
+    @property
+    def at_border(self) -> bool:
+        """Whether the next bytes are read as the first ones of a stream are: no byte before counts any more."""
         ...
 
     def end(self) -> list[ServerSentEvent]:
@@ -176,15 +174,20 @@ class SSEDecoder:
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Takes more bytes and returns the events that are now complete."""
-        value = self.repeated(data)
+        value = self._usual_event(data)
         if value is not None:
             return [(self._usual_name, value)]
         if len(data) > _ONE_READ:
             return self._read_large(data)
         return (self._usual_events(data) if len(data) > self._short else None) or self._read(data)
 
-    def repeated(self, data: bytes) -> bytes | None:
-        """The short way: nearly every chunk of a live response is one event with the name of the event before."""
+    @property
+    def at_border(self) -> bool:
+        """Whether no byte before counts any more."""
+        return self._at_border
+
+    def _usual_event(self, data: bytes) -> bytes | None:
+        """The fast path: nearly every chunk of a live response is one event with the name of the event before."""
         size = self._usual_size
         if data[:size] == self._usual_start and self._at_border and len(data) <= self._short:
             value, _, rest = data[size:].partition(b"\n")
@@ -289,28 +292,21 @@ class JSONLinesDecoder:
         max_event_size: The most bytes that one line may have.
     """
 
-    __slots__ = ("_at_border", "_limit", "_short", "_splitter", "error")
+    __slots__ = ("_limit", "_splitter", "error")
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
         self._splitter = LineSplitter(carriage_returns=False)
         self._limit = max_event_size
-        self._short = min(max_event_size, SHORT_EVENT)
-        self._at_border = False  # whether the next byte starts a line that may be returned
         self.error: EventTooLargeError | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Takes more bytes and returns the lines that are now complete, without blank lines."""
         return self._events(self._splitter.split(data)) if self.error is None else []
 
-    def repeated(self, data: bytes) -> bytes | None:
-        """The one line of `data`, if it is short and ends with the first line feed.
-
-        Otherwise None, and the caller must feed it; also a line that is no event, such as a blank one."""
-        if self._at_border:
-            value, end, rest = data.partition(b"\n")
-            if end and not rest and len(value) <= self._short:
-                return value
-        return None
+    @property
+    def at_border(self) -> bool:
+        """Whether no byte before counts any more."""
+        return self._splitter.at_border and self.error is None
 
     def end(self) -> list[ServerSentEvent]:
         """Records that no more bytes come; returns the last line if its line feed is missing."""
@@ -321,14 +317,12 @@ class JSONLinesDecoder:
         for line in lines:
             if len(line) > self._limit:
                 self.error = EventTooLargeError(len(line), self._limit)
-                self._at_border = False
                 return events
             if stripped := line.strip():
                 events.append((b"", stripped))
         if self._splitter.pending_size > self._limit:
             self.error = EventTooLargeError(self._splitter.pending_size, self._limit)
             self._splitter.drop_pending()
-        self._at_border = self._splitter.at_border and self.error is None
         return events
 
 
@@ -362,6 +356,11 @@ class BareJSONDecoder(SSEDecoder):
         self._value: bytearray | None = None
         self._depth = 0
         self._is_listed = False  # whether a list is open, outside of its values
+
+    @property
+    def at_border(self) -> bool:
+        """Whether no byte before counts any more."""
+        return self._at_border and self._value is None and not self._is_listed
 
     def end(self) -> list[ServerSentEvent]:
         """Records that no more bytes come; returns the last event if its end is missing."""

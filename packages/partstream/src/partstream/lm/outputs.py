@@ -167,21 +167,19 @@ class StreamOptions:
         check_fields(self, _STREAM_OPTIONS)
 
 
-FastPath: TypeAlias = Callable[[Any, list[StreamOutput]], bool]
-"""Takes the next event of a repeated type, as an event decoder of :mod:`partstream.codec.json_codec` returns it or as
-its bytes, and appends the outputs. Returns False, or raises one of the decode errors, if the event needs the slow path.
-"""
+EmitText: TypeAlias = Callable[[str, list[StreamOutput]], None]
+"""Takes the text of an event that differs from the event before it in nothing else, and appends the outputs."""
 
 
 class ResponseStream(Protocol):
     """An adapter: takes the events of one response in one protocol, returns outputs.
 
     Attributes:
-        sink: The fast path for further events of the type that was fed last, until the next call of
-            :meth:`feed_into`; None if there is none. It reads the fields in the protocol's table of frequent types.
+        emit_more: The fast path: does, until the next call of another method, what :meth:`feed_into` would do for the
+            last event with another text that is not empty. None after an event that does more than add its text.
     """
 
-    sink: FastPath | None
+    emit_more: EmitText | None
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:
         """Takes the next event and returns its outputs, in order.

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import ResponseStream, StreamOptions
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
+    from partstream.protocols.read_response import Deltas, ResponseReader
     from partstream.protocols.read_response import MatchConfidence as MatchConfidence  # noqa: PLC0414
-    from partstream.protocols.read_response import ResponseReader
     from partstream.settings.row import Setting
 
 
@@ -147,7 +147,7 @@ class ResponseReaderSpec:
 
     open: Callable[[StreamOptions], ResponseStream]
     claim: Callable[[str | None, WireEvent], MatchConfidence]
-    frequent: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    deltas: Deltas = field(default_factory=lambda: import_module("partstream.protocols.read_response").Deltas())
     events_of: Callable[[WireEvent], Sequence[WireEvent]] | None = None
     item_of_tags: Callable[[str], Mapping[str, Any] | None] | None = None
 

@@ -8,33 +8,22 @@ A :class:`ResponseReader` holds how far a response has come, and ends it once. A
 :meth:`ResponseReader.feed_into`, when a response is whole, and what its Finish holds.
 
 Below them are the tools of several wires: fields that may be missing, null or of another type; arguments of tool calls;
-:class:`EmittedPrefix`, which recognizes a snapshot of a text that was emitted; :func:`make_chunk_template`, the fast
-path for chunks that differ in one text alone.
+:class:`EmittedPrefix`, which recognizes a snapshot of a text that was emitted.
 """
 
 from __future__ import annotations
-import re
-import string
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, IntEnum, auto
-from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
 
-from partstream.codec.json_codec import (
-    DECODE_ERRORS,
-    JSONDecodeError,
-    is_json,
-    loads,
-    make_text_decoder,
-    nests_too_deeply,
-)
+from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError
-from partstream.lm.outputs import FastPath, Outcome, StreamOptions, StreamOutput
+from partstream.lm.outputs import EmitText, Outcome, StreamOptions, StreamOutput
 from partstream.lm.parts import FinishReason, UnifiedFinishReason
-from partstream.protocols.citations import RecentText
+from partstream.protocols.citations import FOLD_AT, RecentText
 from partstream.protocols.serve import WireEvent
 
 # ---- Lifecycle ----
@@ -161,6 +150,23 @@ class MatchConfidence(IntEnum):
     """No other protocol has an event like it."""
 
 
+class Deltas(NamedTuple):
+    """The events that come by the thousand, because each adds one text: what the reader's fast path knows of a wire
+    (docs/decisions/0006-the-sink.md).
+
+    Attributes:
+        places: By the kind of an event, the places where it may hold its text: keys and indexes, from the outside in.
+            On a wire without kinds, the kind is the empty string.
+        varying: The fields, at any depth, whose numbers and short strings mean nothing in such an event, or only in the
+            first one.
+        counts: The fields, at any depth, whose numbers count tokens: of such events, the last one counts.
+    """
+
+    places: Mapping[str, tuple[tuple[str | int, ...], ...]] = MappingProxyType({})
+    varying: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
+
+
 class ResponseReader(ABC):
     """Reads one response: takes its events, returns outputs; see :class:`partstream.lm.outputs.ResponseStream`.
 
@@ -171,15 +177,13 @@ class ResponseReader(ABC):
         options: How the response is rendered.
 
     Attributes:
-        frequent: For the kinds of events that come by the thousand, the fields that the fast path reads of them; see
-            :func:`partstream.codec.json_codec.make_event_decoder`. Without a tag, the kind is the empty string. Without
-            fields, the fast path takes the bytes of the event as they came.
+        deltas: The events that come by the thousand.
         has_documents: Whether a server may send a document in place of a stream.
         reads_tags: Whether the class reads thinking in tags itself.
-        sink: The fast path, or None.
+        emit_more: The fast path, or None.
     """
 
-    frequent: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    deltas: Deltas = Deltas()
     has_documents: bool = False
     reads_tags: bool = False
 
@@ -200,7 +204,7 @@ class ResponseReader(ABC):
         return None
 
     def __init__(self, _options: StreamOptions) -> None:
-        self.sink: FastPath | None = None
+        self.emit_more: EmitText | None = None
         self._state = LifecycleState.IDLE
         self._error: LanguageModelError | None = None  # what the upstream has reported, and may say more about
 
@@ -241,7 +245,6 @@ class ResponseReader(ABC):
         """Ends the response with an error; nothing if it has finished already."""
         outputs: list[StreamOutput] = []
         if not self.finished:
-            self.sink = None
             self._settle(outputs)
             is_cut = isinstance(error, TruncatedStreamError)
             reason = None if is_cut else FinishReason(UnifiedFinishReason.ERROR, self._word)
@@ -391,83 +394,34 @@ class EmittedPrefix(RecentText):
         super().fold()
 
 
+class _Pieces(Protocol):
+    """A text in pieces, such as a :class:`RecentText`."""
+
+    pieces: list[str]
+
+    def fold(self) -> None:
+        """Joins the pieces."""
+        ...
+
+
+def emit_into(said: _Pieces, make: Callable[[str], StreamOutput] | None) -> EmitText:
+    """The fast path that adds a text to another one, and makes a part of it; None for `make` makes no part."""
+    pieces, add, fold, fold_at = said.pieces, said.pieces.append, said.fold, FOLD_AT
+
+    def emit(piece: str, outputs: list[StreamOutput]) -> None:
+        add(piece)
+        if len(pieces) >= fold_at:
+            fold()
+        if make is not None:
+            outputs.append(make(piece))
+
+    return emit
+
+
 def checksum(text: str, before: int = 0) -> int:
     """The checksum of a text, given that of the text before it."""
     # Lone surrogates are real: servers cut UTF-16 text between two deltas.
     return crc32(text.encode("utf-8", "surrogatepass"), before)
-
-
-# ---- Chunk template ----
-# A chunk is some 300 bytes of JSON around one word. Nearly all chunks of a response are the same bytes but for that
-# word and, at OpenAI, a padding of random length: only the word is decoded. This is no guess: if the bytes around a
-# complete JSON string are the same, the document is the same but for that string (RFC 8259 section 7: a string ends
-# with its first quotation mark that no backslash hides).
-
-_STRING: Final = rb'("(?:[^"\\]|\\.)*+")'
-_PADDING: Final = re.compile(rb'"obfuscation":\s*"([\w-]*)(".*)', re.DOTALL)
-"""OpenAI hides the length of a word with letters and digits: `stream_options.include_obfuscation`."""
-_LETTERS: Final = string.ascii_letters.encode() + string.digits.encode() + b"_-"
-_NOTHING: Final = b"\0"
-"""No JSON text begins with it."""
-_TRIES: Final = 8
-"""How many templates in a row may fit no chunk: a server that gives each chunk another id never sends two alike."""
-
-_decode_text = make_text_decoder()
-
-
-class ChunkTemplate(NamedTuple):
-    """The bytes around the text of a chunk.
-
-    Attributes:
-        read: Returns the text of a chunk that differs from the one that was learned in nothing else, None for any
-            other; raises one of the decode errors where the bytes in its place are no JSON text.
-        learn: Takes a chunk that was read another way, and the text that is all it says.
-    """
-
-    read: Callable[[bytes], str | None]
-    learn: Callable[[bytes, str], None]
-
-
-def make_chunk_template(field: str) -> ChunkTemplate:
-    """Makes the template of the chunks with a text in one field; it fits none before it has learned one.
-
-    Its state is that of two functions, because a method would take half as long again to reach it.
-    """
-    where = re.compile(b'"%b":\\s*%b' % (re.escape(field.encode()), _STRING), re.DOTALL)
-    decode, letters = _decode_text, _LETTERS
-    head, tries = _NOTHING, 0
-    behind, end = b"", b""  # the bytes after the text: all of them, or those before and after the padding
-
-    def read(chunk: bytes) -> str | None:
-        nonlocal tries
-        tail = chunk.removeprefix(head)
-        if tail is chunk:
-            return None
-        text, _, rest = tail.partition(behind)
-        if rest != end and (not end or rest.translate(None, letters) != end or not rest.endswith(end)):
-            return None
-        tries = 0
-        return decode(text)  # of a chunk that continues otherwise, the text is all the rest, and no JSON
-
-    def learn(chunk: bytes, text: str) -> None:
-        nonlocal head, behind, end, tries
-        if tries >= _TRIES:
-            return
-        tries += 1
-        places = list(islice(where.finditer(chunk), 2))
-        if len(places) != 1:
-            return
-        try:
-            if decode(places[0][1]) != text:
-                return
-        except DECODE_ERRORS:
-            return
-        head, behind, end = chunk[: places[0].start(1)], chunk[places[0].end(1) :], b""
-        padding = _PADDING.search(behind)
-        if padding is not None and padding[2].translate(None, letters) == padding[2]:
-            behind, end = behind[: padding.start(1)], padding[2]
-
-    return ChunkTemplate(read, learn)
 
 
 # ---- Applied edits ----
@@ -548,6 +502,7 @@ class Choices:
         said: Tells what a piece of a choice brings.
 
     Attributes:
+        is_alone: Whether every piece was of the first choice.
         lost: The choices that were found to compete since the last look, each with its place and its first piece.
     """
 
@@ -555,12 +510,12 @@ class Choices:
         "_callers",
         "_ended_late",
         "_first_ended",
-        "_is_alone",
         "_losers",
         "_said",
         "_spoke",
         "_steps",
         "_waiting",
+        "is_alone",
         "lost",
     )
 
@@ -572,7 +527,7 @@ class Choices:
         self._spoke: dict[int, int] = {}  # by place, the step at which it spoke last
         self._callers: dict[int, set[int]] = {}  # by the index of a call, the choices that have one there
         self._first_ended = False
-        self._is_alone = True  # whether every piece was of the first choice
+        self.is_alone = True
         self._ended_late: dict[int, set[int]] = {}  # by place, the choices that ended after it had spoken
         self._waiting: dict[int, list[Wire]] = {}
 
@@ -583,7 +538,7 @@ class Choices:
             listed: The pieces of one chunk.
             whole: Whether they are whole choices of a document, where some servers repeat an index.
         """
-        if len(listed) == 1 and self._is_alone and not index(listed[0], "index"):
+        if len(listed) == 1 and self.is_alone and not index(listed[0], "index"):
             self._note_first(self._said(listed[0]))
             return [(0, listed[0])]
         now: list[tuple[int, Wire]] = []
@@ -597,7 +552,7 @@ class Choices:
             if place == 0:
                 now.append((0, piece))
             else:
-                self._is_alone = False
+                self.is_alone = False
                 self._waiting.setdefault(place, []).append(piece)
             self._watch(place, self._said(piece))
             if self._first_ended and next(iter(self._waiting), None) == place and place not in self._ended_late:

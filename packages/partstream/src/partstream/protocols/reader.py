@@ -6,18 +6,20 @@ this way:
 1. While the protocol is not known, bytes go to the finder (:mod:`partstream.protocols.recognition`); once it is found,
    all bytes so far are read.
 2. The decoder of the framing cuts bytes into events; each event is decoded once and goes to the adapter.
-3. Nearly all events of a response are of one kind. So the adapter offers a fast path for more of the kind that came
-   last, its sink (docs/decisions/0006-the-sink.md). This module alone decides when the fast path is taken: for an event
-   of the same name, whose bytes fit. Whatever the sink refuses takes the slow path.
+3. Nearly all events of a response differ from the event before in one text alone. The fast path reads only that text:
+   see "Fast path" below (docs/decisions/0006-the-sink.md). Every other event takes the slow path.
 4. A response ends with its own events, with an end mark of the wire, or with the bytes. If it ends before anything was
    understood, the error says what the bytes are instead.
 """
 
 from __future__ import annotations
 import re
+import string
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from typing import Protocol as TypingProtocol
 
 from partstream.codec.checks import narrow, refuse
@@ -28,7 +30,7 @@ from partstream.codec.json_codec import (
     loads,
     loads_event,
     make_decoder,
-    make_event_decoder,
+    make_text_decoder,
     may_nest_deeply,
     nests_too_deeply,
 )
@@ -42,7 +44,8 @@ from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, 
 from partstream.protocols.thinking import open_response
 
 if TYPE_CHECKING:
-    from partstream.lm.outputs import FastPath, ResponseStream, StreamOutput
+    from partstream.lm.outputs import EmitText, ResponseStream, StreamOutput
+    from partstream.protocols.read_response import Deltas
 
 _EVENT: Final = re.compile(rb"^data:", re.MULTILINE)
 _AT_ONCE: Final = 256 * 1024
@@ -82,26 +85,27 @@ class StreamReader:
         "_begun",
         "_closed",
         "_decode",
-        "_decode_any",
         "_decoder",
+        "_delta",
+        "_emit_more",
         "_end_names",
         "_ended",
         "_ending_stream",
         "_ends",
         "_events_of",
+        "_fast_path",
         "_finder",
-        "_frequent",
         "_halves",
         "_head",
+        "_learner",
         "_marked",
         "_options",
         "_pausing_stream",
-        "_repeated",
+        "_read_chunk",
         "_row",
-        "_sink",
-        "_sink_name",
         "_stream",
         "_tag",
+        "_unused",
         "_whole",
         "ending",
         "started",
@@ -146,16 +150,14 @@ class StreamReader:
         self._pausing_stream = narrow(self._stream, PausingStream)
         self._events_of = corner.events_of if corner.has_documents else None
         self._decoder = (framing or row.framings[0]).make_decoder()
-        self._repeated = self._decoder.repeated
-        self._decode_any = make_decoder()
+        self._decode = make_decoder()
         self._halves = Halves()
-        self._frequent: dict[str, Callable[[bytes], Any] | None] = {
-            kind: make_event_decoder(row.tag, kind, fields) if fields else None
-            for kind, fields in corner.frequent.items()
-        }
-        self._sink: FastPath | None = None
-        self._sink_name = b""
-        self._decode: Callable[[bytes], Any] | None = None  # None where the sink takes bytes
+        self._delta: Delta | None = None  # the last event, if the next ones may differ in the text alone
+        self._fast_path = _NO_FAST_PATH
+        self._read_chunk: ReadText | None = None  # the fast path of a chunk that is one such event
+        self._emit_more: EmitText = _emit_nothing
+        self._learner = DeltaLearner(corner.deltas) if corner.deltas.places else None
+        self._unused = 0  # deltas that were learned in a row and fitted no event
 
     @property
     def finished(self) -> bool:
@@ -179,24 +181,28 @@ class StreamReader:
         Raises:
             AdapterUsageError: The reader was ended.
         """
-        sink = self._sink
-        if sink is not None:
-            value = self._repeated(data)
-            if value is not None:
+        read = self._read_chunk
+        if read is not None:
+            text = read(data)
+            if text:
                 outputs: list[StreamOutput] = []
-                try:
-                    decode = self._decode
-                    if sink(value if decode is None else decode(value), outputs):
-                        return outputs
-                except DECODE_ERRORS:
-                    pass  # not what its name says; read below with more patience
+                self._emit_more(text, outputs)
+                self._unused = 0
+                return outputs if self._head is None else self._explained(outputs)
         if self._finder is not None:
             # All bytes so far are read once the protocol is found.
             return self._begin(self._finder) if self._finder.feed(data) else []
         if self._head is not None:
             self._head += data[: LOOKED_AT - len(self._head)]
         if len(data) <= _AT_ONCE:
-            return self._explained(self._read(self._decoder.feed(data)))
+            decoder, before = self._decoder, self._delta
+            was_at_border = decoder.at_border
+            events = decoder.feed(data)
+            outputs = self._explained(self._read(events))
+            is_one_event = was_at_border and len(events) == 1 and decoder.at_border
+            if is_one_event and (delta := self._delta) is not None and not (delta is before and self._read_chunk):
+                self._read_chunk = delta.in_chunk(data, events[0][1])
+            return outputs
         outputs = []
         for start in range(0, len(data), _AT_ONCE):
             outputs += self._read(self._decoder.feed(data[start : start + _AT_ONCE]))
@@ -253,7 +259,7 @@ class StreamReader:
         # What has no end of its own and is no JSON was cut: the stream is truncated, not wrong.
         rest = (one for one in self._decoder.end() if one[1].strip() in self._ends.data or _lenient(one[1]) is not None)
         outputs = self._read([*rest])
-        self._sink = None
+        self._forget_delta()
         if not self._closed:
             outputs += self._close(self._whole or self._ends.end_of_bytes.completes)
         self._count_halves(outputs)
@@ -261,7 +267,7 @@ class StreamReader:
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
         """Ends the response with an error of the layer below; does nothing if it has finished already."""
-        self._sink = None
+        self._forget_delta()
         self._finder = self._head = None
         return self._stream.fail(error)
 
@@ -296,14 +302,12 @@ class StreamReader:
             if self._ended:
                 raise AdapterUsageError("fed after the stream was ended")
             return outputs
-        sink, decode, short = self._sink, self._decode, SHORT_EVENT
+        read, usual_name, emit = self._fast_path
         for name, data in events:
-            if sink is not None and name == self._sink_name and (len(data) <= short or not may_nest_deeply(data)):
-                try:
-                    if sink(data if decode is None else decode(data), outputs):
-                        continue
-                except DECODE_ERRORS:
-                    pass  # not what its name says; read below with more patience
+            if read is not None and name == usual_name and (text := read(data)):
+                emit(text, outputs)
+                self._unused = 0
+                continue
             try:
                 goes_on = self._read_event(name, data, outputs)
             except RecursionError:  # the caller has left hardly any stack
@@ -312,22 +316,22 @@ class StreamReader:
                 goes_on = not self._closed
             if not goes_on:
                 return outputs
-            sink, decode = self._sink, self._decode
+            read, usual_name, emit = self._fast_path
         if self._decoder.error is not None:
             outputs += self._unreadable(self._decoder.error)
             self._count_halves(outputs)
         return outputs
 
     def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:
-        """Reads one event, and asks the adapter for a sink for more of its kind; tells whether reading goes on."""
+        """Reads one event on the slow path, and learns it if it is a delta; tells whether reading goes on."""
         goes_on = self._read_whole_event(name, data, outputs)
         if self._halves.held:
-            self._sink = None
+            self._forget_delta()
             self._count_halves(outputs)
         return goes_on
 
     def _read_whole_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:  # noqa: C901 - in order
-        self._sink = None
+        self._forget_delta()
         self.started = True
         if self._head is not None and len(self._begun) < MOST_BEGUN and not self._stream.finished:
             self._begun.append((name, data[:LOOKED_AT]))
@@ -335,7 +339,7 @@ class StreamReader:
             self._mark(mark, outputs)
             return not self._closed
         try:
-            event = None if len(data) > SHORT_EVENT and nests_too_deeply(data) else self._decode_any(data)
+            event = None if len(data) > SHORT_EVENT and nests_too_deeply(data) else self._decode(data)
         except DECODE_ERRORS:
             if self._is_no_event(data, outputs):
                 return not self._closed
@@ -359,10 +363,23 @@ class StreamReader:
         stream.feed_into(event, outputs)
         if self._ending_stream is not None:
             self.ending = self._marked or self._ending_stream.ending
-        sink = stream.sink
-        if sink is not None and not stream.finished and kind in self._frequent:
-            self._sink, self._sink_name, self._decode = sink, name, self._frequent[kind]
+        if (learner := self._learner) is not None and not stream.finished and self._unused < _MOST_UNUSED:
+            self._learn_delta(learner, kind, event, name, data)
         return True
+
+    def _learn_delta(self, learner: DeltaLearner, kind: Any, event: Any, name: bytes, data: bytes) -> None:
+        if (emit := self._stream.emit_more) is None:
+            return
+        self._delta = learner.learn(kind, event, data)
+        if self._delta is not None:
+            self._emit_more, self._fast_path = emit, (self._delta.read, name, emit)
+            self._unused += 1
+
+    def _forget_delta(self) -> None:
+        """The slow path follows: the tokens of the fast path are counted first."""
+        delta, self._delta, self._fast_path, self._read_chunk = self._delta, None, _NO_FAST_PATH, None
+        if delta is not None and (event := delta.uncounted()) is not None:
+            self._stream.feed_into(event, [])
 
     def _count_halves(self, outputs: list[StreamOutput]) -> None:
         """Counts what is left of characters whose other halves did not come before the end."""
@@ -412,6 +429,242 @@ def _lenient(data: bytes) -> Any:
         return None if nests_too_deeply(data) else loads_event(data)
     except JSONDecodeError:
         return None
+
+
+# ---- Fast path ----
+# Nearly all events of a response are the same bytes but for one text, and for numbers and short strings without
+# meaning: the number of the event, the time, a padding. So the reader learns an event that took the slow path, if the
+# adapter offers to emit more texts of it: the bytes around these values. Of an event with the same bytes around its
+# values, only the text is decoded. This is no guess: if the bytes around complete JSON values are the same, the
+# documents are the same but for these values (RFC 8259 section 7: a string ends with its first quotation mark that no
+# backslash hides). A chunk of bytes that is one whole event is read with its framing in the same way.
+#
+# On some wires each event counts the tokens so far. The last one is read once more on the slow path before anything
+# else, without its text.
+
+ReadText: TypeAlias = Callable[[bytes], str | None]
+"""Reads the text of bytes that fit a delta; None for others."""
+
+_VALUE: Final = rb'("[^"\\]*+(?:\\.[^"\\]*+)*+"|[1-9][0-9]*+(?![.eE]))'
+_DIGITS: Final = string.digits.encode()
+_LETTERS: Final = string.ascii_letters.encode() + _DIGITS + b"_-.:+/= "
+"""What strings without meaning consist of: ids, times, paddings."""
+_MOST_UNUSED: Final = 8
+"""How many deltas in a row may fit no event: some servers give each event a field that no table knows."""
+
+_FastPath: TypeAlias = "tuple[ReadText | None, bytes, EmitText]"
+"""What reads the text of the data of an event, the name of such server-sent events, and what emits the text."""
+
+_decode_text = make_text_decoder()
+
+
+def _emit_nothing(_text: str, _outputs: list[StreamOutput]) -> None:
+    """The function that emits texts before a delta was learned."""
+
+
+_NO_FAST_PATH: Final[_FastPath] = (None, b"", _emit_nothing)
+
+
+class _Hole(NamedTuple):
+    """A value of a delta that may differ.
+
+    Attributes:
+        before: The bytes between the value before and this one.
+        letters: What it consists of, if it is a number or a string without meaning; empty for the text.
+    """
+
+    before: bytes
+    letters: bytes = b""
+
+
+class Delta:
+    """An event that brought a text, learned to read the texts of events like it.
+
+    Args:
+        place: The keys and indexes of its text.
+        holes: Its values that may differ, in the order of the bytes.
+        after: The bytes after the last of them.
+        counts: Whether one of them counts tokens.
+
+    Attributes:
+        read: Reads the text of the data of an event like it.
+        last: The data of the last event that was read, if it counts tokens.
+    """
+
+    __slots__ = ("_after", "_counts", "_holes", "_place", "last", "read")
+
+    def __init__(self, place: tuple[str | int, ...], holes: Sequence[_Hole], after: bytes, *, counts: bool) -> None:
+        self.last: bytes | None = None
+        self._place = place
+        self._holes = holes
+        self._after = after
+        self._counts = counts
+        self.read = self._make_read(b"", b"")
+
+    def in_chunk(self, chunk: bytes, data: bytes) -> ReadText | None:
+        """Makes a function that reads the text of chunks that are one event like it.
+
+        Args:
+            chunk: A chunk that is one such event.
+            data: The data of this event; where it is not in the chunk as it is, there is no such function.
+        """
+        before, _, after = chunk.partition(data)
+        return self._make_read(before, after) if chunk.count(data) == 1 else None
+
+    def uncounted(self) -> Any:
+        """The last event that was read, without its text, if its tokens were not counted yet; None if they were."""
+        event = None if self.last is None else _unwrapped(_lenient(self.last))
+        if event is not None:
+            inner = event
+            for one in self._place[:-1]:
+                inner = inner[one]
+            inner[self._place[-1]] = ""
+        return event
+
+    def _make_read(self, before: bytes, after: bytes) -> ReadText:
+        head, end = before + self._holes[0].before, self._after + after
+        if len(self._holes) == 1:
+            return _reading_text(head, end)
+        return self._reading_values(head, end, len(before), len(before) + len(after))
+
+    def _reading_values(self, head: bytes, end: bytes, begin: int, frame: int) -> ReadText:  # noqa: C901 - see below
+        """Makes a function that reads data with several values.
+
+        Args:
+            head: The bytes before the first value, with the framing.
+            end: The bytes after the last value, with the framing.
+            begin: The size of the framing before the data.
+            frame: The size of all of the framing.
+        """
+        number = next(number for number, hole in enumerate(self._holes) if not hole.letters)
+        steps = [(one.letters, one.letters is _DIGITS, two.before) for one, two in pairwise(self._holes[: number + 1])]
+        steps_back = [(one.letters, one.letters is _DIGITS, one.before) for one in reversed(self._holes[number + 1 :])]
+        counts, decode = self._counts, _decode_text
+
+        def read(data: bytes) -> str | None:  # noqa: C901, PLR0911 - calls would take longer than the work
+            rest = data.removeprefix(head)
+            if rest is data:
+                return None
+            for letters, is_number, following in steps:
+                if is_number and not b"1" <= rest < b":":  # no number begins with a zero
+                    return None
+                later = rest.lstrip(letters)
+                rest = later.removeprefix(following)
+                if rest is later:
+                    return None
+            said = rest.removesuffix(end)
+            if said is rest:
+                return None
+            for letters, is_number, preceding in steps_back:
+                earlier = said.rstrip(letters)
+                if is_number and said[len(earlier) :] < b"1":
+                    return None
+                said = earlier.removesuffix(preceding)
+                if said is earlier:
+                    return None
+            try:
+                text = decode(said)
+            except DECODE_ERRORS:
+                return None
+            if counts:
+                self.last = data[begin : begin + len(data) - frame]
+            return text
+
+        return read
+
+
+def _reading_text(head: bytes, end: bytes) -> ReadText:
+    """Makes a function that reads the text between these bytes; a method would take half as long again to be called."""
+    decode = _decode_text
+
+    def read(data: bytes) -> str | None:
+        rest = data.removeprefix(head)
+        said = rest.removesuffix(end)
+        if rest is not data and said is not rest:
+            try:
+                return decode(said)
+            except DECODE_ERRORS:
+                pass
+        return None
+
+    return read
+
+
+class DeltaLearner:
+    """Learns the deltas of one response.
+
+    Of the fields that may differ, only those count that have differed once: at most servers, most of them never do.
+
+    Args:
+        deltas: The table of the wire.
+    """
+
+    __slots__ = ("_deltas", "_last", "_varied")
+
+    def __init__(self, deltas: Deltas) -> None:
+        self._deltas = deltas
+        self._last: dict[bytes, list[bytes]] = {}  # the values of the last delta, by field
+        self._varied: set[bytes] = set()
+
+    def learn(self, kind: Any, event: Any, data: bytes) -> Delta | None:
+        """The delta that an event is; None where it is not certain which text it brings, or where this is in the bytes.
+
+        Args:
+            kind: The kind of the event.
+            event: The event.
+            data: Its bytes.
+        """
+        deltas = self._deltas
+        texts = [(place, text) for place in deltas.places.get(kind, ()) if (text := _text_at(event, place))]
+        if len(texts) != 1:
+            return None
+        place, text = texts[0]
+        field = str(place[-1]).encode()
+        found = [*_values(place[-1], deltas.varying, deltas.counts).finditer(data)]
+        values: dict[bytes, list[bytes]] = {}
+        for one in found:
+            values.setdefault(one[1], []).append(one[2])
+        try:
+            if [_decode_text(said) for said in values.pop(field, ())] != [text]:
+                return None
+        except DECODE_ERRORS:
+            return None
+        self._varied |= {name for name, said in values.items() if self._last.get(name, said) != said}
+        self._last = values
+        holes: list[_Hole] = []
+        at = 0
+        for one in found:
+            begin, end = one.span(2)
+            if one[1] == field:
+                holes.append(_Hole(data[at:begin]))
+            elif one[1] not in self._varied:
+                continue
+            elif one[2][:1] != b'"':
+                holes.append(_Hole(data[at:begin], _DIGITS))
+            elif not one[2][1:-1].translate(None, _LETTERS):
+                begin, end = begin + 1, end - 1
+                holes.append(_Hole(data[at:begin], _LETTERS))
+            else:
+                continue
+            at = end
+        counts = any(one.encode() in self._varied for one in deltas.counts)
+        return Delta(place, holes, data[at:], counts=counts)
+
+
+@cache
+def _values(field: str | int, varying: tuple[str, ...], counts: tuple[str, ...]) -> re.Pattern[bytes]:
+    """Finds the values of some fields. No field is found in a string: its quotation marks follow backslashes there."""
+    names = "|".join(re.escape(str(one)) for one in (field, *varying, *counts)).encode()
+    return re.compile(rb'(?<!\\)"(%b)"\s*+:\s*+%b' % (names, _VALUE), re.DOTALL)
+
+
+def _text_at(event: Any, place: Iterable[str | int]) -> str:
+    for one in place:
+        try:
+            event = event[one]
+        except (KeyError, IndexError, TypeError):
+            return ""
+    return event if isinstance(event, str) else ""
 
 
 # ---- Tapped reader ----
@@ -502,7 +755,7 @@ class TappedReader(StreamReader):
 
     def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:
         goes_on = super()._read_event(name, data, outputs)
-        self._sink = None
+        self._forget_delta()
         event = _object(data)
         kind = event.get(self._tag, "") if self._tag is not None else ""
         shown = kind or name.decode(errors="replace") or ("" if event else data.decode(errors="replace"))

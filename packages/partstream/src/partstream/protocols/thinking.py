@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.checks import narrow
@@ -23,7 +24,7 @@ from partstream.lm.parts import TextPart, ThinkingPart, Usage, text_part, thinki
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
-    from partstream.lm.outputs import FastPath, ResponseStream, StreamOptions, StreamOutput
+    from partstream.lm.outputs import EmitText, ResponseStream, StreamOptions, StreamOutput
     from partstream.protocols.read_response import ResponseReader
 
 
@@ -235,13 +236,13 @@ class _Rendering(ABC):
         stream: The adapter that reads the response.
 
     Attributes:
-        sink: The short way, or None.
+        emit_more: The fast path, or None.
     """
 
     def __init__(self, stream: ResponseStream) -> None:
         self._stream = stream
         self._ending_stream = narrow(stream, EndingStream)
-        self.sink: FastPath | None = None
+        self.emit_more: EmitText | None = None
 
     @abstractmethod
     def _shown(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
@@ -256,6 +257,17 @@ class _Rendering(ABC):
     def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
         """Like :meth:`feed`, but appends to an existing list."""
         outputs += self._shown(self._stream.feed(event))
+        emit = self._emit_inner
+        self.emit_more = None if emit is None else partial(self._emit_shown, emit)
+
+    @property
+    def _emit_inner(self) -> EmitText | None:
+        return getattr(self._stream, "emit_more", None)  # adapters of 0.15 have none
+
+    def _emit_shown(self, emit: EmitText, text: str, outputs: list[StreamOutput]) -> None:
+        said: list[StreamOutput] = []
+        emit(text, said)
+        outputs += self._shown(said)
 
     def end(self, *, whole: bool = False) -> list[StreamOutput]:
         """Ends the events."""
@@ -321,10 +333,14 @@ class TaggedThinking(_Rendering):
         """Takes the next event and appends what it means."""
         if self._is_over and self._item is None:
             self._stream.feed_into(event, outputs)
-            self.sink = self._stream.sink
+            self.emit_more = self._emit_inner
         else:
+            before = len(outputs)
             super().feed_into(event, outputs)
-            self.sink = self._stream.sink if self._is_over else None
+            if self._is_over and self._item is None:
+                self.emit_more = self._emit_inner
+            elif not self._is_over and len(outputs) > before:
+                self.emit_more = None  # until the text was taken apart
 
     def _shown(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
         if self._is_over and self._item is None:
@@ -380,8 +396,7 @@ _EMPTY_LINE: Final = ">\n"
 class ThinkingAsText(_Rendering):
     """An adapter whose thinking parts become text: a quote, with an empty line before and after it.
 
-    What a server wants back of its thinking is left out: only a thinking part could carry it. There is no short way
-    through the quote.
+    What a server wants back of its thinking is left out: only a thinking part could carry it.
     """
 
     def __init__(self, stream: ResponseStream) -> None:

@@ -16,11 +16,12 @@ Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; docs/wires/a
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
 from partstream.lm.inner_activity import handover_line
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, Usage, text_part
 from partstream.protocols.ag_ui.errors import CANCELLED, ERRORS, INTERRUPT, Ending, failure_of
 from partstream.protocols.ag_ui.provider_state import ENCRYPTED, INTERRUPTED, TOOL_CALL_ID, Carrying
@@ -38,6 +39,7 @@ from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, n
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
+    Deltas,
     EmittedPrefix,
     LifecycleEvent,
     LifecycleState,
@@ -95,8 +97,8 @@ class Texts:
             self._open.setdefault(message_id, [])
             self._ended.discard(message_id)
 
-    def content(self, event: Wire, outputs: list[StreamOutput]) -> None:
-        """Takes a piece of a message, also of one that nothing has opened."""
+    def content(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
+        """Takes a piece of a message, also of one that nothing has opened; returns the fast path for more of it."""
         message_id = identifier(event, "messageId")
         if message_id is None:
             message_id = self._last_id or ""
@@ -104,30 +106,36 @@ class Texts:
         self._closed = False
         piece = text(event, "delta")
         if not piece or message_id in self._others:
-            return
+            return None
         if identifier(event, SUBAGENT) or message_id in self._sub_agents:
             if self._said_by_sub_agent[0] != message_id:
                 self._said_by_sub_agent = message_id, []
             self._said_by_sub_agent[1].append(piece)
             self._thinking.show(piece, message_id, outputs)
-            return
+            return None
         if message_id not in self.said:
             self.said[message_id] = EmittedPrefix()
-        self.said[message_id].add(piece)
         if message_id not in self._open:
             self._open[message_id] = []
         if self._waits(message_id):
+            self.said[message_id].add(piece)
             self._open[message_id].append(piece)
-        else:
-            self.show(piece, outputs)
+            return None
+        more = partial(self._more, self.said[message_id])
+        more(piece, outputs)
+        return more
 
-    def chunk(self, event: Wire, outputs: list[StreamOutput]) -> None:
+    def _more(self, said: EmittedPrefix, piece: str, outputs: list[StreamOutput]) -> None:
+        said.add(piece)
+        self.show(piece, outputs)
+
+    def chunk(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece that also opens its message, if it names another one than the last."""
         message_id = identifier(event, "messageId")
         if message_id is not None and message_id != self._last_id:
             self._closed = self._last_id is not None
             self.start(event, outputs)
-        self.content(event, outputs)
+        return self.content(event, outputs)
 
     def end(self, event: Wire, outputs: list[StreamOutput]) -> None:
         """Takes the end of a message."""
@@ -221,6 +229,7 @@ class AGUIStream(ResponseReader):
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
+        self.emit_more = None
         if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed an event after the stream was ended")
         wire: Wire = event if isinstance(event, dict) else dict(event)
@@ -237,7 +246,7 @@ class AGUIStream(ResponseReader):
         self._state = next_state
         if row.is_said:
             self._steps.speaks()
-        row.handler(self, wire, outputs)
+        self.emit_more = row.handler(self, wire, outputs)
 
     @property
     def _word(self) -> str | None:
@@ -327,9 +336,9 @@ class AGUIStream(ResponseReader):
         self._texts.interrupt(outputs)
         self._thinking.start(event, outputs)
 
-    def _thought(self, event: Wire, outputs: _Outputs) -> None:
+    def _thought(self, event: Wire, outputs: _Outputs) -> EmitText | None:
         self._texts.interrupt(outputs)
-        self._thinking.content(event, outputs)
+        return self._thinking.content(event, outputs)
 
     def _encrypted(self, event: Wire, outputs: _Outputs) -> None:
         entity, value = identifier(event, "entityId"), identifier(event, ENCRYPTED)
@@ -394,14 +403,14 @@ class Row(NamedTuple):
     """
 
     kind: LifecycleEvent
-    handler: Callable[[AGUIStream, Wire, _Outputs], None]
+    handler: Callable[[AGUIStream, Wire, _Outputs], EmitText | None]
     is_said: bool = False
 
 
 _CONTENT, _LIFECYCLE, _REPORT = LifecycleEvent.CONTENT, LifecycleEvent.LIFECYCLE, LifecycleEvent.REPORT
 
 
-def _of_texts(read: Callable[[Texts, Wire, _Outputs], None], *, is_said: bool = False) -> Row:
+def _of_texts(read: Callable[[Texts, Wire, _Outputs], EmitText | None], *, is_said: bool = False) -> Row:
     return Row(_CONTENT, lambda stream, event, outputs: read(stream._texts, event, outputs), is_said)
 
 
@@ -457,4 +466,17 @@ def events_of(document: Wire) -> Sequence[Wire]:
     return objects(document, "events") or (document,)
 
 
-READ_RESPONSE: Final = ResponseReaderSpec(open=AGUIStream, claim=claims, events_of=events_of, item_of_tags=no_item)
+DELTAS: Final = Deltas(
+    dict.fromkeys(
+        [
+            *("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK", "TOOL_CALL_ARGS"),
+            *("REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_CHUNK", "THINKING_TEXT_MESSAGE_CONTENT"),
+        ],
+        (("delta",),),
+    ),
+    varying=("timestamp",),
+)
+
+READ_RESPONSE: Final = ResponseReaderSpec(
+    open=AGUIStream, claim=claims, deltas=DELTAS, events_of=events_of, item_of_tags=no_item
+)

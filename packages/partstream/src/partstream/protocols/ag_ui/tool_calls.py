@@ -23,12 +23,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
-from partstream.lm.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part, tool_call_part
 from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, ENTITY, MESSAGE, PARENT, TOOL_CALL_ID, Carrying
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
@@ -120,14 +121,18 @@ class ToolCalls:
         known.name = known.name or name
         known.parent = known.parent or parent
 
-    def arguments(self, event: Wire, outputs: list[StreamOutput]) -> None:
-        """Takes a piece of the arguments of a call, also of one that nothing has opened."""
+    def arguments(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
+        """Takes a piece of the arguments of a call, also of one that nothing has opened; returns the fast path for more
+        of them."""
         call_id = identifier(event, "toolCallId") or self._last_id
         if call_id is not None and self._last(call_id) is None and call_id not in self._over:
             self.start({**event, "toolCallId": call_id}, outputs)
         call, piece = self._last(call_id or ""), event.get("delta")
-        if call is not None and isinstance(piece, str | dict | list) and piece != "":
-            call.json.pieces.append(piece)
+        if call is None or not isinstance(piece, str | dict | list) or piece == "":
+            return None
+        add = call.json.pieces.append
+        add(piece)
+        return lambda more, _outputs: add(more)
 
     def end(self, event: Wire, _outputs: list[StreamOutput]) -> None:
         """Takes the end of a call: another one may begin under its id."""
@@ -625,13 +630,19 @@ class Thinking:
         """Takes the beginning of a message."""
         self._last_id = identifier(event, "messageId") or self._last_id
 
-    def content(self, event: Wire, outputs: list[StreamOutput]) -> None:
-        """Takes a piece of a message, also of one that nothing has opened."""
+    def content(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
+        """Takes a piece of a message, also of one that nothing has opened; returns the fast path for more of it."""
         message_id = identifier(event, "messageId") or self._last_id
         self._last_id = message_id
-        if piece := text(event, "delta"):
-            self._said.setdefault(message_id or _OLDER, []).append(piece)
-            self.show(piece, message_id, outputs)
+        if not (piece := text(event, "delta")):
+            return None
+        more = partial(self._more, self._said.setdefault(message_id or _OLDER, []), message_id)
+        more(piece, outputs)
+        return more
+
+    def _more(self, said: list[str], message_id: str | None, piece: str, outputs: list[StreamOutput]) -> None:
+        said.append(piece)
+        self.show(piece, message_id, outputs)
 
     def show(self, value: str, message_id: str | None, outputs: list[StreamOutput]) -> None:
         """Emits a thought of the model, or a line about the agent's work."""

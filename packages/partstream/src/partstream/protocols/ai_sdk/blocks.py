@@ -9,15 +9,14 @@ fetched. Sources are shown by :mod:`partstream.protocols.citations`, each once.
 from __future__ import annotations
 import re
 from base64 import b64decode
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.media import sniff
-from partstream.lm.outputs import CitationMode, FastPath, FileMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, text_part, thinking_part, unchecked_part
+from partstream.lm.outputs import CitationMode, EmitText, FileMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.parts import DataPart, text_part, thinking_part, unchecked_part
 from partstream.protocols.ai_sdk.errors import (
     BLOCK_ID,
     MEDIA_TYPE,
@@ -36,7 +35,8 @@ from partstream.protocols.ai_sdk.errors import (
     text,
 )
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, CarriedItems
-from partstream.protocols.citations import FOLD_AT, Citation, Citations, RecentText, linked_file
+from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
+from partstream.protocols.read_response import emit_into
 
 # ---- Blocks of text and reasoning ----
 
@@ -50,11 +50,10 @@ _BREAK: Final = "\n\n"
 class _Reasoning:
     """A block of reasoning that is open."""
 
-    __slots__ = ("id", "options", "pieces", "sink")
+    __slots__ = ("id", "options", "pieces")
 
     def __init__(self, block_id: str | None) -> None:
         self.id = block_id
-        self.sink: FastPath | None = None
         self.pieces: list[str] = []
         self.options: Chunk = {}
 
@@ -72,8 +71,6 @@ class Blocks:
         self._said = said
         self._hidden: dict[str | None, tuple[Chunk, list[str]]] = {}
         self._reasoning: dict[str | None, _Reasoning] = {}
-        self._text_sink: FastPath | None = None
-        self._text_id: str | None = None
         self._texts: dict[str, list[str]] = {}  # the open blocks; of all but the first, what waits
         self._ended: set[str] = set()  # those of them that have ended
         self._has_text = False
@@ -93,7 +90,7 @@ class Blocks:
             self._texts.setdefault(block_id, [])
             self._ended.discard(block_id)
 
-    def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> FastPath | None:
+    def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a delta; returns the fast path for more of the same block."""
         self.end_unnamed(outputs)
         block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
@@ -107,10 +104,7 @@ class Blocks:
             self._texts.setdefault(block_id, []).append(delta)
             return None
         self._show_text(delta, outputs)
-        if self._text_sink is None or block_id != self._text_id:
-            self._text_id = block_id
-            self._text_sink = _make_sink(block_id, self._said.pieces, self._said.fold, text_part)
-        return self._text_sink
+        return emit_into(self._said, text_part)
 
     def end_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Closes a block."""
@@ -160,7 +154,7 @@ class Blocks:
         self._end_reasoning(block_id, outputs)
         take_metadata(self._open(block_id).options, chunk)
 
-    def push_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> FastPath | None:
+    def push_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a delta; returns the fast path for more of the same block."""
         block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
         block = self._reasoning.get(block_id) or self._open(block_id)
@@ -168,16 +162,16 @@ class Blocks:
             take_metadata(block.options, chunk)
         if not delta:
             return None
-        make = partial(thinking_part, id=block_id) if self._mode is ThinkingMode.PART else None
+        more = partial(self._show_reasoning, block)
+        more(delta, outputs)
+        return more
+
+    def _show_reasoning(self, block: _Reasoning, piece: str, outputs: list[StreamOutput]) -> None:
         if self._carried.wanted:
-            block.pieces.append(delta)
-        if make is not None:
+            block.pieces.append(piece)
+        if self._mode is ThinkingMode.PART:
             self.shown = True
-            outputs.append(make(delta))
-        if block.sink is None:
-            forget = None if self._carried.wanted else block.pieces.clear
-            block.sink = _make_sink(block_id, block.pieces, forget, make)
-        return block.sink
+            outputs.append(thinking_part(piece, block.id))
 
     def end_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Closes a block; what the provider wants back with it comes out as metadata."""
@@ -219,36 +213,6 @@ class Blocks:
         block = self._reasoning.pop(block_id, None)
         if block is not None:
             outputs += self._carried.add_reasoning("".join(block.pieces), block.options, block.id)
-
-
-def _make_sink(
-    block_id: str | None,
-    pieces: list[str],
-    fold: Callable[[], None] | None,
-    make: Callable[[str], TextPart | ThinkingPart] | None,
-) -> FastPath:
-    """The fast path: nearly all chunks of a response are deltas for the block of the chunk before.
-
-    Everything is a local name here, because this function costs more than all others together.
-    """
-    add, fold_at = pieces.append, FOLD_AT
-
-    def sink(event: Any, outputs: list[StreamOutput]) -> bool:
-        delta = event.text
-        if delta is None:
-            delta = event.text_delta
-            if delta is None:
-                delta = event.delta
-        if type(delta) is not str or not delta or event.id != block_id or event.metadata is not None:
-            return False
-        add(delta)
-        if fold is not None and len(pieces) >= fold_at:
-            fold()
-        if make is not None:
-            outputs.append(make(delta))
-        return True
-
-    return sink
 
 
 # ---- Files ----

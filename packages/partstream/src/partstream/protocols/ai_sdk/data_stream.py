@@ -83,10 +83,10 @@ class DataStreamDecoder:
         """Reads more bytes and returns the chunks that are complete."""
         return [(b"", _chunk(line)) for _, line in self._lines.feed(data)]
 
-    def repeated(self, data: bytes) -> bytes | None:
-        """The chunk of the one line that `data` is, if it is just that; None leaves it to :meth:`feed`."""
-        line = self._lines.repeated(data)
-        return None if line is None else _chunk(line)
+    @property
+    def at_border(self) -> bool:
+        """Whether no byte before counts any more."""
+        return self._lines.at_border
 
     def end(self) -> list[ServerSentEvent]:
         """Says that no more bytes come; returns the last chunk if its line feed was missing."""

@@ -23,12 +23,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.lm.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.ai_sdk.blocks import Blocks, Sources, data_part, file_part
 from partstream.protocols.ai_sdk.errors import (
+    ARGUMENTS_DELTA,
     ERROR,
     METADATA,
+    TEXT,
     TOTAL_USAGE,
     Chunk,
     Names,
@@ -53,6 +55,7 @@ from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, n
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
+    Deltas,
     LifecycleEvent,
     LifecycleState,
     applied_edits,
@@ -252,7 +255,7 @@ class AISDKStream:
     """One response; see :class:`partstream.lm.outputs.ResponseStream`."""
 
     def __init__(self, options: StreamOptions = StreamOptions(), dialect: Dialect = Dialect()) -> None:  # noqa: B008 - immutable
-        self.sink: FastPath | None = None
+        self.emit_more: EmitText | None = None
         self._dialect = dialect
         self._files = options.files
         said = RecentText()
@@ -290,7 +293,7 @@ class AISDKStream:
 
     def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
         """Takes the next chunk and appends what it means."""
-        self.sink = None
+        self.emit_more = None
         chunk: Chunk = event  # type: ignore[assignment]
         try:
             next_state, handler, keeps_place = self._rows[chunk["type"]]
@@ -330,7 +333,6 @@ class AISDKStream:
         outputs: Outputs = []
         if self.finished:
             return outputs
-        self.sink = None
         try:
             # A stream that breaks off may have brought whole calls before: those that said that they are whole.
             self._flush(outputs, usable=False, cut=isinstance(error, TruncatedStreamError))
@@ -344,7 +346,7 @@ class AISDKStream:
     def _wait(self, handler: _Handler, chunk: Chunk, outputs: Outputs) -> None:
         def handle(later: Outputs) -> None:
             handler(self, chunk, later)
-            self.sink = None  # of another type than the chunk that ended the waiting
+            self.emit_more = None  # of another type than the chunk that ended the waiting
 
         self._calls.add_behind(handle, outputs)
         self._is_chunk_waiting = self._calls.any_wait
@@ -450,14 +452,14 @@ class AISDKStream:
     # Content
 
     def _text_delta(self, chunk: Chunk, outputs: Outputs) -> None:
-        self.sink = self._blocks.push_text(chunk, outputs)
+        self.emit_more = self._blocks.push_text(chunk, outputs)
 
     def _text_end(self, chunk: Chunk, outputs: Outputs) -> None:
         self._blocks.end_text(chunk, outputs)
         outputs += self._sources.of_text(chunk)
 
     def _reasoning_delta(self, chunk: Chunk, outputs: Outputs) -> None:
-        self.sink = self._blocks.push_reasoning(chunk, outputs)
+        self.emit_more = self._blocks.push_reasoning(chunk, outputs)
 
     def _source(self, chunk: Chunk, outputs: Outputs) -> None:
         for output in self._sources.source(chunk):
@@ -466,8 +468,7 @@ class AISDKStream:
     # Tools
 
     def _arguments_delta(self, chunk: Chunk, outputs: Outputs) -> None:
-        if self._calls.push(chunk, outputs):
-            self.sink = self._calls.sink
+        self.emit_more = self._calls.push(chunk, outputs)
 
     def _tool_call(self, chunk: Chunk, outputs: Outputs) -> None:
         self._calls.add_behind(self._blocks.end_unnamed, outputs)
@@ -627,27 +628,12 @@ DISPATCH: Final[dict[bool, dict[LifecycleState, _Rows]]] = {
 }
 """By whether the stream goes on after an answer. After the end there are no rows: no chunk is even examined."""
 
-_TEXT_FIELDS: Final = {
-    "text": "text?",
-    "text_delta": "textDelta?",
-    "delta": "delta?",
-    "id": "id?",
-    "metadata": f"{METADATA[0]}?",
-}
-_ARGUMENT_FIELDS: Final = {
-    "delta": "delta?",
-    "input_text_delta": "inputTextDelta?",
-    "args_text_delta": "argsTextDelta?",
-    "tool_call_id": "toolCallId?",
-    "id": "id?",
-    "metadata": f"{METADATA[0]}?",
-}
-
-FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
-    **dict.fromkeys(("text-delta", "text", "reasoning-delta", "reasoning"), _TEXT_FIELDS),
-    **dict.fromkeys(("tool-input-delta", "tool-call-delta"), _ARGUMENT_FIELDS),
-}
-"""The chunk types that come by the thousand, with the attributes that their sinks read and the fields they are."""
+DELTAS: Final = Deltas(
+    {
+        **dict.fromkeys(("text-delta", "text", "reasoning-delta", "reasoning"), tuple((name,) for name in TEXT)),
+        **dict.fromkeys(("tool-input-delta", "tool-call-delta"), tuple((name,) for name in ARGUMENTS_DELTA)),
+    }
+)
 
 
 # ---- The four streams, and the chunks by which a recording of one is recognized ----
@@ -808,12 +794,12 @@ _CODES_WITHOUT_CHUNKS: Final = frozenset({"data-data", "message-annotations"})
 
 
 FULL_STREAM: Final = ResponseReaderSpec(
-    partial(AISDKStream, dialect=Dialect()), _claims_full_stream, FREQUENT, item_of_tags=no_item
+    partial(AISDKStream, dialect=Dialect()), _claims_full_stream, DELTAS, item_of_tags=no_item
 )
 """`fullStream` of `streamText`: chunks as objects, in recordings as lines of JSON."""
 
 UI_STREAM: Final = ResponseReaderSpec(
-    partial(AISDKStream, dialect=Dialect(goes_on=True)), _claims_ui_stream, FREQUENT, item_of_tags=no_item
+    partial(AISDKStream, dialect=Dialect(goes_on=True)), _claims_ui_stream, DELTAS, item_of_tags=no_item
 )
 """The UI message stream of versions 5 to 7: server-sent events for browsers."""
 
@@ -822,7 +808,7 @@ DATA_STREAM: Final = ResponseReaderSpec(
     lambda kind, _chunk: (
         MatchConfidence.SURE if kind in CHUNKS or kind in _CODES_WITHOUT_CHUNKS else MatchConfidence.POSSIBLE
     ),
-    FREQUENT,
+    DELTAS,
     item_of_tags=no_item,
 )
 """The data stream of version 4."""
@@ -830,7 +816,7 @@ DATA_STREAM: Final = ResponseReaderSpec(
 PROVIDER_STREAM: Final = ResponseReaderSpec(
     partial(AISDKStream, dialect=Dialect(runs_tools=False)),
     lambda kind, chunk: _claim(kind, chunk, _PROVIDER_STREAM, _NOT_PROVIDER_STREAM),
-    FREQUENT,
+    DELTAS,
     item_of_tags=no_item,
 )
 """What a provider streams to the SDK (LanguageModelV2, V3 and V4), and the AI Gateway to its clients."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
-from partstream.lm.outputs import StreamOutput, Unmapped
+from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
 from partstream.protocols.ai_sdk.errors import (
     ARGUMENTS_DELTA,
@@ -136,36 +136,18 @@ class ToolCalls:
                     self._take(call_id, known.name, said, known, outputs)
             self._read(call_id, chunk)
 
-    def push(self, chunk: Chunk, outputs: list[StreamOutput]) -> bool:
-        """Takes a piece of a call's input; returns whether :meth:`sink` can take more of it."""
+    def push(self, chunk: Chunk, outputs: list[StreamOutput]) -> EmitText | None:
+        """Takes a piece of a call's input; returns the fast path for more of it."""
         call_id, piece = identifier(chunk, CALL_ID), field(chunk, ARGUMENTS_DELTA)
         if call_id is None:
             outputs.append(_unmapped(chunk, "without an id"))
-            return False
+            return None
         if call_id in self._over:
-            return False
-        pieces = self._read(call_id, chunk).pieces
+            return None
+        add = self._read(call_id, chunk).pieces.append
         if isinstance(piece, str | dict | list):
-            pieces.append(piece)
-        return True
-
-    def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
-        """The fast path for pieces of input; see :class:`partstream.lm.outputs.ResponseStream`."""
-        call_id = event.tool_call_id
-        if call_id is None:
-            call_id = event.id
-        delta = event.delta
-        if delta is None:
-            delta = event.input_text_delta
-            if delta is None:
-                delta = event.args_text_delta
-        if type(call_id) is not str or type(delta) is not str or event.metadata is not None:
-            return False
-        streamed = self._streamed.get(call_id)
-        if streamed is None:
-            return False
-        streamed.pieces.append(delta)
-        return True
+            add(piece)
+        return lambda more, _outputs: add(more)
 
     def complete(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes a whole call, which wins over its streamed input."""

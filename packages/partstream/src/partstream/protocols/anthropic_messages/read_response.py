@@ -18,12 +18,10 @@ Source: docs/wires/anthropic-messages.md; recordings of Anthropic's server.
 
 from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.codec.json_codec import make_event_decoder
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage, text_part, thinking_part
@@ -38,18 +36,19 @@ from partstream.protocols.anthropic_messages.tool_calls import (
     ToolCalls,
     raw_block,
 )
-from partstream.protocols.citations import FOLD_AT, Citation, Citations, RecentText
+from partstream.protocols.citations import Citation, Citations, RecentText
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
+    Deltas,
     LifecycleEvent,
     LifecycleState,
     Wire,
     applied_edits,
+    emit_into,
     identifier,
     index,
-    make_chunk_template,
     mapping,
     objects,
     shown,
@@ -58,7 +57,7 @@ from partstream.protocols.read_response import (
 
 if TYPE_CHECKING:
     from partstream.errors import ToolArgumentsError
-    from partstream.lm.outputs import CitationMode, FastPath
+    from partstream.lm.outputs import CitationMode, EmitText
 
 # ---- Envelope ----
 
@@ -265,89 +264,6 @@ class Thinking:
             self._state.add(block_item(raw), outputs)
 
 
-# ---- Fast path ----
-
-_DELTA: Final = "content_block_delta"
-
-FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {_DELTA: {}}
-"""The event that comes by the thousand; its sink takes the bytes."""
-
-_decode = make_event_decoder("type", _DELTA, {"index": "index", "delta": "delta"})
-
-_FIELDS: Final[Mapping[str, str]] = {
-    "text_delta": "text",
-    "thinking_delta": "thinking",
-    "input_json_delta": "partial_json",
-}
-"""The kinds of deltas that have a fast path, and the field of each that holds the piece."""
-
-
-class DeltaFastPath:
-    """Offers a sink for more of what a delta brought.
-
-    Args:
-        shows_thinking: Whether thinking becomes parts.
-    """
-
-    __slots__ = ("_parts", "_sinks")
-
-    def __init__(self, *, shows_thinking: bool) -> None:
-        self._parts: Mapping[str, Callable[[str], StreamOutput] | None] = {
-            "text_delta": text_part,
-            "thinking_delta": thinking_part if shows_thinking else None,
-            "input_json_delta": None,
-        }
-        self._sinks: dict[str, tuple[Block, FastPath]] = {}
-
-    def for_more(self, kind: str, place: int | None, block: Block) -> FastPath | None:
-        """The sink for more deltas of a kind at an index, which go to an open block; None where there is none."""
-        if kind not in _FIELDS or place is None:
-            return None
-        known = self._sinks.get(kind)
-        if known is not None and known[0] is block:
-            return known[1]
-        sink = self._make(kind, place, block)
-        self._sinks[kind] = block, sink
-        return sink
-
-    def _make(self, kind: str, place: int, block: Block) -> FastPath:
-        field, part = _FIELDS[kind], self._parts[kind]
-        read, learn = make_chunk_template(field)
-        piece_of = partial(_piece_of, kind, field, place)
-        pieces, fold, add = block.pieces, block.fold, block.pieces.append
-
-        def sink(data: bytes, outputs: list[StreamOutput]) -> bool:
-            piece = read(data)
-            if piece is None:
-                piece = piece_of(_decode(data))
-                if piece is None:
-                    return False
-                learn(data, piece)
-            if not piece:
-                return True
-            add(piece)
-            if len(pieces) >= FOLD_AT:
-                fold()
-            if part is not None:
-                outputs.append(part(piece))
-            return True
-
-        return sink
-
-
-def _piece_of(kind: str, field: str, place: int, event: Any) -> str | None:
-    """The piece in a delta of a kind at an index; None for any other, which needs the slow path.
-
-    Raises:
-        TypeError: The delta is of another form; also a KeyError.
-    """
-    delta = event.delta
-    if type(event.index) is not int or event.index != place or delta["type"] != kind or len(delta) > 2:
-        return None
-    piece = delta[field]
-    return piece if type(piece) is str else None
-
-
 # ---- Message ----
 
 _UNTYPED: Final = "a block without a type"
@@ -369,7 +285,7 @@ class Message:
         other_model: The model that continued the answer of another one, or None.
     """
 
-    __slots__ = ("_blocks", "_fast_path", "calls", "held", "other_model", "state", "texts", "thinking", "was_compacted")
+    __slots__ = ("_blocks", "calls", "held", "other_model", "state", "texts", "thinking", "was_compacted")
 
     def __init__(self, options: StreamOptions) -> None:
         self.held = PendingOutputs()
@@ -380,7 +296,6 @@ class Message:
         self.was_compacted = False
         self.other_model: str | None = None
         self._blocks = Blocks()
-        self._fast_path = DeltaFastPath(shows_thinking=self.thinking.is_shown)
 
     @property
     def is_empty(self) -> bool:
@@ -411,8 +326,8 @@ class Message:
         if not self.held.has_calls:  # another model continues, and what waits after void calls waits no longer
             self.held.release(outputs)
 
-    def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> FastPath | None:
-        """Adds to a block, and offers the fast path for more of the same.
+    def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> EmitText | None:
+        """Adds to a block; returns the fast path for more of the same.
 
         The kind of the delta counts, and not that of the block at its index: LiteLLM streams thinking into a block of
         text, and claude-code-router into blocks that are closed.
@@ -435,7 +350,10 @@ class Message:
             for other in others:
                 self.delta(place, other, outputs)
             return None
-        return self._fast_path.for_more(kind, place, block) if target is outputs else None
+        if target is not outputs or kind not in _MORE or len(delta) > _FIELDS_OF_A_DELTA:
+            return None
+        make = None if row.channel is Channel.THINKING and not self.thinking.is_shown else _MORE[kind]
+        return emit_into(block, make)
 
     def stop(self, place: int | None, outputs: _Outputs) -> None:
         """Closes what is open at an index."""
@@ -556,6 +474,15 @@ DELTAS: Final = {
 
 _FIELDS_OF_A_DELTA: Final = 2
 """The type, and what it brings."""
+
+_MORE: Final[Mapping[str, Callable[[str], StreamOutput] | None]] = {
+    "text_delta": text_part,
+    "thinking_delta": thinking_part,
+    "input_json_delta": None,
+}
+"""The kinds of deltas that come by the thousand, with what makes the part of each."""
+
+FREQUENT: Final = Deltas({"content_block_delta": tuple(("delta", DELTAS[kind].field) for kind in _MORE)})
 
 
 def _other_deltas(kind: str, delta: Wire) -> list[Wire]:
@@ -756,12 +683,12 @@ class MessagesStream:
     """One answer of a Messages server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
-        sink: The fast path, or None.
+        emit_more: The fast path, or None.
         ending: Whether a stop reason came, and nothing of the answer after it: only `message_stop` may still follow.
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.sink: FastPath | None = None
+        self.emit_more: EmitText | None = None
         self.ending = False
         self._state = LifecycleState.IDLE
         self._rows = DISPATCH[LifecycleState.IDLE]
@@ -808,7 +735,7 @@ class MessagesStream:
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
-        self.sink = None
+        self.emit_more = None
         try:
             next_state, handler = self._rows[event["type"]]
         except (KeyError, TypeError):
@@ -816,7 +743,7 @@ class MessagesStream:
             return
         if next_state is not self._state:
             self._enter(next_state)
-        self.sink = handler(self, event, outputs)
+        self.emit_more = handler(self, event, outputs)
 
     def end(self, *, whole: bool = False) -> _Outputs:
         """Ends the events."""
@@ -915,7 +842,7 @@ class MessagesStream:
         self.ending = False
         self._message.start(index(event, "index"), mapping(event, "content_block"), outputs)
 
-    def _block_delta(self, event: Wire, outputs: _Outputs) -> FastPath | None:
+    def _block_delta(self, event: Wire, outputs: _Outputs) -> EmitText | None:
         self.ending = False
         return self._message.delta(index(event, "index"), mapping(event, "delta"), outputs)
 
@@ -945,7 +872,7 @@ class MessagesStream:
 
 _OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
 
-_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], FastPath | None]"
+_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], EmitText | None]"
 
 
 class Row(NamedTuple):
@@ -1012,7 +939,7 @@ _INNER: Final = {"content_block_start": "content_block", "content_block_delta": 
 READ_RESPONSE: Final = ResponseReaderSpec(
     open=MessagesStream,
     claim=claims,
-    frequent=FREQUENT,
+    deltas=FREQUENT,
     events_of=events_of,
     item_of_tags=lambda raw: block_item({"type": "text", "text": raw}),
 )

@@ -20,28 +20,24 @@ The end of a response is always inferred: a response is complete if a finish rea
 - Finish reasons come in the words of other wires, through gateways; tool calls decide over the word
   (docs/wires/chat-completions.md#finish-reasons).
 
-:class:`ChunkFastPath` reads the frequent chunks, which only add text, thinking or arguments
-(docs/decisions/0006-the-sink.md).
-
 Source: docs/wires/chat-completions.md. No specification says what servers send.
 """
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
-from partstream.codec.json_codec import make_event_decoder
 from partstream.conversation.media import sniff
 from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamAbortedError
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
     UnifiedFinishReason,
     Usage,
     text_part,
-    thinking_part,
     tool_call_part,
     unchecked_part,
 )
@@ -54,22 +50,23 @@ from partstream.protocols.chat_completions.provider_state import (
     Thinking,
 )
 from partstream.protocols.chat_completions.tool_calls import ToolCalls
-from partstream.protocols.citations import FOLD_AT, Citation, Citations, CitedText
+from partstream.protocols.citations import Citation, Citations, CitedText
 from partstream.protocols.files import Files, picture_in, read_base64
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
     Choices,
+    Deltas,
     EmittedPrefix,
     LifecycleEvent,
     LifecycleState,
     ResponseReader,
     Said,
     Wire,
+    emit_into,
     identifier,
     index,
-    make_chunk_template,
     mapping,
     objects,
     text,
@@ -78,7 +75,7 @@ from partstream.protocols.thinking import TaggedPiece, ThinkTagSplitter
 
 if TYPE_CHECKING:
     from partstream.errors import ToolArgumentsError, UpstreamError
-    from partstream.lm.outputs import CitationMode, FastPath
+    from partstream.lm.outputs import CitationMode, EmitText
     from partstream.protocols.calls import CompleteCall
 
 _Outputs: TypeAlias = list[StreamOutput]
@@ -90,7 +87,6 @@ class ChatCompletionsStream(ResponseReader):
     """One response of a Chat Completions server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
-        sink: The fast path, or None.
         ending: Whether a finish reason came and no output after it: only the usage may still follow.
     """
 
@@ -100,7 +96,6 @@ class ChatCompletionsStream(ResponseReader):
         self._prefix = options.call_id_prefix
         self._envelope = Envelope()
         self._message = Message(options)
-        self._fast_path = ChunkFastPath(options, self._envelope, self._message)
         self._usage = ReportedUsage()
         self._finish = FinishWords()
         self._choices = Choices(_said)
@@ -115,7 +110,7 @@ class ChatCompletionsStream(ResponseReader):
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Reads the next chunk and appends its outputs."""
-        self.sink = None
+        self.emit_more = None
         chunk: Wire = event if isinstance(event, dict) else dict(event)
         choices = objects(chunk, "choices")
         error = ERRORS.failure_in(chunk)
@@ -149,7 +144,9 @@ class ChatCompletionsStream(ResponseReader):
         # req-openrouter-minimax-minimax-m1-object-streaming.
         is_begun = not self._message.is_empty or "cost" in mapping(chunk, "usage")
         self._ends_with_usage = self._usage.reports == 1 != reports and is_begun and not has_output
-        self.sink = None if self._ends_with_usage else self._fast_path.after(chunk.get("choices"))
+        is_named = self._envelope.response_id is not None and self._envelope.model is not None
+        if has_output and is_named and self._choices.is_alone and self._usage.reports == reports:
+            self.emit_more = self._message.more(*_only_field(chunk))
 
     @property
     def _word(self) -> str | None:
@@ -532,6 +529,22 @@ class Message:
             if (value := delta.get(name)) is not None:
                 handler(self, value, outputs)
 
+    def more(self, field: str, value: Any) -> EmitText | None:
+        """The fast path for more of a field of a delta after its last value, or None."""
+        thinking = self.thinking
+        if field == "content":
+            is_open = not self.texts.is_settled or thinking.is_open
+            return None if is_open or not isinstance(value, str) else emit_into(self.texts.said, text_part)
+        if field == thinking.field:
+            return partial(thinking.show, kept=thinking.state.pieces(field))
+        element = value[0] if field == "tool_calls" and len(value) == 1 and isinstance(value[0], dict) else {}
+        function, place = mapping(element, "function"), index(element, "index")
+        call = None if place is None or element.keys() & _OF_CALLS or function.get("name") else self.calls.at(place)
+        if call is None:
+            return None
+        add = call.json.pieces.append
+        return lambda arguments, _outputs: add(arguments)
+
     def whole(self, message: Wire, outputs: _Outputs, *, continues: bool = False) -> None:
         """Reads the rest of a message that no delta has brought.
 
@@ -811,169 +824,39 @@ def _at(raw: Any, path: tuple[str, ...]) -> Any:
 
 
 # ---- Fast path ----
-# A sink takes a chunk only if the slow path would do nothing else with it: one choice, one delta, one field.
 
-_SLOW_FIELDS: Final = ("usage", "error", "object", "x_groq", "base_resp", "citations", "search_results", "provider")
-"""The fields that send a chunk to the slow path."""
-
-_decode = make_event_decoder(None, "", {"choices": "choices", **{name: f"{name}?" for name in _SLOW_FIELDS}})
+_SLOW_FIELDS: Final = frozenset({"usage", "x_groq", "base_resp", "citations", "search_results", "error"})
+"""The fields of a chunk that do more than its choice, if they are not empty."""
 
 _QUIET: Final = frozenset(
     {"delta", "logprobs", "content_filter_results", "content_filter_offsets", "matched_stop", "token_ids", "seed"}
 )
-"""The fields of a choice whose values have no meaning here. An index of 0 counts as empty."""
-
-_WATCHED: Final = frozenset(REASONING_FIELDS)
-
-
-class ChunkFastPath:
-    """Makes sinks for more chunks like the last one: of text, of thinking, or of one call's arguments."""
-
-    __slots__ = ("_envelope", "_message", "_shows_thinking", "_text")
-
-    def __init__(self, options: StreamOptions, envelope: Envelope, message: Message) -> None:
-        self._envelope = envelope
-        self._message = message
-        self._shows_thinking = options.thinking is not ThinkingMode.OFF
-        self._text: FastPath | None = None
-
-    def after(self, choices: Any) -> FastPath | None:
-        """The sink for more chunks like the one with these choices, or None."""
-        is_known = self._envelope.response_id is not None and self._envelope.model is not None
-        if not is_known or type(choices) is not list or len(choices) != 1:
-            return None
-        choice = choices[0] if type(choices[0]) is dict else {}
-        delta = choice.get("delta")
-        if type(delta) is not dict or choice.get("index"):  # the first choice may go on after another one has begun
-            return None
-        thinking = self._message.thinking
-        if delta.get("content"):
-            if not self._message.texts.is_settled or thinking.is_open:
-                return None
-            self._text = self._text or self._text_sink()
-            return self._text
-        if thinking.field is not None and delta.get(thinking.field):
-            return self._thinking_sink(thinking.field)
-        return self._call_sink(delta.get("tool_calls"))
-
-    def _text_sink(self) -> FastPath:
-        said, thinking, envelope = self._message.texts.said, self._message.thinking, self._envelope
-        pieces, add = said.pieces, said.pieces.append
-        read, learn = make_chunk_template("content")
-
-        def sink(chunk: bytes, outputs: _Outputs) -> bool:
-            content = read(chunk)
-            if content is None:
-                content = _only(_decode(chunk), "content", thinking, envelope)
-                if type(content) is not str:
-                    return False
-                learn(chunk, content)
-            elif not content:
-                return False
-            add(content)
-            if len(pieces) >= FOLD_AT:
-                said.fold()
-            outputs.append(text_part(content))
-            return True
-
-        return sink
-
-    def _thinking_sink(self, field: str) -> FastPath:
-        thinking, envelope, shows = self._message.thinking, self._envelope, self._shows_thinking
-        said, kept = thinking.said, thinking.state.pieces(field) if thinking.state.wanted else []
-        read, learn = make_chunk_template(field)
-
-        def sink(chunk: bytes, outputs: _Outputs) -> bool:
-            thought = read(chunk)
-            if thought is None:
-                thought = _only(_decode(chunk), field, thinking, envelope)
-                if type(thought) is not str:
-                    return False
-                learn(chunk, thought)
-            elif not thought:
-                return False
-            said.add(thought)
-            kept.append(thought)
-            if shows:
-                outputs.append(thinking_part(thought))
-            return True
-
-        return sink
-
-    def _call_sink(self, wires: Any) -> FastPath | None:
-        place = wires[0].get("index") if type(wires) is list and len(wires) == 1 and type(wires[0]) is dict else None
-        if type(place) is not int:
-            return None
-        call = self._message.calls.at(place)
-        if call is None:
-            return None
-        thinking, envelope = self._message.thinking, self._envelope
-        add = call.json.pieces.append
-        read, learn = make_chunk_template("arguments")
-
-        def sink(chunk: bytes, _outputs: _Outputs) -> bool:
-            arguments = read(chunk)
-            if arguments is None:
-                arguments = _arguments_for(place, _only(_decode(chunk), "tool_calls", thinking, envelope))
-                if arguments is None:
-                    return False
-                learn(chunk, arguments)
-            if arguments:
-                add(arguments)
-            return True
-
-        return sink
-
-
-def _arguments_for(place: int, elements: Any) -> str | None:
-    """The piece of arguments of the one element that continues the call at a place; None for any other.
-
-    Raises:
-        ValueError: There is not exactly one element, or it has another form; also a KeyError or TypeError.
-    """
-    if elements is None:
-        return None
-    (element,) = elements
-    if type(element["index"]) is not int or element["index"] != place or element.keys() & _OF_CALLS:
-        return None
-    function = element["function"]
-    arguments = function["arguments"]
-    return arguments if type(arguments) is str and not function.get("name") else None
-
-
-def _only(event: Any, name: str, thinking: Thinking, envelope: Envelope) -> Any:
-    """The value of a field of the delta of a chunk without anything else; None where the chunk needs the slow path.
-
-    Raises:
-        ValueError: There is not exactly one choice, or the chunk has another form; also a KeyError or TypeError.
-    """
-    if _has_reports(event, envelope):
-        return None
-    (choice,) = event.choices
-    delta = choice["delta"]
-    if type(delta) is not dict:
-        return None
-    if len(delta) > 1:
-        for key, value in delta.items():
-            if value:
-                if key != name and key != "role":  # noqa: PLR1714 - a tuple of them takes twice as long
-                    return None
-            elif value == "" and key in _WATCHED and thinking.empty_field is None:
-                return None
-    if any(value and key not in _QUIET for key, value in choice.items()):
-        return None
-    return delta[name] or None
-
-
-def _has_reports(event: Any, envelope: Envelope) -> bool:
-    """Whether a chunk has anything but its choices."""
-    is_error = event.error or event.x_groq or event.base_resp or event.object == "error"
-    reports = event.usage is not None or event.citations or event.search_results
-    return bool(is_error or reports or (event.provider and envelope.provider is None))
-
+"""The fields of a choice whose values have no meaning here."""
 
 _OF_CALLS: Final = frozenset({"id", "type", "extra_content"})
-"""The fields of an element that only the slow path reads, mostly those of the first delta of a call."""
+"""The fields of an element that begins a call."""
+
+DELTAS: Final = Deltas(
+    places={
+        "": (
+            ("choices", 0, "delta", "content"),
+            *(("choices", 0, "delta", field) for field in REASONING_FIELDS),
+            ("choices", 0, "delta", "tool_calls", 0, "function", "arguments"),
+        )
+    },
+    varying=("id", "created", "obfuscation"),
+)
+
+
+def _only_field(chunk: Wire) -> tuple[str, Any]:
+    """The field of the delta that is all a chunk brings, with its value; two empty ones where it brings more."""
+    choices = chunk["choices"]
+    if len(choices) == 1 and not any(chunk.get(name) for name in _SLOW_FIELDS):
+        choice = choices[0]
+        fields = [(name, value) for name, value in mapping(choice, "delta").items() if value and name != "role"]
+        if len(fields) == 1 and not any(value and name not in _QUIET for name, value in choice.items()):
+            return fields[0]
+    return "", None
 
 
 # ---- The protocol's reader ----
@@ -989,6 +872,6 @@ def claims(_kind: str | None, event: Wire) -> MatchConfidence:
 READ_RESPONSE: Final = ResponseReaderSpec(
     open=ChatCompletionsStream,
     claim=claims,
-    frequent={"": {}},  # any chunk may be a frequent one, and its sink takes the bytes
+    deltas=DELTAS,
     events_of=lambda document: (document,),  # a document is a chunk whose choice has a message in place of a delta
 )

@@ -11,7 +11,7 @@ and more than once (docs/wires/gemini.md#grounding), so :class:`Sources` shows t
 finds their places.
 
 Nothing is checked against a schema. What is missing, null or of another type says nothing; what is unknown is counted
-as :class:`Unmapped`. There is no fast path: a chunk holds a sentence or more, and a response has a few hundred.
+as :class:`Unmapped`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.lm.outputs import (
     CitationMode,
+    EmitText,
     ExecutedCode,
     FileMode,
     Finish,
@@ -304,6 +306,18 @@ class Content:
         if not SOURCE_FIELDS.isdisjoint(candidate):
             self.sources.read(candidate)
 
+    def more(self, candidate: Wire) -> EmitText | None:
+        """The fast path for more candidates like the last one, with another text; None where there is none."""
+        parts = mapping(candidate, "content").get("parts")
+        part = parts[0] if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict) else {}
+        if part.keys() not in ({"text"}, {"text", "thought"}) or not candidate.keys().isdisjoint(_SLOW_FIELDS):
+            return None
+        if part.get("thought") is not True:
+            return partial(self._show, is_said=True)
+        if self._options.thinking is ThinkingMode.OFF:
+            return lambda _text, _outputs: None
+        return lambda text, outputs: outputs.append(thinking_part(text))
+
     def _read_several(self, names: list[str], part: Wire, outputs: _Outputs) -> None:
         """Reads a part with several data fields, in their order; proxies add an empty text to other parts.
 
@@ -460,6 +474,8 @@ PARTS: Final[Mapping[str, Callable[[Content, Wire, _Outputs], None]]] = {
 }
 """The handler of a part, by its data field."""
 
+_SLOW_FIELDS: Final = SOURCE_FIELDS | {"finishReason", "finishMessage"}
+
 MODIFIERS: Final = frozenset(
     {"audioMetadata", "audioTranscription", "documentMetadata", "mediaProcessing", "mediaResolution", "partMetadata"}
     | {"speechMetadata", "spreadsheetMetadata", "thought", SIGNATURE, "videoMetadata"}
@@ -605,6 +621,11 @@ class GeminiResponseReader(base.ResponseReader):
     """Reads one response of a Gemini server. The document of `generateContent` is one chunk."""
 
     has_documents = True
+    deltas = base.Deltas(
+        {"": (("candidates", 0, "content", "parts", 0, "text"),)},
+        varying=("responseId",),
+        counts=(*(f"{name}TokenCount" for name in (*_COUNTS, "cachedContent")), "tokenCount"),
+    )
 
     @classmethod
     def claim(cls, _kind: str | None, event: Wire) -> base.MatchConfidence:
@@ -634,6 +655,7 @@ class GeminiResponseReader(base.ResponseReader):
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next chunk and appends what it means."""
+        self.emit_more = None
         chunk: Wire = event if isinstance(event, dict) else dict(event)
         if self._state is base.LifecycleState.ENDED:
             raise AdapterUsageError("fed a chunk after the stream was ended")
@@ -663,6 +685,8 @@ class GeminiResponseReader(base.ResponseReader):
             self._read_candidates(self._candidates.take(candidates, whole=False), outputs)
             if candidates and (failure := ERRORS.failure_beside(candidates[0])) is not None:
                 self._error, self._state = failure, base.LifecycleState.FAILING
+            elif len(candidates) == 1 and "promptFeedback" not in chunk and self._candidates.is_alone:
+                self.emit_more = self._content.more(candidates[0])
 
     def end(self, *, whole: bool = False) -> _Outputs:
         """Ends the chunks; other candidates than the first may have waited for it."""

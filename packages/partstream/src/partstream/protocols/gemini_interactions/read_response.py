@@ -17,13 +17,14 @@ Types: `google-genai` 3.6.1 (`_gaos/types/interactions`).
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import is_json
 from partstream.conversation.provider_state import ITEMS, MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.protocols.calls import Calls, later_pieces
 from partstream.protocols.citations import Citation, Citations, RecentText
@@ -33,11 +34,13 @@ from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
+    Deltas,
     LifecycleEvent,
     LifecycleState,
     MatchConfidence,
     ResponseReader,
     Wire,
+    emit_into,
     identifier,
     index,
     mapping,
@@ -100,13 +103,24 @@ class Steps:
         for content in objects(step.wire, "summary"):
             self._delta(step, {"type": "thought_summary", "content": content}, outputs)
 
-    def delta(self, event: Wire, outputs: _Outputs) -> None:
-        """Adds to a step; opens one that no event opened."""
+    def delta(self, event: Wire, outputs: _Outputs) -> EmitText | None:
+        """Adds to a step, and opens one that no event opened; returns the fast path for more of the same delta."""
         place, delta = index(event, "index"), mapping(event, "delta")
         step = self._open.get(place)
         if step is None:
             step = self._open[place] = _Step({"type": _KIND_OF_DELTA.get(text(delta, "type"), text(delta, "type"))})
         self._delta(step, delta, outputs)
+        if len(delta) > _FIELDS_OF_A_DELTA:
+            return None
+        match text(delta, "type"):
+            case "text":
+                return emit_into(self._said, text_part)
+            case "thought_summary":
+                return partial(self._show_summary, step)
+            case "arguments_delta":
+                add = step.texts.append
+                return lambda piece, _outputs: add(piece)
+        return None
 
     def stop(self, event: Wire, outputs: _Outputs) -> None:
         """Closes a step: a call is whole now."""
@@ -187,9 +201,12 @@ class Steps:
 
     def _summary(self, step: _Step, delta: Wire, outputs: _Outputs) -> None:
         if value := text(mapping(delta, "content"), "text"):
-            step.texts.append(value)
-            if self._options.thinking is not ThinkingMode.OFF:
-                outputs.append(thinking_part(value))
+            self._show_summary(step, value, outputs)
+
+    def _show_summary(self, step: _Step, value: str, outputs: _Outputs) -> None:
+        step.texts.append(value)
+        if self._options.thinking is not ThinkingMode.OFF:
+            outputs.append(thinking_part(value))
 
     def _arguments(self, step: _Step, delta: Wire, _outputs: _Outputs) -> None:
         if (piece := delta.get("arguments")) is not None:
@@ -214,6 +231,9 @@ class Steps:
         else:
             outputs.append(file)
 
+
+_FIELDS_OF_A_DELTA: Final = 2
+"""The type, and what it brings."""
 
 FILES: Final = ("image", "audio", "document", "video")
 CONTENT: Final = frozenset({"text", *FILES})
@@ -287,6 +307,12 @@ class InteractionsResponseReader(ResponseReader):
     """Reads one response of a server of Interactions."""
 
     has_documents = True
+    deltas = Deltas(
+        dict.fromkeys(
+            ("step.delta", "content.delta"), (("delta", "text"), ("delta", "content", "text"), ("delta", "arguments"))
+        ),
+        varying=("event_id",),
+    )
 
     @classmethod
     def claim(cls, kind: str | None, event: Wire) -> MatchConfidence:
@@ -319,6 +345,7 @@ class InteractionsResponseReader(ResponseReader):
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
+        self.emit_more = None
         if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed an event after the stream was ended")
         wire: Wire = event if isinstance(event, dict) else dict(event)
@@ -372,6 +399,9 @@ class InteractionsResponseReader(ResponseReader):
         self._error = self._error or ERRORS.failure_beside(said)
         self._usage.say(said.get("usage"))
 
+    def _step_delta(self, event: Wire, outputs: _Outputs) -> None:
+        self.emit_more = self._steps.delta(event, outputs)
+
     def _step_stop(self, event: Wire, outputs: _Outputs) -> None:
         self._usage.say(event.get("usage"))
         self._steps.stop(event, outputs)
@@ -394,7 +424,7 @@ _DOCUMENT: Final = "a document"
 
 _Row: TypeAlias = "tuple[LifecycleEvent, Callable[[InteractionsResponseReader, Wire, _Outputs], None]]"
 _STEP_START: Final[_Row] = (LifecycleEvent.CONTENT, lambda stream, *rest: stream._steps.start(*rest))
-_STEP_DELTA: Final[_Row] = (LifecycleEvent.CONTENT, lambda stream, *rest: stream._steps.delta(*rest))
+_STEP_DELTA: Final[_Row] = (LifecycleEvent.CONTENT, InteractionsResponseReader._step_delta)
 
 EVENTS: Final[Mapping[str, _Row]] = {
     "interaction.created": (LifecycleEvent.LIFECYCLE, InteractionsResponseReader._about),

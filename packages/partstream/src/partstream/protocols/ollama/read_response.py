@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 from partstream.codec.checks import as_count
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError
-from partstream.lm.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.protocols.calls import Calls
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
@@ -35,6 +35,7 @@ from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
+    Deltas,
     LifecycleEvent,
     LifecycleState,
     ResponseReader,
@@ -53,7 +54,6 @@ class OllamaStream(ResponseReader):
     """One response of Ollama's `/api/chat`; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
-        sink: The fast path, or None.
         ending: Whether a line gave a finish reason without `done`: only the rest of that end may follow.
     """
 
@@ -65,7 +65,6 @@ class OllamaStream(ResponseReader):
         self._texts = Texts(options, self._thinking)
         self._calls = Calls()
         self._prefix = options.call_id_prefix
-        self._fast_path = LineFastPath(self._texts, self._thinking)
         self._counted: set[str] = set()
 
     @property
@@ -75,7 +74,7 @@ class OllamaStream(ResponseReader):
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Reads the next line and appends its outputs."""
-        self.sink = None
+        self.emit_more = None
         if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed a line after the stream was ended")
         chunk: Wire = event if isinstance(event, dict) else dict(event)
@@ -101,7 +100,7 @@ class OllamaStream(ResponseReader):
         self._state = next_state
         self.ending = self._ending.word is not None
         if not self.ending and self._ending.model is not None and self._ending.created_at:
-            self.sink = self._fast_path.after(chunk.get("message"))
+            self.emit_more = self._more([name for name, value in message.items() if value and name != "role"])
 
     @property
     def _word(self) -> str | None:
@@ -142,6 +141,14 @@ class OllamaStream(ResponseReader):
         for name, handler in _MESSAGE.items():
             if value := message.get(name):
                 handler(self, value, outputs)
+
+    def _more(self, fields: list[str]) -> EmitText | None:
+        """The fast path for more lines like the last one, whose message has these fields; None where there is none."""
+        if not self._texts.is_settled:
+            return None
+        if fields == [CONTENT] and not self._thinking.is_open:
+            return lambda content, outputs: outputs.append(text_part(content))
+        return self._thinking.more if fields == [THINKING] else None
 
     def thinking(self, value: Any, outputs: _Outputs) -> None:
         """Reads the `thinking` of a message."""
@@ -303,6 +310,12 @@ class Thinking:
         if self.shows:
             outputs.append(thinking_part(thought))
 
+    def more(self, thought: str, outputs: list[StreamOutput]) -> None:
+        """Keeps and emits a piece of thinking after another one."""
+        self.keep(THINKING, thought)
+        if self.shows:
+            outputs.append(thinking_part(thought))
+
     def keep(self, field: str, text: str) -> None:
         """Keeps a text that goes back in a field of the message."""
         if self._wants_items:
@@ -403,66 +416,6 @@ class Ending:
         return FinishReason(_WORDS.get(self.word or "", UnifiedFinishReason.OTHER), self.word)
 
 
-# ---- Fast path: lines that only add text or thinking (docs/decisions/0006-the-sink.md) ----
-
-FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
-    "": {"message": "message", "done": "done?", "done_reason": "done_reason?", "error": "error?"}
-}
-"""The fields of a line that the fast path reads: the message, and those that send a line to the slow path. Time and
-model are the same in each line."""
-
-
-class LineFastPath:
-    """Makes sinks for more lines like the last one."""
-
-    __slots__ = ("_texts", "_thinking")
-
-    def __init__(self, texts: Texts, thinking: Thinking) -> None:
-        self._texts = texts
-        self._thinking = thinking
-
-    def after(self, message: Any) -> FastPath | None:
-        """The sink for more lines like the one with this message, or None."""
-        if type(message) is not dict or not self._texts.is_settled:
-            return None
-        if message.get(CONTENT):
-            return None if self._thinking.is_open else _read_text
-        return self._read_thought if message.get(THINKING) else None
-
-    def _read_thought(self, line: Any, outputs: list[StreamOutput]) -> bool:
-        thought = _only(line, THINKING)
-        if thought is None:
-            return False
-        self._thinking.keep(THINKING, thought)
-        if self._thinking.shows:
-            outputs.append(thinking_part(thought))
-        return True
-
-
-def _read_text(line: Any, outputs: list[StreamOutput]) -> bool:
-    text = _only(line, CONTENT)
-    if text is None:
-        return False
-    outputs.append(text_part(text))
-    return True
-
-
-def _only(line: Any, name: str) -> str | None:
-    """The text in one field of the message of a line without anything else; None if the line needs the slow path.
-
-    Raises:
-        KeyError: The message lacks the field.
-    """
-    message = line.message
-    if line.done or line.done_reason or line.error or type(message) is not dict:
-        return None
-    for key, value in message.items():
-        if value and key != name and key != "role":  # noqa: PLR1714 - a tuple of them takes twice as long
-            return None
-    value = message[name]
-    return value if type(value) is str and value else None
-
-
 # ---- Errors and refused fields (docs/wires/ollama.md#errors, docs/wires/ollama.md#thinking) ----
 
 OPTIONAL_FIELDS: Final = (
@@ -524,6 +477,6 @@ def claims(_kind: str | None, event: Wire) -> MatchConfidence:
 READ_RESPONSE: Final = ResponseReaderSpec(
     open=OllamaStream,
     claim=claims,
-    frequent=FREQUENT,
+    deltas=Deltas({"": (("message", CONTENT), ("message", THINKING))}, varying=("created_at",)),
     events_of=lambda document: (document,),  # a document is a last line with the whole message (`stream: false`)
 )

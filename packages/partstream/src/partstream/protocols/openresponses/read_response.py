@@ -33,7 +33,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from partstream.conversation.provider_state import ITEMS as REASONING_ITEMS
 from partstream.conversation.provider_state import MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.lm.outputs import FastPath, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
 from partstream.protocols.citations import FOLD_AT, Citation, Citations
 from partstream.protocols.files import Files, picture_in
@@ -54,6 +54,7 @@ from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, n
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
+    Deltas,
     EmittedPrefix,
     LifecycleEvent,
     LifecycleState,
@@ -68,7 +69,7 @@ class OpenResponsesStream:
     """One response of an OpenResponses server; see :class:`partstream.lm.outputs.ResponseStream`."""
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.sink: FastPath | None = None
+        self.emit_more: EmitText | None = None
         self._state = LifecycleState.IDLE
         self._rows = DISPATCH[LifecycleState.IDLE]
         self._files = Files(options.files)
@@ -97,14 +98,14 @@ class OpenResponsesStream:
 
     def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
         """Reads the next event and appends its outputs."""
-        self.sink = None
+        self.emit_more = None
         try:
             next_state, handler, argument = self._rows[event["type"]]
         except (KeyError, TypeError):
             self._unknown(event, outputs)
             return
         try:
-            self.sink = handler(self, event, outputs, argument)
+            self.emit_more = handler(self, event, outputs, argument)
         except UpstreamProtocolError as error:
             outputs += self.fail(error)
             return
@@ -251,8 +252,7 @@ _NO_TYPE: Final = "an item without a type"
 # ---- Texts: a slot is one content part ----
 
 _CLOSING_MARKS: Final = ".!?…"
-_HELD_ENDINGS: Final = frozenset((*_CLOSING_MARKS, ""))
-"""The last characters of deltas that need :meth:`StreamedText.push`; others are only added to the pieces."""
+_MARKS: Final = frozenset(_CLOSING_MARKS)
 
 
 class StreamedText(EmittedPrefix):
@@ -436,13 +436,13 @@ class Slot(StreamedText):
         output_index: The item's place according to the slot's events, or None.
         part_index: The part's place in the item according to the slot's events, or None.
         make: Makes the output of a fragment, or None when nothing is to be emitted.
-        sink: The fast path for deltas, see :class:`partstream.lm.outputs.ResponseStream`; None without an
+        emit_more: The fast path for deltas, see :class:`partstream.lm.outputs.ResponseStream`; None without an
             `output_index`, because then only the slow path finds the item of a delta.
         announced: Whether an event opened it as a part of its own, even if its text equals another one.
         annotated: Whether annotations arrived by events of their own; closing events only repeat them.
     """
 
-    __slots__ = ("annotated", "announced", "channel", "item", "make", "output_index", "part_index", "sink")
+    __slots__ = ("annotated", "announced", "channel", "emit_more", "item", "make", "output_index", "part_index")
 
     def __init__(
         self,
@@ -459,38 +459,25 @@ class Slot(StreamedText):
         self.item: TextItem | None = None
         self.announced = False
         self.annotated = False
-        self.sink = None if output_index is None else self._make_sink()
+        self.emit_more = None if output_index is None else self._make_emit()
 
-    def _make_sink(self) -> FastPath:
-        """The fast path: nearly all events of a response are deltas for the slot of the event before.
+    def _make_emit(self) -> EmitText:
+        """Everything is a local name here, because this function is called for nearly every event."""
+        pieces, add, fold, make, marks, fold_at = self.pieces, self.pieces.append, self.fold, self.make, _MARKS, FOLD_AT
 
-        Everything is a local name here, because this function costs more than all others together. Small integers are
-        the same object in CPython; others are compared by type as well, because 1.0 and True equal 1 and are no index.
-        """
-        output_index, part_index = self.output_index, self.part_index
-        pieces, add, make, held_endings, fold_at = self.pieces, self.pieces.append, self.make, _HELD_ENDINGS, FOLD_AT
-
-        def sink(event: Any, outputs: list[StreamOutput]) -> bool:
-            delta, place, part = event.delta, event.output_index, event.part_index
-            if place is not output_index and (type(place) is not int or place != output_index):
-                return False
-            if part is not part_index and (type(part) is not int or part != part_index):
-                return False
-            if type(delta) is not str:
-                return False
-            if self.held or delta[-1:] in held_endings:
+        def emit(delta: str, outputs: Outputs) -> None:
+            if self.held or delta[-1] in marks:
                 delta = self.push(delta)
                 if not delta:
-                    return True
+                    return
             else:
                 add(delta)
                 if len(pieces) >= fold_at:
-                    self.fold()
+                    fold()
             if make is not None:
                 outputs.append(make(delta))
-            return True
 
-        return sink
+        return emit
 
 
 class TextItem(Item):
@@ -587,7 +574,7 @@ class TextEvents:
 
     # Events of texts
 
-    def delta(self, event: Wire, outputs: Outputs, channel: Channel) -> FastPath | None:
+    def delta(self, event: Wire, outputs: Outputs, channel: Channel) -> EmitText | None:
         """Emits a piece of a text; returns the fast path for further pieces."""
         delta = text(event, "delta")
         if not delta:
@@ -598,7 +585,7 @@ class TextEvents:
         _mark_said(slot)
         if said and slot.make is not None:
             outputs.append(slot.make(said))
-        return slot.sink
+        return slot.emit_more
 
     def text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
         """Emits the missing part of a whole text."""
@@ -837,15 +824,15 @@ def _mark_said(slot: Slot) -> None:
 
 # ---- The tables of items and events ----
 
-_Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, Outputs, Any], FastPath | None]"
+_Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, Outputs, Any], EmitText | None]"
 
 
-def _of_texts(handler: Callable[[TextEvents, Any, Outputs, Any], FastPath | None]) -> _Handler:
+def _of_texts(handler: Callable[[TextEvents, Any, Outputs, Any], EmitText | None]) -> _Handler:
     """Makes a handler of the stream from a handler of its texts."""
     return lambda stream, event, outputs, argument: handler(stream._texts, event, outputs, argument)
 
 
-def _of_calls(handler: Callable[[CallEvents, Any, Outputs, Any], FastPath | None]) -> _Handler:
+def _of_calls(handler: Callable[[CallEvents, Any, Outputs, Any], EmitText | None]) -> _Handler:
     """Makes a handler of the stream from a handler of its calls."""
     return lambda stream, event, outputs, argument: handler(stream._calls, event, outputs, argument)
 
@@ -936,13 +923,11 @@ EVENTS: Final[dict[str, Row]] = {
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
 
-FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
-    name: {"delta": "delta", "output_index": "output_index"}
-    | ({"part_index": row.argument.index_field} if isinstance(row.argument, Channel) else {})
-    for name, row in EVENTS.items()
-    if row.handler in (_DELTA, _ARGUMENTS_DELTA)
-}
-"""The frequent event types, with the attributes that their sinks read, and the fields of these attributes."""
+DELTAS: Final = Deltas(
+    places={name: (("delta",),) for name, row in EVENTS.items() if row.handler in (_DELTA, _ARGUMENTS_DELTA)},
+    # The index tells the items of deltas apart, where there is one: some servers give each event another id.
+    varying=("sequence_number", "obfuscation", "item_id"),
+)
 
 
 def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler, Channel | str | None]]:
@@ -1011,5 +996,5 @@ def events_of(document: Wire) -> Sequence[Wire]:
 
 
 READ_RESPONSE: Final = ResponseReaderSpec(
-    open=OpenResponsesStream, claim=claims, frequent=FREQUENT, events_of=events_of, item_of_tags=no_item
+    open=OpenResponsesStream, claim=claims, deltas=DELTAS, events_of=events_of, item_of_tags=no_item
 )

@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from partstream.conversation.turns import canonical_json
-from partstream.lm.outputs import FastPath, StreamOutput, Unmapped
+from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
 from partstream.protocols.calls import Calls, Reading, read_pieces, read_sources
 from partstream.protocols.openresponses.errors import Wire, identifier, index, text
@@ -331,20 +331,16 @@ class CallEvents(Items[ToolCall]):
         self._release = release
         self._ids: set[str] = set()
 
-    def arguments_delta(self, event: Wire, _outputs: list[StreamOutput], _argument: None) -> FastPath:
+    def arguments_delta(self, event: Wire, _outputs: list[StreamOutput], _argument: None) -> EmitText | None:
         """Adds a piece of the arguments; returns the fast path for further pieces."""
-        call, delta = self.find(identifier(event, "item_id"), index(event, "output_index")), text(event, "delta")
+        place = index(event, "output_index")
+        call = self.find(identifier(event, "item_id"), place)
         if not call.is_settled:
-            call.deltas.append(delta)
-        return self._sink
-
-    def _sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
-        place, delta = event.output_index, event.delta
-        call = self._by_index.get(place)
-        if call is None or call.closed or type(delta) is not str or type(place) is not int:
-            return False
-        call.deltas.append(delta)
-        return True
+            call.deltas.append(text(event, "delta"))
+        if place is None or self._by_index.get(place) is not call or call.closed:
+            return None
+        add = call.deltas.append
+        return lambda delta, _outputs: add(delta)
 
     def arguments_done(self, event: Wire, outputs: list[StreamOutput], _argument: None) -> None:
         """The arguments of a call end."""
