@@ -152,7 +152,7 @@ class MatchConfidence(IntEnum):
 
 class Deltas(NamedTuple):
     """The events that come by the thousand, because each adds one text: what the reader's fast path knows of a wire
-    (docs/decisions/0006-the-sink.md).
+    (docs/decisions/0006-the-fast-path.md).
 
     Attributes:
         places: By the kind of an event, the places where it may hold its text: keys and indexes, from the outside in.

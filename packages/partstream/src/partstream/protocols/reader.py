@@ -7,7 +7,7 @@ this way:
    all bytes so far are read.
 2. The decoder of the framing cuts bytes into events; each event is decoded once and goes to the adapter.
 3. Nearly all events of a response differ from the event before in one text alone. The fast path reads only that text:
-   see "Fast path" below (docs/decisions/0006-the-sink.md). Every other event takes the slow path.
+   see "Fast path" below (docs/decisions/0006-the-fast-path.md). Every other event takes the slow path.
 4. A response ends with its own events, with an end mark of the wire, or with the bytes. If it ends before anything was
    understood, the error says what the bytes are instead.
 """
