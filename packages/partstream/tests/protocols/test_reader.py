@@ -276,12 +276,12 @@ def test_two_readers_that_are_fed_by_turns_never_mix() -> None:
         assert outputs[number][-1].response_id == f"resp_{number}"
 
 
-def _parrot(ends: Terminators, tag: str | None = "type") -> Protocol:
+def _parrot(ends: Terminators, tag: str | None = "type", parrot: type["Parrot"] | None = None) -> Protocol:
     """A protocol whose events are `{"say": TEXT}`, and `{"stop": true}` at the end."""
     return Protocol(
         "parrot",
         lambda: ResponseReaderSpec(
-            Parrot,
+            parrot or Parrot,
             lambda _kind, _event: MatchConfidence.NO,
             Deltas({"": (("say",),)}, varying=("number",)) if tag is None else Deltas(),
         ),
@@ -318,6 +318,54 @@ class Parrot:
             return []
         self.finished = True
         return [Finish(outcome, error=error)]
+
+
+@pytest.mark.parametrize(
+    ("events", "slow"),
+    [
+        (['{"say":"a"}', '{"say":"b"}', '{"say":"é\\n\\u00e9\\""}'], [0]),
+        (['{"say":"a","number":1}', '{"say":"b","number":2}', '{"say":"c","number":30}'], [0, 1]),
+        (['{"number":"x1","say":"a"}', '{"number":"","say":"b"}', '{"number":"z/=","say":"c"}'], [0, 1]),
+        (['{"number":7,"say":"a"}', '{"number":8,"say":"b"}', '{"number":-9,"say":"c"}'], [0, 1, 2]),
+        (['{"number":"x","say":"a"}', '{"number":"y","say":"b"}', '{"number":"\\n","say":"c"}'], [0, 1, 2]),
+        (['{"say":"a"}', '{"say":"b","more":1}', '{"say":"c"}'], [0, 1, 2]),
+        (['{"say":"a"}', '{"say":"b","say":"c"}', '{"say":"d"}'], [0, 1, 2]),
+        (['{"say":"a","in":{"say":"b"}}', '{"say":"c","in":{"say":"b"}}'], [0, 1]),
+        (['{"s\\u0061y":"a","in":{"say":"b"}}', '{"s\\u0061y":"a","in":{"say":"c"}}'], [0, 1]),
+    ],
+)
+@pytest.mark.parametrize("is_one_chunk", [False, True])
+def test_only_events_that_differ_in_their_text_and_in_what_may_vary_take_the_fast_path(
+    events: list[str], slow: list[int], is_one_chunk: bool
+) -> None:
+    fed: list[Any] = []
+
+    class Watched(Parrot):
+        def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+            fed.append(event)
+            super().feed_into(event, outputs)
+
+    reader = StreamReader(_parrot(Terminators(), tag=None, parrot=Watched))
+    chunks = [f"data: {event}\n\n".encode() for event in events]
+    outputs = [output for chunk in ([b"".join(chunks)] if is_one_chunk else chunks) for output in reader.feed(chunk)]
+    assert outputs == [TextPart(json.loads(event)["say"]) for event in events]
+    assert fed == [json.loads(events[place]) for place in slow]
+
+
+def test_tokens_that_the_fast_path_skips_are_counted_before_anything_else() -> None:
+    def chunk(text: str, tokens: int) -> bytes:
+        candidate = {"content": {"parts": [{"text": text}], "role": "model"}, "index": 0}
+        usage = {"promptTokenCount": 9, "candidatesTokenCount": tokens, "totalTokenCount": 9 + tokens}
+        return b"data: " + json.dumps({"candidates": [candidate], "usageMetadata": usage}).encode() + b"\n\n"
+
+    for end in (StreamReader.end, lambda reader: reader.fail(TruncatedStreamError("OPEN"))):
+        reader = StreamReader("gemini")
+        parts = [part for tokens in range(1, 8) for part in reader.feed(chunk("a ", tokens))]
+        (finish,) = end(reader)
+        assert parts == [TextPart("a ")] * 7
+        assert isinstance(finish, Finish)
+        assert finish.usage is not None
+        assert (finish.usage.output_tokens, finish.usage.total_tokens) == (7, 16)
 
 
 DONE, SAY, STOP = b"data: [DONE]\n\n", b'data: {"say":"Hi"}\n\n', b'data: {"stop":true}\n\n'

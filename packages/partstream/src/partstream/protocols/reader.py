@@ -86,7 +86,6 @@ class StreamReader:
         "_closed",
         "_decode",
         "_decoder",
-        "_delta",
         "_emit_more",
         "_end_names",
         "_ended",
@@ -152,12 +151,11 @@ class StreamReader:
         self._decoder = (framing or row.framings[0]).make_decoder()
         self._decode = make_decoder()
         self._halves = Halves()
-        self._delta: Delta | None = None  # the last event, if the next ones may differ in the text alone
-        self._fast_path = _NO_FAST_PATH
-        self._read_chunk: ReadText | None = None  # the fast path of a chunk that is one such event
-        self._emit_more: EmitText = _emit_nothing
-        self._learner = DeltaLearner(corner.deltas) if corner.deltas.places else None
-        self._unused = 0  # deltas that were learned in a row and fitted no event
+        self._learner = DeltaLearner(corner.deltas)
+        self._fast_path = _NO_FAST_PATH  # for the data of events like the last one
+        self._read_chunk: _ReadText | None = None  # the same for chunks that are one such event
+        self._emit_more = _NO_FAST_PATH[2]
+        self._unused = 0  # learned events in a row that were like no other
 
     @property
     def finished(self) -> bool:
@@ -195,13 +193,13 @@ class StreamReader:
         if self._head is not None:
             self._head += data[: LOOKED_AT - len(self._head)]
         if len(data) <= _AT_ONCE:
-            decoder, before = self._decoder, self._delta
+            decoder, before = self._decoder, self._fast_path
             was_at_border = decoder.at_border
             events = decoder.feed(data)
             outputs = self._explained(self._read(events))
-            is_one_event = was_at_border and len(events) == 1 and decoder.at_border
-            if is_one_event and (delta := self._delta) is not None and not (delta is before and self._read_chunk):
-                self._read_chunk = delta.in_chunk(data, events[0][1])
+            is_new = self._fast_path is not before or self._read_chunk is None
+            if is_new and self._fast_path[0] and was_at_border and len(events) == 1 and decoder.at_border:
+                self._read_chunk = self._learner.in_chunk(data, events[0][1])
             return outputs
         outputs = []
         for start in range(0, len(data), _AT_ONCE):
@@ -259,7 +257,7 @@ class StreamReader:
         # What has no end of its own and is no JSON was cut: the stream is truncated, not wrong.
         rest = (one for one in self._decoder.end() if one[1].strip() in self._ends.data or _lenient(one[1]) is not None)
         outputs = self._read([*rest])
-        self._forget_delta()
+        self._leave_fast_path()
         if not self._closed:
             outputs += self._close(self._whole or self._ends.end_of_bytes.completes)
         self._count_halves(outputs)
@@ -267,7 +265,7 @@ class StreamReader:
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
         """Ends the response with an error of the layer below; does nothing if it has finished already."""
-        self._forget_delta()
+        self._leave_fast_path()
         self._finder = self._head = None
         return self._stream.fail(error)
 
@@ -326,12 +324,12 @@ class StreamReader:
         """Reads one event on the slow path, and learns it if it is a delta; tells whether reading goes on."""
         goes_on = self._read_whole_event(name, data, outputs)
         if self._halves.held:
-            self._forget_delta()
+            self._leave_fast_path()
             self._count_halves(outputs)
         return goes_on
 
     def _read_whole_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:  # noqa: C901 - in order
-        self._forget_delta()
+        self._leave_fast_path()
         self.started = True
         if self._head is not None and len(self._begun) < MOST_BEGUN and not self._stream.finished:
             self._begun.append((name, data[:LOOKED_AT]))
@@ -363,22 +361,23 @@ class StreamReader:
         stream.feed_into(event, outputs)
         if self._ending_stream is not None:
             self.ending = self._marked or self._ending_stream.ending
-        if (learner := self._learner) is not None and not stream.finished and self._unused < _MOST_UNUSED:
-            self._learn_delta(learner, kind, event, name, data)
+        if not stream.finished and self._unused < _MOST_UNUSED:
+            self._learn(kind, event, name, data)
         return True
 
-    def _learn_delta(self, learner: DeltaLearner, kind: Any, event: Any, name: bytes, data: bytes) -> None:
-        if (emit := self._stream.emit_more) is None:
-            return
-        self._delta = learner.learn(kind, event, data)
-        if self._delta is not None:
-            self._emit_more, self._fast_path = emit, (self._delta.read, name, emit)
+    def _learn(self, kind: Any, event: Any, name: bytes, data: bytes) -> None:
+        emit: EmitText | None = getattr(self._stream, "emit_more", None)  # adapters of 0.15 have none
+        read = None if emit is None else self._learner.learn(kind, event, data)
+        if emit is None or read is None:
+            self._learner.values = {}
+        else:
+            self._emit_more, self._fast_path = emit, (read, name, emit)
             self._unused += 1
 
-    def _forget_delta(self) -> None:
+    def _leave_fast_path(self) -> None:
         """The slow path follows: the tokens of the fast path are counted first."""
-        delta, self._delta, self._fast_path, self._read_chunk = self._delta, None, _NO_FAST_PATH, None
-        if delta is not None and (event := delta.uncounted()) is not None:
+        self._fast_path, self._read_chunk = _NO_FAST_PATH, None
+        if (event := self._learner.without_text()) is not None:
             self._stream.feed_into(event, [])
 
     def _count_halves(self, outputs: list[StreamOutput]) -> None:
@@ -438,82 +437,105 @@ def _lenient(data: bytes) -> Any:
 # values, only the text is decoded. This is no guess: if the bytes around complete JSON values are the same, the
 # documents are the same but for these values (RFC 8259 section 7: a string ends with its first quotation mark that no
 # backslash hides). A chunk of bytes that is one whole event is read with its framing in the same way.
-#
-# On some wires each event counts the tokens so far. The last one is read once more on the slow path before anything
-# else, without its text.
 
-ReadText: TypeAlias = Callable[[bytes], str | None]
-"""Reads the text of bytes that fit a delta; None for others."""
+_ReadText: TypeAlias = Callable[[bytes], str | None]
+"""Reads the text of bytes that fit the learned event; None for others."""
 
+_FastPath: TypeAlias = "tuple[_ReadText | None, bytes, EmitText]"
+"""What reads the text of data, the name of the server-sent events with such data, and what emits the text."""
+
+_NO_FAST_PATH: Final[_FastPath] = (None, b"", lambda _text, _outputs: None)
 _VALUE: Final = rb'("[^"\\]*+(?:\\.[^"\\]*+)*+"|[1-9][0-9]*+(?![.eE]))'
 _DIGITS: Final = string.digits.encode()
 _LETTERS: Final = string.ascii_letters.encode() + _DIGITS + b"_-.:+/= "
 """What strings without meaning consist of: ids, times, paddings."""
 _MOST_UNUSED: Final = 8
-"""How many deltas in a row may fit no event: some servers give each event a field that no table knows."""
-
-_FastPath: TypeAlias = "tuple[ReadText | None, bytes, EmitText]"
-"""What reads the text of the data of an event, the name of such server-sent events, and what emits the text."""
+"""How many learned events in a row may be like no other: some servers give each one a field that no table knows."""
 
 _decode_text = make_text_decoder()
 
 
-def _emit_nothing(_text: str, _outputs: list[StreamOutput]) -> None:
-    """The function that emits texts before a delta was learned."""
-
-
-_NO_FAST_PATH: Final[_FastPath] = (None, b"", _emit_nothing)
-
-
 class _Hole(NamedTuple):
-    """A value of a delta that may differ.
-
-    Attributes:
-        before: The bytes between the value before and this one.
-        letters: What it consists of, if it is a number or a string without meaning; empty for the text.
-    """
+    """A value that may differ: the bytes between the value before and this one, and the letters of a number or of a
+    string without meaning; none for the text."""
 
     before: bytes
     letters: bytes = b""
 
 
-class Delta:
-    """An event that brought a text, learned to read the texts of events like it.
+class DeltaLearner:
+    """Learns the deltas of one response.
+
+    Of the fields that may differ, only those count that have differed from one delta to the next: most never do.
 
     Args:
-        place: The keys and indexes of its text.
-        holes: Its values that may differ, in the order of the bytes.
-        after: The bytes after the last of them.
-        counts: Whether one of them counts tokens.
+        deltas: The table of the wire.
 
     Attributes:
-        read: Reads the text of the data of an event like it.
-        last: The data of the last event that was read, if it counts tokens.
+        values: The values of the learned event, by field; empty after an event that is no delta.
+        uncounted: The data of the last event that was read on the fast path, if it counts tokens.
     """
 
-    __slots__ = ("_after", "_counts", "_holes", "_place", "last", "read")
+    __slots__ = ("_after", "_counts", "_deltas", "_holes", "_place", "_varied", "uncounted", "values")
 
-    def __init__(self, place: tuple[str | int, ...], holes: Sequence[_Hole], after: bytes, *, counts: bool) -> None:
-        self.last: bytes | None = None
-        self._place = place
-        self._holes = holes
-        self._after = after
-        self._counts = counts
-        self.read = self._make_read(b"", b"")
+    def __init__(self, deltas: Deltas) -> None:
+        self.uncounted: bytes | None = None
+        self._deltas = deltas
+        self.values: dict[bytes, list[bytes]] = {}
+        self._varied: set[bytes] = set()
+        self._place: tuple[str | int, ...] = ()
+        self._holes: list[_Hole] = []
+        self._after = b""
+        self._counts = False
 
-    def in_chunk(self, chunk: bytes, data: bytes) -> ReadText | None:
-        """Makes a function that reads the text of chunks that are one event like it.
+    def learn(self, kind: Any, event: Any, data: bytes) -> _ReadText | None:
+        """Makes a function that reads the text of data like those of an event; None where it is not certain which text
+        the event brings, or where this is in the bytes."""
+        deltas = self._deltas
+        texts = [(place, text) for place in deltas.places.get(kind, ()) if (text := _text_at(event, place))]
+        if len(texts) != 1:
+            return None
+        self._place, text = texts[0]
+        field, values = str(self._place[-1]).encode(), dict[bytes, list[bytes]]()
+        found = [*_values(self._place[-1], deltas.varying, deltas.counts).finditer(data)]
+        for one in found:
+            values.setdefault(one[1], []).append(one[2])
+        try:
+            if [_decode_text(said) for said in values.pop(field, ())] != [text]:
+                return None
+        except DECODE_ERRORS:
+            return None
+        self._varied |= {name for name, said in values.items() if self.values.get(name, said) != said}
+        self.values = values
+        self._holes, at = [], 0
+        for one in found:
+            begin, end = one.span(2)
+            if one[1] == field:
+                self._holes.append(_Hole(data[at:begin]))
+            elif one[1] not in self._varied:
+                continue
+            elif one[2][:1] != b'"':
+                self._holes.append(_Hole(data[at:begin], _DIGITS))
+            elif not one[2][1:-1].translate(None, _LETTERS):
+                begin, end = begin + 1, end - 1
+                self._holes.append(_Hole(data[at:begin], _LETTERS))
+            else:
+                continue
+            at = end
+        self._after = data[at:]
+        self._counts = any(one.encode() in self._varied for one in deltas.counts)
+        return self._reads(b"", b"")
 
-        Args:
-            chunk: A chunk that is one such event.
-            data: The data of this event; where it is not in the chunk as it is, there is no such function.
-        """
+    def in_chunk(self, chunk: bytes, data: bytes) -> _ReadText | None:
+        """Makes a function that reads the text of chunks like this one, which is the learned event with its data; None
+        where the data are not in the chunk as they are."""
         before, _, after = chunk.partition(data)
-        return self._make_read(before, after) if chunk.count(data) == 1 else None
+        return self._reads(before, after) if chunk.count(data) == 1 else None
 
-    def uncounted(self) -> Any:
-        """The last event that was read, without its text, if its tokens were not counted yet; None if they were."""
-        event = None if self.last is None else _unwrapped(_lenient(self.last))
+    def without_text(self) -> Any:
+        """The last event on the fast path whose tokens are not counted yet, without its text; None if there is none."""
+        data, self.uncounted = self.uncounted, None
+        event: Any = None if data is None else _unwrapped(_lenient(data))
         if event is not None:
             inner = event
             for one in self._place[:-1]:
@@ -521,32 +543,30 @@ class Delta:
             inner[self._place[-1]] = ""
         return event
 
-    def _make_read(self, before: bytes, after: bytes) -> ReadText:
+    def _reads(self, before: bytes, after: bytes) -> _ReadText:  # noqa: C901 - a function and its state
+        """Makes a function that reads the text of data between these bytes."""
         head, end = before + self._holes[0].before, self._after + after
-        if len(self._holes) == 1:
-            return _reading_text(head, end)
-        return self._reading_values(head, end, len(before), len(before) + len(after))
+        place = next(number for number, hole in enumerate(self._holes) if not hole.letters)
+        steps = [(one.letters, two.before) for one, two in pairwise(self._holes[: place + 1])]
+        steps_back = [(one.letters, one.before) for one in reversed(self._holes[place + 1 :])]
+        decode, digits, counts, begin, frame = _decode_text, _DIGITS, self._counts, len(before), len(before + after)
 
-    def _reading_values(self, head: bytes, end: bytes, begin: int, frame: int) -> ReadText:  # noqa: C901 - see below
-        """Makes a function that reads data with several values.
-
-        Args:
-            head: The bytes before the first value, with the framing.
-            end: The bytes after the last value, with the framing.
-            begin: The size of the framing before the data.
-            frame: The size of all of the framing.
-        """
-        number = next(number for number, hole in enumerate(self._holes) if not hole.letters)
-        steps = [(one.letters, one.letters is _DIGITS, two.before) for one, two in pairwise(self._holes[: number + 1])]
-        steps_back = [(one.letters, one.letters is _DIGITS, one.before) for one in reversed(self._holes[number + 1 :])]
-        counts, decode = self._counts, _decode_text
+        def read_only_text(data: bytes) -> str | None:
+            rest = data.removeprefix(head)
+            said = rest.removesuffix(end)
+            if rest is not data and said is not rest:
+                try:
+                    return decode(said)
+                except DECODE_ERRORS:
+                    pass
+            return None
 
         def read(data: bytes) -> str | None:  # noqa: C901, PLR0911 - calls would take longer than the work
             rest = data.removeprefix(head)
             if rest is data:
                 return None
-            for letters, is_number, following in steps:
-                if is_number and not b"1" <= rest < b":":  # no number begins with a zero
+            for letters, following in steps:
+                if letters is digits and not b"1" <= rest < b":":  # no number begins with a zero
                     return None
                 later = rest.lstrip(letters)
                 rest = later.removeprefix(following)
@@ -555,9 +575,9 @@ class Delta:
             said = rest.removesuffix(end)
             if said is rest:
                 return None
-            for letters, is_number, preceding in steps_back:
+            for letters, preceding in steps_back:
                 earlier = said.rstrip(letters)
-                if is_number and said[len(earlier) :] < b"1":
+                if letters is digits and said[len(earlier) :] < b"1":
                     return None
                 said = earlier.removesuffix(preceding)
                 if said is earlier:
@@ -567,88 +587,10 @@ class Delta:
             except DECODE_ERRORS:
                 return None
             if counts:
-                self.last = data[begin : begin + len(data) - frame]
+                self.uncounted = data[begin : begin + len(data) - frame]
             return text
 
-        return read
-
-
-def _reading_text(head: bytes, end: bytes) -> ReadText:
-    """Makes a function that reads the text between these bytes; a method would take half as long again to be called."""
-    decode = _decode_text
-
-    def read(data: bytes) -> str | None:
-        rest = data.removeprefix(head)
-        said = rest.removesuffix(end)
-        if rest is not data and said is not rest:
-            try:
-                return decode(said)
-            except DECODE_ERRORS:
-                pass
-        return None
-
-    return read
-
-
-class DeltaLearner:
-    """Learns the deltas of one response.
-
-    Of the fields that may differ, only those count that have differed once: at most servers, most of them never do.
-
-    Args:
-        deltas: The table of the wire.
-    """
-
-    __slots__ = ("_deltas", "_last", "_varied")
-
-    def __init__(self, deltas: Deltas) -> None:
-        self._deltas = deltas
-        self._last: dict[bytes, list[bytes]] = {}  # the values of the last delta, by field
-        self._varied: set[bytes] = set()
-
-    def learn(self, kind: Any, event: Any, data: bytes) -> Delta | None:
-        """The delta that an event is; None where it is not certain which text it brings, or where this is in the bytes.
-
-        Args:
-            kind: The kind of the event.
-            event: The event.
-            data: Its bytes.
-        """
-        deltas = self._deltas
-        texts = [(place, text) for place in deltas.places.get(kind, ()) if (text := _text_at(event, place))]
-        if len(texts) != 1:
-            return None
-        place, text = texts[0]
-        field = str(place[-1]).encode()
-        found = [*_values(place[-1], deltas.varying, deltas.counts).finditer(data)]
-        values: dict[bytes, list[bytes]] = {}
-        for one in found:
-            values.setdefault(one[1], []).append(one[2])
-        try:
-            if [_decode_text(said) for said in values.pop(field, ())] != [text]:
-                return None
-        except DECODE_ERRORS:
-            return None
-        self._varied |= {name for name, said in values.items() if self._last.get(name, said) != said}
-        self._last = values
-        holes: list[_Hole] = []
-        at = 0
-        for one in found:
-            begin, end = one.span(2)
-            if one[1] == field:
-                holes.append(_Hole(data[at:begin]))
-            elif one[1] not in self._varied:
-                continue
-            elif one[2][:1] != b'"':
-                holes.append(_Hole(data[at:begin], _DIGITS))
-            elif not one[2][1:-1].translate(None, _LETTERS):
-                begin, end = begin + 1, end - 1
-                holes.append(_Hole(data[at:begin], _LETTERS))
-            else:
-                continue
-            at = end
-        counts = any(one.encode() in self._varied for one in deltas.counts)
-        return Delta(place, holes, data[at:], counts=counts)
+        return read if len(self._holes) > 1 else read_only_text
 
 
 @cache
@@ -755,7 +697,7 @@ class TappedReader(StreamReader):
 
     def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:
         goes_on = super()._read_event(name, data, outputs)
-        self._forget_delta()
+        self._leave_fast_path()
         event = _object(data)
         kind = event.get(self._tag, "") if self._tag is not None else ""
         shown = kind or name.decode(errors="replace") or ("" if event else data.decode(errors="replace"))

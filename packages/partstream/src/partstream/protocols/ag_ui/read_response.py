@@ -16,7 +16,6 @@ Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; docs/wires/a
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
@@ -45,6 +44,7 @@ from partstream.protocols.read_response import (
     LifecycleState,
     ResponseReader,
     Wire,
+    emit_into,
     identifier,
     mapping,
     objects,
@@ -121,13 +121,15 @@ class Texts:
             self.said[message_id].add(piece)
             self._open[message_id].append(piece)
             return None
-        more = partial(self._more, self.said[message_id])
-        more(piece, outputs)
-        return more
-
-    def _more(self, said: EmittedPrefix, piece: str, outputs: list[StreamOutput]) -> None:
-        said.add(piece)
+        self.said[message_id].add(piece)
         self.show(piece, outputs)
+        emit = emit_into(self.said[message_id], text_part)
+
+        def emit_more(more: str, outputs: list[StreamOutput]) -> None:
+            self._last_character = more[-1]
+            emit(more, outputs)
+
+        return emit_more
 
     def chunk(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece that also opens its message, if it names another one than the last."""
