@@ -181,6 +181,8 @@ class ResponseReader(ABC):
         has_documents: Whether a server may send a document in place of a stream.
         reads_tags: Whether the class reads thinking in tags itself.
         emit_more: The fast path, or None.
+        is_untagged: Whether the response has shown that its text holds no thinking in tags: thinking came in a field of
+            its own, which may be hidden, or the text is a refusal.
     """
 
     deltas: Deltas = Deltas()
@@ -205,6 +207,7 @@ class ResponseReader(ABC):
 
     def __init__(self, _options: StreamOptions) -> None:
         self.emit_more: EmitText | None = None
+        self.is_untagged = False
         self._state = LifecycleState.IDLE
         self._error: LanguageModelError | None = None  # what the upstream has reported, and may say more about
 

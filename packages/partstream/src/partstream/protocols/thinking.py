@@ -223,10 +223,11 @@ def open_response(reader: type[ResponseReader], options: StreamOptions) -> Respo
     is_text = options.thinking is ThinkingMode.TEXT
     if is_text:
         options = replace(options, thinking=ThinkingMode.PART)
-    stream: ResponseStream = reader(options)
+    stream = reader(options)
+    rendered: ResponseStream = stream
     if not reader.reads_tags and options.think_tags is not ThinkTags.OFF:
-        stream = TaggedThinking(stream, options, reader.item_of_tags)
-    return ThinkingAsText(stream) if is_text else stream
+        rendered = TaggedThinking(stream, options, reader.item_of_tags)
+    return ThinkingAsText(rendered) if is_text else rendered
 
 
 class _Rendering(ABC):
@@ -320,7 +321,7 @@ class TaggedThinking(_Rendering):
     """
 
     def __init__(
-        self, stream: ResponseStream, options: StreamOptions, item_of_tags: Callable[[str], Mapping[str, Any] | None]
+        self, stream: ResponseReader, options: StreamOptions, item_of_tags: Callable[[str], Mapping[str, Any] | None]
     ) -> None:
         super().__init__(stream)
         self._splitter = ThinkTagSplitter(options.think_tags)
@@ -347,18 +348,17 @@ class TaggedThinking(_Rendering):
             return outputs
         shown: list[StreamOutput] = []
         for output in outputs:
-            if self._is_over:
+            has_tags = isinstance(output, TextPart) and not getattr(self._stream, "is_untagged", False)
+            if not (self._is_over or has_tags or isinstance(output, Unmapped)):
+                self._say(self._splitter.settle(), shown)
+                self._settle(shown)
+            if self._is_over or not isinstance(output, TextPart):
                 shown.append(self._with_item(output))
-            elif isinstance(output, TextPart):
-                pieces = self._splitter.push(output.value)
-                if self._splitter.is_settled and not self._splitter.raw_thinking and not any(one[0] for one in pieces):
-                    pieces = [TaggedPiece(False, "".join(value for _, value in pieces))]
-                self._say(pieces, shown)
-            else:
-                if not isinstance(output, Unmapped):
-                    self._say(self._splitter.settle(), shown)
-                    self._settle(shown)
-                shown.append(self._with_item(output))
+                continue
+            pieces = self._splitter.push(output.value)
+            if self._splitter.is_settled and not self._splitter.raw_thinking and not any(one[0] for one in pieces):
+                pieces = [TaggedPiece(False, "".join(value for _, value in pieces))]
+            self._say(pieces, shown)
         return shown
 
     def _say(self, pieces: Iterable[TaggedPiece], shown: list[StreamOutput]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from partstream.lm.outputs import StreamOptions
-from partstream.protocols.ollama.read_response import READ_RESPONSE
+from partstream.protocols.ollama.read_response import OllamaStream
 from partstream.protocols.reader import StreamReader
 from protocols.feeding import assert_all_give, read_objects, read_pieces
 from protocols.openresponses.wire import Event, Result, check
@@ -51,7 +51,7 @@ def read_bytes(pieces: Iterable[bytes], options: StreamOptions = PLAIN) -> Resul
 
 
 def read_events(events: Iterable[Event], options: StreamOptions = PLAIN) -> Result:
-    return read_objects(READ_RESPONSE, events, options)
+    return read_objects(OllamaStream, events, options)
 
 
 def read_document(document: Event, options: StreamOptions = PLAIN) -> Result:

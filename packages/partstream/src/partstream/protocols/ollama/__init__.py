@@ -9,7 +9,7 @@ from partstream.protocols.protocol import JSON_LINES, Protocol, ServerProtocol, 
 
 PROTOCOL: Final = Protocol(
     name="ollama",
-    read_response=loaded("partstream.protocols.ollama.read_response", "READ_RESPONSE"),
+    read_response=loaded("partstream.protocols.ollama.read_response", "OllamaStream"),
     write_request=loaded("partstream.protocols.ollama.write_request", "WRITE_REQUEST"),
     own_settings=loaded("partstream.protocols.ollama.models", "OWN_SETTINGS"),
     read_request=loaded("partstream.protocols.ollama.serve", "READ_REQUEST"),
