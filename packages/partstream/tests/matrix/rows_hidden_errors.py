@@ -253,4 +253,27 @@ _PLACES: Final = (
     ),
 )
 
-ROWS = (*_shapes(), *_PLACES)
+_WORD_ALONE: Final[Mapping[str, Event]] = {
+    "chat-completions": {"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]},
+    "ollama": {"model": "m", "done": True, "done_reason": "error"},
+    "openresponses": {"type": "response.failed", "response": {"id": "r", "status": "failed"}},
+    "gemini-interactions": {"event_type": "interaction.completed", "interaction": {"id": "i", "status": "failed"}},
+    "ai-sdk-ui": {"type": "finish", "finishReason": "error"},
+    "ai-gateway": {"type": "finish", "finishReason": "error"},
+}
+"""The last event of an answer whose finish word alone says that it failed."""
+
+
+def _words_alone() -> Iterator[Row]:
+    for wire, last in _WORD_ALONE.items():
+        said = "the interaction failed" if wire == "gemini-interactions" else "it gave no reason"
+        yield Row("in the finish word alone", wire, (*_TEXT[wire], last), replace(_FAILED_LATE, error=said))
+    # Emulators say why in the text (own variation of several of them), some without `done`.
+    words = "Error: could not connect to the service"
+    for shape, fields in {"and the text": {"done": True}, "and the text, without an end": {}}.items():
+        last = {"model": "m", "message": {"role": "assistant", "content": words}, "done_reason": "error", **fields}
+        expected = replace(_FAILED, text=f"Hi{words}", error=words)
+        yield Row(f"in the finish word {shape}", "ollama", (*_TEXT["ollama"], last), expected)
+
+
+ROWS = (*_shapes(), *_PLACES, *_words_alone())

@@ -28,7 +28,7 @@ from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.protocols.calls import Calls
-from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
+from partstream.protocols.errors import NO_REASON, ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.files import inline_file
 from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
@@ -44,6 +44,7 @@ from partstream.protocols.read_response import (
     identifier,
     mapping,
     objects,
+    text,
 )
 from partstream.protocols.schemas import smallest_schemas
 from partstream.protocols.serve import WireEvent
@@ -62,12 +63,15 @@ DURATIONS: Final = ("total_duration", "load_duration", "prompt_eval_duration", "
 _LENGTH: Final = UnifiedFinishReason.LENGTH
 _FILTER: Final = UnifiedFinishReason.CONTENT_FILTER
 
+_ERROR: Final = "error"
+
 _WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
     # A request without messages ends with `load` or `unload`.
     **dict.fromkeys(("stop", "load", "unload"), UnifiedFinishReason.STOP),
     "length": _LENGTH,
     # Emulators have the words of Chat Completions.
     "content_filter": _FILTER,
+    _ERROR: UnifiedFinishReason.ERROR,
 }
 
 
@@ -102,6 +106,7 @@ class OllamaStream(ResponseReader):
         self._prefix = options.call_id_prefix
         self._counted: set[str] = set()
         self._reason: str | None = None
+        self._last_words = ""  # the content of the line with the reason
         self._model: str | None = None
         self._created_at = ""
         self._counts: dict[str, int] = {}
@@ -148,7 +153,8 @@ class OllamaStream(ResponseReader):
 
     def _read_facts(self, chunk: Wire) -> None:
         """Reads the fields of a line beside its message."""
-        self._reason = identifier(chunk, "done_reason") or self._reason
+        if (reason := identifier(chunk, "done_reason")) is not None:
+            self._reason, self._last_words = reason, text(chunk.get("message"), CONTENT)
         self._model = self._model or identifier(chunk, "model")
         self._created_at = self._created_at or identifier(chunk, "created_at") or ""
         self._counts |= {name: count for name in COUNTS if (count := as_count(chunk.get(name))) is not None}
@@ -164,7 +170,10 @@ class OllamaStream(ResponseReader):
 
     def _complete(self, outputs: _Outputs) -> None:
         self._thinking.emit_items(outputs)
-        unified = _WORDS.get(self._reason or "", UnifiedFinishReason.OTHER)
+        unified = _WORDS.get((self._reason or "").lower(), UnifiedFinishReason.OTHER)
+        if unified is UnifiedFinishReason.ERROR:  # emulators say why in the content, or nowhere
+            outputs += self.fail(ERRORS.failure_of_text(self._last_words) or ERRORS.failure(NO_REASON, _ERROR))
+            return
         is_cut = unified in {_LENGTH, _FILTER}
         broken = self._calls.end(outputs, is_cut=is_cut)
         if broken is not None:
