@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from partstream import errors
-from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
+from partstream.protocols.errors import COMMON_ERRORS, NO_REASON, ErrorKind
 
 
 class FailureKind(StrEnum):
@@ -337,10 +337,18 @@ def common_reply(failure: ServedFailure, rows: Mapping[FailureKind, FailureRow] 
     return FailedReply(row.status, retry_headers(failure), {"error": error})
 
 
+def sentence_of(error: errors.LanguageModelError | None) -> str:
+    """Why an answer has failed, in the provider's own words: for a wire whose errors are one sentence."""
+    if error is None:
+        return NO_REASON
+    said = error.provider_message if isinstance(error, errors.UpstreamFailureError | errors.UpstreamHTTPError) else None
+    return said or error.message or NO_REASON
+
+
 def said_in_stream(error: errors.LanguageModelError | None) -> dict[str, Any]:
     """Why an answer that has begun has failed: the fields `message`, `type`, `param` and `code`."""
     if error is None:
-        return {"message": "it gave no reason", "type": _SERVER, "param": None, "code": _SERVER}
+        return {"message": NO_REASON, "type": _SERVER, "param": None, "code": _SERVER}
     failure = failure_of(error)
     row = _ROWS[failure.kind]
     code = _code(failure, row) or _SERVER

@@ -335,7 +335,7 @@ class RequestWriter(ABC):
         """By the path of the base URL, the path above `/models` and the paths of further lists."""
         return base_path, ()
 
-    def leave_out(self, request: WireRequest, _names: Collection[str]) -> WireRequest:
+    def leave_out(self, request: WireRequest, _names: Collection[str], /) -> WireRequest:
         """Takes optional fields out of a request that servers refuse, or puts their twins into their place.
 
         Args:

@@ -276,15 +276,22 @@ def tools_of_type(value: object, kind: str, counts: Counts) -> Iterator[tuple[st
             counts.add(f"tools[].{said}")
 
 
-def read_function(tool: Mapping[str, Any], where: str) -> Tool:
-    """The function that the field `function` of a tool describes: its name, description and parameters.
+def read_functions(value: object, counts: Counts) -> tuple[Tool, ...]:
+    """The functions in the field `tools`, each described in a field `function`; other tools are counted.
 
     Raises:
-        InvalidRequestError: The field has the wrong form.
+        InvalidRequestError: The field or a tool has the wrong form.
     """
-    function, at = tool.get("function"), f"{where}.function"
-    if not isinstance(function, dict):
-        raise InvalidRequestError(at, described(function), "an object with a name")
-    schema = checked(function, "parameters", dict, "a JSON schema", at)
-    name, description = required_text(function, "name", at), optional_text(function, "description", at)
-    return Tool(name, description, schema)
+    tools: dict[str, Tool] = {}
+    for where, tool in tools_of_type(value, "function", counts):
+        function, at = tool.get("function"), f"{where}.function"
+        if not isinstance(function, dict):
+            raise InvalidRequestError(at, described(function), "an object with a name")
+        schema = checked(function, "parameters", dict, "a JSON schema", at)
+        name, description = required_text(function, "name", at), optional_text(function, "description", at)
+        if function.get("strict"):
+            counts.add("tools[].function.strict")
+        if name in tools:
+            counts.add("tools[].function (a name for the second time)")
+        tools.setdefault(name, Tool(name, description, schema))
+    return tuple(tools.values())

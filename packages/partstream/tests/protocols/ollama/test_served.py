@@ -12,7 +12,7 @@ from partstream.errors import InvalidRequestError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.ollama.serve import READ_REQUEST, WRITE_RESPONSE, rfc3339
+from partstream.protocols.ollama.serve import READ_REQUEST, OllamaWriter
 from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.upstream import SERVED_MODELS
 from partstream_devtools.testing.vendors.ollama import VENDOR
@@ -136,7 +136,7 @@ def test_what_a_real_server_takes_is_taken(body: dict[str, Any]) -> None:
 
 
 def _lines(*outputs: Any) -> list[dict[str, Any]]:
-    writer = WRITE_RESPONSE(ASKED, Reply("identity", 1_784_000_000))
+    writer = OllamaWriter(ASKED, Reply("identity", 1_784_000_000))
     return [line for output in outputs for line in writer.write(output)]
 
 
@@ -157,19 +157,19 @@ def test_an_answer_is_lines_and_a_last_one_with_the_tokens() -> None:
         "prompt_eval_count": 7,
         "eval_count": 3,
     }
-    assert WRITE_RESPONSE.frame(first).endswith(b"}\n")
-    assert WRITE_RESPONSE.content_type == "application/x-ndjson"
+    assert OllamaWriter.frame(first).endswith(b"}\n")
+    assert OllamaWriter.content_type == "application/x-ndjson"
 
 
 def test_a_failure_is_a_line_and_no_end_follows() -> None:
     failed = replace(STOPPED, outcome=Outcome.FAILED, error=UpstreamFailureError("out of memory"))
     assert _lines(TextPart("Hi"), failed)[1:] == [{"error": "out of memory"}]
-    assert WRITE_RESPONSE.document(_lines(TextPart("Hi"), failed)) == (500, {"error": "out of memory"})
+    assert OllamaWriter.document(_lines(TextPart("Hi"), failed)) == (500, {"error": "out of memory"})
 
 
 def test_a_document_is_the_last_line_with_the_whole_message() -> None:
     lines = _lines(ThinkingPart("Hm"), TextPart("H"), TextPart("i"), DataPart(PNG, "image/png"), STOPPED)
-    status, document = WRITE_RESPONSE.document(lines)
+    status, document = OllamaWriter.document(lines)
     assert (status, document["done"]) == (200, True)
     assert document["message"] == {"role": "assistant", "content": "Hi", "thinking": "Hm", "images": [IMAGE]}
 
@@ -178,7 +178,7 @@ def test_a_document_is_the_last_line_with_the_whole_message() -> None:
 
 
 def _served(path: str, **body: Any) -> Any:
-    document = next(one for one in WRITE_RESPONSE.documents if one.path == path)
+    document = next(one for one in OllamaWriter.documents if one.path == path)
     status, answer = document.answer(WireRequest(path, body), SERVED_MODELS, 0)
     assert status == 200
     return json.loads(json.dumps(answer))
@@ -211,4 +211,5 @@ def test_a_model_that_is_missing_is_not_shown() -> None:
     ],
 )
 def test_a_moment_is_written_as_rfc_3339_demands(seconds: int, text: str) -> None:
-    assert rfc3339(seconds) == text
+    (line,) = OllamaWriter(ASKED, Reply("identity", seconds)).write(TextPart("Hi"))
+    assert line["created_at"] == text

@@ -12,8 +12,8 @@ from partstream.conversation.preparation import ModelCapabilities, RequestSettin
 from partstream.conversation.provider_state import ITEMS
 from partstream.conversation.provider_state import ORIGIN as ORIGIN_KEY
 from partstream.errors import UpstreamHTTPError
-from partstream.protocols.ollama.models import CAREFUL_WINDOW, OWN_SETTINGS, OllamaSettings, choose_window
-from partstream.protocols.ollama.write_request import WRITE_REQUEST
+from partstream.protocols.ollama.models import OWN_SETTINGS, OllamaSettings
+from partstream.protocols.ollama.write_request import CAREFUL_WINDOW, WRITE_REQUEST
 from partstream.protocols.schemas import tool_schema
 from partstream.settings.kinds import ConfigurationError
 from protocols.ollama.requests import THINKS, assistant, body_of, messages_of, user, written
@@ -78,7 +78,7 @@ WINDOWS = {
 def test_the_window_is_what_a_person_set_then_what_the_server_says_and_never_above_the_trained_one(name: str) -> None:
     """See docs/wires/ollama.md#context-window and docs/wires/ollama.md#models."""
     own, known, tokens, source = WINDOWS[name]
-    chosen = choose_window(RequestSettings(own=own, capabilities=known))
+    chosen = WRITE_REQUEST.choose_window(RequestSettings(own=own, capabilities=known))
     assert (chosen.tokens, chosen.source.value) == (tokens, source)
 
 

@@ -19,10 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import dumps
 from partstream.errors import (
     InvalidRequestError,
-    LanguageModelError,
     UpstreamError,
-    UpstreamFailureError,
-    UpstreamHTTPError,
 )
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
@@ -32,8 +29,7 @@ from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS
 from partstream.protocols.ag_ui.provider_state import digest_of
 from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
 from partstream.protocols.ag_ui.write_request import PROTOCOL_VERSION
-from partstream.protocols.errors import NO_REASON
-from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers
+from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers, sentence_of
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.read_response import identifier
 from partstream.protocols.serve import RequestReaderSpec, ResponseWriter, ResponseWriterSpec, WireRequest, model_in_path
@@ -339,7 +335,7 @@ class AGUIWriter(ResponseWriter):
         usage = written_usage(finish.usage, finish.model)
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             code = finish.error.provider_code if isinstance(finish.error, UpstreamError) else None
-            said = {"message": _said(finish.error)} | ({"code": code} if code else {})
+            said = {"message": sentence_of(finish.error)} | ({"code": code} if code else {})
             return [*self._closed(), {"type": RUN_ERROR, **said, **usage, **_besides({}, finish)}]
         reason = {} if finish.reason is None else {FINISH_REASON: finish.reason.unified.value}
         ours = _besides(reason | ({IS_CUT: True} if finish.outcome is Outcome.INCOMPLETE else {}), finish)
@@ -361,13 +357,6 @@ def _besides(said: Mapping[str, Any], finish: Finish) -> _Event:
 
 def _content(kind: str, message_id: str, text: str) -> _Event:
     return {"type": f"{kind}_CONTENT", "messageId": message_id, "delta": text}
-
-
-def _said(error: LanguageModelError | None) -> str:
-    if error is None:
-        return NO_REASON
-    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
-    return said or error.message or NO_REASON
 
 
 def _document(events: Sequence[Mapping[str, Any]]) -> tuple[int, _Event]:

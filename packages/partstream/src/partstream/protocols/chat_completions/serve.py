@@ -434,16 +434,9 @@ def read_tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[tu
     Raises:
         InvalidRequestError: `tools` or `tool_choice` has the wrong form.
     """
-    tools: dict[str, Tool] = {}
-    for where, tool in read_request.tools_of_type(body.get("tools"), "function", counts):
-        read = read_request.read_function(tool, where)
-        if tool["function"].get("strict"):
-            counts.add("tools[].function.strict")
-        if read.name in tools:
-            counts.add("tools[].function (a name for the second time)")
-        tools.setdefault(read.name, read)
+    tools = read_request.read_functions(body.get("tools"), counts)
     mode, names = _chosen(body.get("tool_choice"), counts)
-    allowed = tuple(tool for tool in tools.values() if names is None or tool.name in names)
+    allowed = tuple(tool for tool in tools if names is None or tool.name in names)
     return allowed, mode if allowed else ToolMode.AUTO
 
 

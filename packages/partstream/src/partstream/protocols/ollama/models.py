@@ -1,20 +1,18 @@
-"""What requests to Ollama differ in: its own settings, the context window, the field `think`, and options."""
+"""What requests to Ollama differ in: its own settings, the field `think`, and options."""
 
 from __future__ import annotations
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.protocols.options import NO_FIELD, AnswerFormat, ChosenOptions, Option, OptionRules
-from partstream.protocols.protocol import ChosenWindow, OwnSettings, WindowSource
+from partstream.protocols.protocol import OwnSettings
 from partstream.settings.kinds import BOOLEAN, ConfigurationError, shortened, text, whole
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:
-    from partstream.conversation.preparation import ModelCapabilities, RequestSettings
-    from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.protocols.known_servers import KnownServer
+    from partstream.conversation.preparation import ModelCapabilities
 
 
 # ---- Settings ----
@@ -75,52 +73,6 @@ OWN_SETTINGS: Final = OwnSettings(
         ),
     ),
 )
-
-
-# ---- Window (docs/wires/ollama.md#context-window) ----
-# A prompt longer than the window is cut without a word, and the server's own window may be as small as 4,096 tokens. So
-# every request sets the window, and the same number is advertised.
-
-CAREFUL_WINDOW: Final = 32_768
-"""Tokens where nothing says more: agents need it, and it fits beside a model of middle size."""
-SMALLEST_WINDOW: Final = 4_096
-"""The tokens that a server with little memory chooses if requests set no window."""
-
-
-def choose_window(settings: RequestSettings) -> ChosenWindow:
-    """The window that requests to a model set, never more than it was trained for.
-
-    What a person set comes first, then the window of the Modelfile or of the loaded model.
-    """
-    own, known = settings.own_settings(OllamaSettings), settings.capabilities
-    if own.num_ctx:
-        chosen = ChosenWindow(own.num_ctx, WindowSource.CONFIGURED, "numCtx")
-    elif known.loaded_window is not None:
-        return ChosenWindow(known.loaded_window, WindowSource.LOADED, "")
-    elif own.num_ctx == 0:
-        chosen = ChosenWindow(SMALLEST_WINDOW, WindowSource.ASSUMED, "the least that a server chooses")
-    else:
-        chosen = ChosenWindow(CAREFUL_WINDOW, WindowSource.ASSUMED, "numCtx")
-    if known.trained_window is not None and known.trained_window < chosen.tokens:
-        return replace(chosen, tokens=known.trained_window)
-    return chosen
-
-
-def complete_settings(
-    settings: RequestSettings, _base_url: str, model: LanguageModelChatInformation, _server: KnownServer | None
-) -> RequestSettings:
-    """The settings with the window that was advertised for the model, unless a person leaves it to the server."""
-    own = settings.own_settings(OllamaSettings)
-    if own.num_ctx == 0:
-        return settings
-    advertised = model.extra.get("maxContextWindowTokens")
-    window = (
-        settings.capabilities.context_window
-        or own.num_ctx
-        or (advertised if type(advertised) is int and advertised > 0 else None)
-        or model.max_input_tokens + model.max_output_tokens
-    )
-    return replace(settings, own=replace(own, num_ctx=window))
 
 
 # ---- How much a model thinks: the field `think` (docs/wires/ollama.md#thinking) ----

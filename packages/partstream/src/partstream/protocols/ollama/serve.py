@@ -13,17 +13,17 @@ reason and the tokens. An error is a line of its own, and nothing follows it.
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
-from partstream.errors import AdapterUsageError, InvalidRequestError, UpstreamFailureError, UpstreamHTTPError
-from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.errors import AdapterUsageError, InvalidRequestError
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
-    MessagePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -39,48 +39,50 @@ from partstream.protocols.failures import (
     RefusedRequestError,
     ServedFailure,
     retry_headers,
+    sentence_of,
 )
 from partstream.protocols.ollama.models import NUM_CTX
 from partstream.protocols.ollama.read_response import COUNTS, DURATIONS, METADATA
-from partstream.protocols.read_response import LifecycleState
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument, ServedModel, WireRequest
-
-if TYPE_CHECKING:
-    from partstream.errors import LanguageModelError
-
+from partstream.protocols.serve import RequestReader, ResponseWriter, ServedDocument, ServedModel, WireRequest
 
 # ---- Requests ----
 
 
-def _read(request: WireRequest) -> InboundRequest:
-    """The request of a client.
+class OllamaRequestReader(RequestReader):
+    """Reads requests of `/api/chat`; see :class:`partstream.protocols.serve.RequestReader`."""
 
-    Raises:
-        InvalidRequestError: A field that the response depends on has the wrong type.
-    """
-    body = request.body
-    counts = read_request.Counts()
-    read_request.checked(body, "stream", bool, "true or false")
-    tools = read_tools(body.get("tools"), counts)
-    options: dict[str, Any] = dict(read_request.checked(body, "options", dict, "an object") or {})
-    window = options.pop(NUM_CTX, None)
-    effort, fields = read_think(body.get("think"))
-    fields |= {name: value for name, value in body.items() if name not in _READ_FIELDS}
-    chosen = {name: value for name, value in (options | fields).items() if value is not None}
-    configuration = {"reasoningEffort": effort, "contextSize": window}
-    return InboundRequest(
-        model=read_request.optional_text(body, "model"),
-        messages=read_messages(body.get("messages"), counts),
-        options=RequestOptions(
-            tools,
-            ToolMode.AUTO,
-            chosen,
-            {name: value for name, value in configuration.items() if value is not None},
-        ),
-        stream=body.get("stream") is not False,
-        unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
-        body=body,
-    )
+    def read(self, request: WireRequest) -> InboundRequest:
+        """The request of a client.
+
+        Raises:
+            InvalidRequestError: A field that the response depends on has the wrong type.
+        """
+        body = request.body
+        counts = read_request.Counts()
+        read_request.checked(body, "stream", bool, "true or false")
+        tools = read_request.read_functions(body.get("tools"), counts)
+        options: dict[str, Any] = dict(read_request.checked(body, "options", dict, "an object") or {})
+        window = options.pop(NUM_CTX, None)
+        effort, fields = read_think(body.get("think"))
+        fields |= {name: value for name, value in body.items() if name not in _READ_FIELDS}
+        chosen = {name: value for name, value in (options | fields).items() if value is not None}
+        configuration = {"reasoningEffort": effort, "contextSize": window}
+        return InboundRequest(
+            model=read_request.optional_text(body, "model"),
+            messages=read_messages(body.get("messages"), counts),
+            options=RequestOptions(
+                tools,
+                ToolMode.AUTO,
+                chosen,
+                {name: value for name, value in configuration.items() if value is not None},
+            ),
+            stream=body.get("stream") is not False,
+            unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
+            body=body,
+        )
+
+
+READ_REQUEST: Final = OllamaRequestReader()
 
 
 def read_think(think: object) -> tuple[str | None, dict[str, Any]]:
@@ -124,11 +126,8 @@ class _Reader:
         self._open: list[ToolCallPart] = []
         self._calls = 0
 
-    def _system(self, message: Mapping[str, Any], where: str) -> None:
-        self._add(Role.SYSTEM, _content(message, where))
-
-    def _user(self, message: Mapping[str, Any], where: str) -> None:
-        self._add(Role.USER, _content(message, where))
+    def _say(self, message: Mapping[str, Any], where: str) -> None:
+        self.messages.add(ChatMessage(_ROLES[message["role"]], _content(message, where)))
 
     def _assistant(self, message: Mapping[str, Any], where: str) -> None:
         thought = read_request.optional_text(message, "thinking", where)
@@ -136,7 +135,7 @@ class _Reader:
         calls = [self._call(call, f"{where}.tool_calls[{place}]") for place, call in enumerate(listed)]
         parts = (*([ThinkingPart(thought)] if thought else []), *_content(message, where), *calls)
         if parts:
-            self._add(Role.ASSISTANT, parts)
+            self.messages.add(ChatMessage(Role.ASSISTANT, parts))
 
     def _call(self, call: object, where: str) -> ToolCallPart:
         function = call.get("function") if isinstance(call, dict) else None
@@ -151,10 +150,10 @@ class _Reader:
         return part
 
     def _tool(self, message: Mapping[str, Any], where: str) -> None:
-        call_id = read_request.optional_text(message, "tool_call_id", where)
-        name = read_request.optional_text(message, "tool_name", where) or read_request.optional_text(
-            message, "name", where
+        call_id, name, older_name = (
+            read_request.optional_text(message, field, where) for field in ("tool_call_id", "tool_name", "name")
         )
+        name = name or older_name
         if call_id:
             meant = next((one for one in self._open if one.call_id == call_id), None)
         else:
@@ -166,13 +165,11 @@ class _Reader:
             raise InvalidRequestError(where, f"a result of {name or 'a tool'!r}", "a call before it")
         self.messages.add_result(ToolResultPart(call_id, _content(message, where)))
 
-    def _add(self, role: Role, parts: tuple[MessagePart, ...]) -> None:
-        self.messages.add(ChatMessage(role, parts))
 
-
+_ROLES: Final = {"system": Role.SYSTEM, "user": Role.USER}
 _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
-    "system": _Reader._system,
-    "user": _Reader._user,
+    "system": _Reader._say,
+    "user": _Reader._say,
     "assistant": _Reader._assistant,
     "tool": _Reader._tool,
 }
@@ -191,138 +188,6 @@ def _content(message: Mapping[str, Any], where: str) -> tuple[TextPart | DataPar
             raise InvalidRequestError(at, read_request.described(image), "base64")
         images.append(read_request.read_bytes(image, at))
     return (*([TextPart(text)] if text else []), *images)
-
-
-def read_tools(value: object, counts: read_request.Counts) -> tuple[Tool, ...]:
-    """The functions that the model may call; other tools are counted.
-
-    Raises:
-        InvalidRequestError: `tools` has the wrong form.
-    """
-    tools: dict[str, Tool] = {}
-    for where, tool in read_request.tools_of_type(value, "function", counts):
-        read = read_request.read_function(tool, where)
-        if read.name in tools:
-            counts.add("tools[].function (a name for the second time)")
-        tools.setdefault(read.name, read)
-    return tuple(tools.values())
-
-
-# ---- Responses ----
-
-
-def rfc3339(seconds: int) -> str:
-    """The moment in UTC, such as `2026-08-21T20:22:19Z`, of seconds since 1970; without a clock."""
-    days, rest = divmod(seconds, 86_400)
-    # Days since 1 March of the year 0, in eras of 400 years, after which the calendar repeats itself.
-    era, day_of_era = divmod(days + 719_468, 146_097)
-    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
-    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    month_from_march = (5 * day_of_year + 2) // 153
-    day = day_of_year - (153 * month_from_march + 2) // 5 + 1
-    month = month_from_march + 3 if month_from_march < 10 else month_from_march - 9
-    year = era * 400 + year_of_era + (month <= 2)
-    hours, minutes = divmod(rest // 60, 60)
-    return f"{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{rest % 60:02}Z"
-
-
-NO_REASON: Final = "it gave no reason"
-
-
-class OllamaWriter:
-    """One response of Ollama; see :class:`partstream.protocols.serve.ResponseWriter`."""
-
-    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
-        self._head = {"model": asked.model, "created_at": rfc3339(reply.created_at)}
-        self._calls = 0
-        self._state = LifecycleState.IDLE
-
-    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
-        """Takes the next output and returns its lines.
-
-        Raises:
-            AdapterUsageError: The Finish was written before.
-        """
-        if self._state is LifecycleState.FINISHED:
-            raise AdapterUsageError("written to after the Finish")
-        self._state = LifecycleState.OPEN
-        lines: list[dict[str, Any]] = row_of_class(_WRITERS, output)(self, output)
-        return lines
-
-    def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
-        """See :class:`partstream.lm.outputs.FastPathWriter`."""
-        field = "thinking" if isinstance(part, ThinkingPart) else "content"
-        return Repeated(lambda text, _number: self._line({field: text}))
-
-    def _line(self, message: Mapping[str, Any], **beside: Any) -> dict[str, Any]:
-        said = {"role": "assistant", "content": "", **message}
-        return {**self._head, "message": said, "done": False, **beside}
-
-    def _text(self, part: TextPart) -> list[dict[str, Any]]:
-        return [self._line({"content": part.value})] if part.value else []
-
-    def _thinking(self, part: ThinkingPart) -> list[dict[str, Any]]:
-        return [self._line({"thinking": part.value})] if part.value else []
-
-    def _call(self, part: ToolCallPart) -> list[dict[str, Any]]:
-        function = {"index": self._calls, "name": part.name, "arguments": dict(part.input)}
-        self._calls += 1
-        return [self._line({"tool_calls": [{"id": part.call_id, "function": function}]})]
-
-    def _data(self, part: DataPart) -> list[dict[str, Any]]:
-        """Writes a picture; other data has no place."""
-        return [self._line({"images": [b64encode(part.data).decode()]})] if is_picture(part) else []
-
-    def _finish(self, finish: Finish) -> list[dict[str, Any]]:
-        self._state = LifecycleState.FINISHED
-        if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
-            return [{"error": _message_of(finish.error)}]
-        facts = finish.provider_metadata.get(METADATA, {})
-        times = {name: facts[name] for name in DURATIONS if name in facts} if isinstance(facts, dict) else {}
-        tokens = () if finish.usage is None else (finish.usage.input_tokens, finish.usage.output_tokens)
-        counts = {name: count for name, count in zip(COUNTS, tokens, strict=False) if count is not None}
-        # There are two finish reasons (docs/wires/ollama.md#ends).
-        is_long = finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
-        word = "length" if is_long or finish.outcome is Outcome.INCOMPLETE else "stop"
-        return [self._line({}, done=True, done_reason=word, **times, **counts)]
-
-
-_WRITERS: Final[dict[type, Callable[..., list[dict[str, Any]]]]] = {
-    TextPart: OllamaWriter._text,
-    ThinkingPart: OllamaWriter._thinking,
-    ToolCallPart: OllamaWriter._call,
-    DataPart: OllamaWriter._data,
-    Unmapped: lambda _writer, _output: [],  # an output that no part can represent has no line either
-    Finish: OllamaWriter._finish,
-}
-
-
-def is_picture(part: DataPart) -> bool:
-    """Whether a data part holds the bytes of a picture."""
-    media = read_media(part)
-    return media.kind is MediaKind.IMAGE and not media.url and bool(part.data)
-
-
-def _message_of(error: LanguageModelError | None) -> str:
-    if error is None:
-        return NO_REASON
-    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
-    return said or error.message or NO_REASON
-
-
-def _document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
-    """The lines of a whole response as one: HTTP status and JSON."""
-    last = dict(events[-1])
-    if "error" in last:
-        return 500, last
-    messages = [event["message"] for event in events]
-    message: dict[str, Any] = {"role": "assistant"}
-    for name in ("content", "thinking"):
-        message[name] = "".join(one.get(name, "") for one in messages)
-    for name in ("images", "tool_calls"):
-        message[name] = [entry for one in messages for entry in one.get(name, ())]
-    kept = {name: value for name, value in message.items() if value or name == "content"}
-    return 200, last | {"message": kept}
 
 
 # ---- Documents about models (docs/wires/ollama.md#models) ----
@@ -379,33 +244,119 @@ def _show(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> 
     }
 
 
-DOCUMENTS: Final = (
-    ServedDocument("GET", "/tags", _tags),
-    ServedDocument("POST", "/show", _show),
-    ServedDocument("GET", "/ps", lambda _request, _models, _tokens: (200, {"models": []})),  # none needs loading
-    ServedDocument("GET", "/version", lambda _request, _models, _tokens: (200, {"version": VERSION})),
-)
+# ---- Responses ----
 
 
-# ---- The protocol's server ----
+class OllamaWriter(ResponseWriter):
+    """One response of Ollama; see :class:`partstream.protocols.serve.ResponseWriter`."""
+
+    content_type = "application/x-ndjson"
+    base_paths = ("/api",)
+    drops_thinking_state = True
+    documents = (
+        ServedDocument("GET", "/tags", _tags),
+        ServedDocument("POST", "/show", _show),
+        ServedDocument("GET", "/ps", lambda _request, _models, _tokens: (200, {"models": []})),  # none needs loading
+        ServedDocument("GET", "/version", lambda _request, _models, _tokens: (200, {"version": VERSION})),
+    )
+
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        created_at = datetime.fromtimestamp(reply.created_at, UTC).isoformat().replace("+00:00", "Z")
+        self._head = {"model": asked.model, "created_at": created_at}
+        self._calls = 0
+        self._is_over = False
+
+    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
+        """Takes the next output and returns its lines.
+
+        Raises:
+            AdapterUsageError: The Finish was written before.
+        """
+        if self._is_over:
+            raise AdapterUsageError("written to after the Finish")
+        lines: list[dict[str, Any]] = row_of_class(_WRITERS, output)(self, output)
+        return lines
+
+    @staticmethod
+    def frame(event: Mapping[str, Any]) -> bytes:
+        """The bytes of a line."""
+        return dumps(event) + b"\n"
+
+    @staticmethod
+    def error(_status: int, message: str) -> dict[str, Any]:
+        """The JSON object of an HTTP error: clients know only the status and one sentence."""
+        return {"error": message}
+
+    @classmethod
+    def failed(cls, failure: ServedFailure) -> FailedReply:
+        """A failure as an HTTP reply (docs/wires/ollama.md#errors)."""
+        status = 402 if failure.kind is FailureKind.SPENT_BUDGET else STATUSES[failure.kind]
+        return FailedReply(status, retry_headers(failure), cls.error(status, failure.message))
+
+    @staticmethod
+    def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
+        """The lines of a whole response as one: HTTP status and JSON."""
+        last = dict(events[-1])
+        if "error" in last:
+            return 500, last
+        messages = [event["message"] for event in events]
+        message: dict[str, Any] = {"role": "assistant"}
+        for name in ("content", "thinking"):
+            message[name] = "".join(one.get(name, "") for one in messages)
+        for name in ("images", "tool_calls"):
+            message[name] = [entry for one in messages for entry in one.get(name, ())]
+        kept = {name: value for name, value in message.items() if value or name == "content"}
+        return 200, last | {"message": kept}
+
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
+        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+        field = "thinking" if isinstance(part, ThinkingPart) else "content"
+        return Repeated(lambda text, _number: self._line({field: text}))
+
+    def _line(self, message: Mapping[str, Any], **beside: Any) -> dict[str, Any]:
+        said = {"role": "assistant", "content": "", **message}
+        return {**self._head, "message": said, "done": False, **beside}
+
+    def _text(self, part: TextPart) -> list[dict[str, Any]]:
+        return [self._line({"content": part.value})] if part.value else []
+
+    def _thinking(self, part: ThinkingPart) -> list[dict[str, Any]]:
+        return [self._line({"thinking": part.value})] if part.value else []
+
+    def _call(self, part: ToolCallPart) -> list[dict[str, Any]]:
+        function = {"index": self._calls, "name": part.name, "arguments": dict(part.input)}
+        self._calls += 1
+        return [self._line({"tool_calls": [{"id": part.call_id, "function": function}]})]
+
+    def _data(self, part: DataPart) -> list[dict[str, Any]]:
+        """Writes a picture; other data has no place."""
+        return [self._line({"images": [b64encode(part.data).decode()]})] if is_picture(part) else []
+
+    def _finish(self, finish: Finish) -> list[dict[str, Any]]:
+        self._is_over = True
+        if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
+            return [{"error": sentence_of(finish.error)}]
+        facts = finish.provider_metadata.get(METADATA, {})
+        times = {name: facts[name] for name in DURATIONS if name in facts} if isinstance(facts, dict) else {}
+        tokens = () if finish.usage is None else (finish.usage.input_tokens, finish.usage.output_tokens)
+        counts = {name: count for name, count in zip(COUNTS, tokens, strict=False) if count is not None}
+        # There are two finish reasons (docs/wires/ollama.md#ends).
+        is_long = finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
+        word = "length" if is_long or finish.outcome is Outcome.INCOMPLETE else "stop"
+        return [self._line({}, done=True, done_reason=word, **times, **counts)]
 
 
-def _failed_reply(failure: ServedFailure) -> FailedReply:
-    """A failure as an HTTP reply: clients know only the status and one sentence (docs/wires/ollama.md#errors)."""
-    status = 402 if failure.kind is FailureKind.SPENT_BUDGET else STATUSES[failure.kind]
-    return FailedReply(status, retry_headers(failure), {"error": failure.message})
+_WRITERS: Final[dict[type, Callable[..., list[dict[str, Any]]]]] = {
+    TextPart: OllamaWriter._text,
+    ThinkingPart: OllamaWriter._thinking,
+    ToolCallPart: OllamaWriter._call,
+    DataPart: OllamaWriter._data,
+    Unmapped: lambda _writer, _output: [],  # an output that no part can represent has no line either
+    Finish: OllamaWriter._finish,
+}
 
 
-READ_REQUEST: Final = RequestReaderSpec(read=_read)
-
-WRITE_RESPONSE: Final = ResponseWriterSpec(
-    open=OllamaWriter,
-    frame=lambda event: dumps(event) + b"\n",
-    document=_document,
-    error=lambda _status, message: {"error": message},
-    fail=_failed_reply,
-    drops_thinking_state=True,
-    content_type="application/x-ndjson",
-    documents=DOCUMENTS,
-    base_paths=("/api",),
-)
+def is_picture(part: DataPart) -> bool:
+    """Whether a data part holds the bytes of a picture."""
+    media = read_media(part)
+    return media.kind is MediaKind.IMAGE and not media.url and bool(part.data)

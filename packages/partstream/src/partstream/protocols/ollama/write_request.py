@@ -13,70 +13,143 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import loads
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind
-from partstream.conversation.preparation import ChatRequest, ConversationRules, ToolImages
+from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
 from partstream.errors import RequestNotExpressibleError
-from partstream.lm.messages import Tool
 from partstream.protocols.ollama import models
 from partstream.protocols.ollama.read_response import CONTENT, ERRORS, LEAVE_OUT, THINKING, joined_items
 from partstream.protocols.options import call_arguments, notes_on_options, options_of, with_extra_fields
-from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.protocol import NO_FIELDS, ChosenWindow, RequestWriter, WindowSource
 from partstream.protocols.schemas import IN_WORDS, for_model
 from partstream.protocols.serve import WireRequest
+
+if TYPE_CHECKING:
+    from partstream.conversation.turns import Note
+    from partstream.lm.provider import LanguageModelChatInformation
+    from partstream.protocols.known_servers import KnownServer
 
 _Wire: TypeAlias = dict[str, Any]
 
 _NESTED: Final = "options"
 
-
-def build_request(request: ChatRequest) -> dict[str, Any]:
-    """The JSON body of a request for a streamed response.
-
-    Raises:
-        RequestNotExpressibleError: A file is no image, or something holds what JSON has no form for.
-    """
-    settings = request.settings
-    own, chosen = (
-        settings.own_settings(models.OllamaSettings),
-        models.body_options(options_of(request, models.WIRE, models.OPTIONS)),
-    )
-    body: dict[str, Any] = {
-        "model": request.model_id,
-        "messages": messages_of(request),
-        "stream": True,
-        "truncate": own.truncate,
-        "shift": own.shift,
-    }
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
-    effort = chosen.effort or request.reasoning_effort
-    if effort is not None and (think := models.think_for(effort, request.model_id, settings.capabilities)) is not None:
-        body["think"] = think
-    if own.keep_alive is not None:
-        # Seconds are a number: a text needs a unit.
-        is_number = own.keep_alive.removeprefix("-").isdigit()
-        body["keep_alive"] = int(own.keep_alive) if is_number else own.keep_alive
-    body |= chosen.fields
-    # The window that a person chose for this request wins over that of the settings.
-    window, limit = request.context_size or own.num_ctx, settings.max_output_tokens
-    options = {models.NUM_CTX: window} if window else {}
-    options |= ({models.NUM_PREDICT: limit} if limit is not None else {}) | dict(chosen.options)
-    extra = dict(settings.extra_body)
-    if isinstance(extra.get(_NESTED), Mapping):
-        extra[_NESTED] = with_extra_fields(options, extra[_NESTED])
-    return with_extra_fields(body | {_NESTED: options}, extra)
+CAREFUL_WINDOW: Final = 32_768
+"""Tokens where nothing says more: agents need it, and it fits beside a model of middle size."""
+_SMALLEST_WINDOW: Final = 4_096
+"""The tokens that a server with little memory chooses if requests set no window."""
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": tool.name}
-    if tool.description:
-        function["description"] = tool.description
-    return {"type": "function", "function": function | {"parameters": tool.input_schema}}
+class OllamaRequests(RequestWriter):
+    """Requests to Ollama; see :class:`partstream.protocols.protocol.RequestWriter`."""
 
+    path = "/chat"
+    models_path = "/tags"
+    own_base_path = "/api"
+    errors = ERRORS
+    leave_out = staticmethod(LEAVE_OUT)
+    empty_request = NO_FIELDS
+    loads_models = True
+    sets_window = True
+
+    def write(self, request: ChatRequest) -> WireRequest:
+        """Writes a request for a streamed response down.
+
+        Raises:
+            RequestNotExpressibleError: A file is no image, or something holds what JSON has no form for.
+        """
+        settings = request.settings
+        own = settings.own_settings(models.OllamaSettings)
+        chosen = models.body_options(options_of(request, models.WIRE, models.OPTIONS))
+        body: _Wire = {
+            "model": request.model_id,
+            "messages": messages_of(request),
+            "stream": True,
+            "truncate": own.truncate,
+            "shift": own.shift,
+        }
+        if request.tools:
+            body["tools"] = [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": tool.name,
+                        **({"description": tool.description} if tool.description else {}),
+                        "parameters": tool.input_schema,
+                    },
+                }
+                for tool in request.tools
+            ]
+        effort = chosen.effort or request.reasoning_effort
+        think = None if effort is None else models.think_for(effort, request.model_id, settings.capabilities)
+        if think is not None:
+            body["think"] = think
+        if own.keep_alive is not None:
+            # Seconds are a number: a text needs a unit.
+            is_number = own.keep_alive.removeprefix("-").isdigit()
+            body["keep_alive"] = int(own.keep_alive) if is_number else own.keep_alive
+        body |= chosen.fields
+        # The window that a person chose for this request wins over that of the settings.
+        window, limit = request.context_size or own.num_ctx, settings.max_output_tokens
+        options = {models.NUM_CTX: window} if window else {}
+        options |= ({models.NUM_PREDICT: limit} if limit is not None else {}) | dict(chosen.options)
+        extra = dict(settings.extra_body)
+        if isinstance(extra.get(_NESTED), Mapping):
+            extra[_NESTED] = with_extra_fields(options, extra[_NESTED])
+        return WireRequest(self.path, with_extra_fields(body | {_NESTED: options}, extra))
+
+    def notes(self, request: ChatRequest) -> tuple[Note, ...]:  # noqa: D102
+        return notes_on_options(options_of(request, models.WIRE, models.OPTIONS))
+
+    def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:  # noqa: D102
+        ids = conversation.CallIdRule(conversation.IdForm(256))
+        return ConversationRules(ids, tool_schema=partial(for_model, IN_WORDS, model_id))
+
+    # A prompt longer than the window is cut without a word, and the server's own window may be as small as 4,096
+    # tokens. So every request sets the window, and the same number is advertised.
+
+    def choose_window(self, settings: RequestSettings) -> ChosenWindow:
+        """The window that requests to a model set, never more than it was trained for.
+
+        What a person set comes first, then the window of the Modelfile or of the loaded model.
+        """
+        own, known = settings.own_settings(models.OllamaSettings), settings.capabilities
+        if own.num_ctx:
+            chosen = ChosenWindow(own.num_ctx, WindowSource.CONFIGURED, "numCtx")
+        elif known.loaded_window is not None:
+            return ChosenWindow(known.loaded_window, WindowSource.LOADED, "")
+        elif own.num_ctx == 0:
+            chosen = ChosenWindow(_SMALLEST_WINDOW, WindowSource.ASSUMED, "the least that a server chooses")
+        else:
+            chosen = ChosenWindow(CAREFUL_WINDOW, WindowSource.ASSUMED, "numCtx")
+        if known.trained_window is not None and known.trained_window < chosen.tokens:
+            return replace(chosen, tokens=known.trained_window)
+        return chosen
+
+    def complete_settings(
+        self,
+        settings: RequestSettings,
+        _base_url: str,
+        model: LanguageModelChatInformation,
+        _server: KnownServer | None,
+    ) -> RequestSettings:
+        """The settings with the window that was advertised for the model, unless a person leaves it to the server."""
+        own = settings.own_settings(models.OllamaSettings)
+        if own.num_ctx == 0:
+            return settings
+        advertised = model.extra.get("maxContextWindowTokens")
+        window = (
+            settings.capabilities.context_window
+            or own.num_ctx
+            or (advertised if type(advertised) is int and advertised > 0 else None)
+            or model.max_input_tokens + model.max_output_tokens
+        )
+        return replace(settings, own=replace(own, num_ctx=window))
+
+
+WRITE_REQUEST: Final = OllamaRequests()
 
 # ---- Messages ----
 
@@ -96,24 +169,18 @@ def messages_of(request: ChatRequest) -> list[_Wire]:
     if request.instructions:
         messages.append({"role": "system", "content": request.instructions})
     for turn in conversation.merged_turns(conversation.shown_by_user(turns, of_results=not native, of_assistant=True)):
-        if turn.role is conversation.TurnRole.SYSTEM:
-            if text := "".join(piece.value for piece in turn.content if isinstance(piece, conversation.Text)):
-                messages.append({"role": "system", "content": text})
-        elif turn.role is conversation.TurnRole.USER:
-            if said := [
-                piece for piece in turn.content if isinstance(piece, conversation.Text | conversation.Attachment)
-            ]:
-                messages.append({"role": "user", **_content(said)})
-        elif turn.role is conversation.TurnRole.ASSISTANT:
+        said = [one for one in turn.content if isinstance(one, conversation.Text | conversation.Attachment)]
+        if turn.role is conversation.TurnRole.ASSISTANT:
             messages += _assistant(turn)
+        elif turn.role is conversation.TurnRole.USER and said:
+            messages.append({"role": "user", **_content(said)})
+        elif turn.role is conversation.TurnRole.SYSTEM and turn.content:
+            texts = (one.value for one in said if isinstance(one, conversation.Text))
+            messages.append({"role": "system", "content": "".join(texts)})
         for result in turn.ordered_results:
+            failure = [conversation.Text(conversation.FAILED if result.content else conversation.FAILED_SILENTLY)]
             # No field marks a failure, so words state it.
-            failure = (
-                [conversation.Text(conversation.FAILED if result.content else conversation.FAILED_SILENTLY)]
-                if result.is_error
-                else []
-            )
-            content = _content([*failure, *result.content])
+            content = _content([*(failure if result.is_error else ()), *result.content])
             messages.append({"role": "tool", **content, "tool_name": result.name, "tool_call_id": result.call_id})
     return messages
 
@@ -159,26 +226,3 @@ def _content(pieces: Sequence[conversation.ResultContent]) -> _Wire:
             images.append(b64encode(piece.data).decode())
     texts = conversation.joined_texts(piece.value for piece in pieces if isinstance(piece, conversation.Text))
     return {"content": texts} | ({"images": images} if images else {})
-
-
-# ---- The protocol's writer ----
-
-PATH: Final = "/chat"
-MODELS_PATH: Final = "/tags"
-
-WRITE_REQUEST: Final = RequestWriterSpec(
-    write=lambda request: WireRequest(PATH, build_request(request)),
-    notes=lambda request: notes_on_options(options_of(request, models.WIRE, models.OPTIONS)),
-    path=PATH,
-    complete_settings=models.complete_settings,
-    conversation_rules=lambda _settings, model_id: ConversationRules(
-        conversation.CallIdRule(conversation.IdForm(256)), tool_schema=partial(for_model, IN_WORDS, model_id)
-    ),
-    errors=ERRORS,
-    leave_out=LEAVE_OUT,
-    empty_request=NO_FIELDS,
-    own_base_path="/api",
-    models_path=MODELS_PATH,
-    choose_window=models.choose_window,
-    loads_models=True,
-)
