@@ -10,8 +10,6 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.chat_completions.provider_state import (
     CarriedMessage,
     joined_items,
-    merge_blocks,
-    merge_details,
 )
 from protocols.chat_completions.wire import (
     DONE,
@@ -109,7 +107,7 @@ DETAILS: dict[str, tuple[list[Event], list[Event]]] = {
 
 @pytest.mark.parametrize(("entries", "expected"), DETAILS.values(), ids=DETAILS)
 def test_entries_that_continue_each_other_are_one(entries: list[Event], expected: list[Event]) -> None:
-    assert merge_details(entries) == expected
+    assert joined_items([{"reasoning_details": [one]} for one in entries]).details == tuple(expected)
     result = answered(*[chunk({"reasoning_details": [one]}) for one in entries], said("Hi"))
     assert _items(result) == [{"reasoning_details": expected}]
 
@@ -136,11 +134,12 @@ def test_blocks_are_joined_until_their_signature_and_need_one() -> None:
         return {"type": "thinking", "thinking": text, "signature": signature}
 
     redacted = {"type": "redacted_thinking", "data": "R"}
-    assert merge_blocks([block("H"), block("m"), block("", "S"), block("x"), redacted]) == [
+    blocks = [block("H"), block("m"), block("", "S"), block("x"), redacted]
+    assert joined_items([{"thinking_blocks": [one]} for one in blocks]).blocks == (
         block("Hm", "S"),
         block("x"),
         redacted,
-    ]
+    )
     signed = answered(
         *[chunk({"reasoning_content": text, "thinking_blocks": [block(text)]}) for text in ("H", "m")],
         chunk({"thinking_blocks": [block("", "S")]}),
@@ -174,7 +173,7 @@ def test_a_whole_message_carries_what_its_deltas_would() -> None:
 
 
 def test_items_of_other_forms_mean_nothing() -> None:
-    assert joined_items([{"type": "reasoning", "id": "rs_1", "encrypted_content": "E"}, {}]) == CarriedMessage()
+    assert joined_items([{"type": "reasoning", "id": "rs_1", "encrypted_content": "E"}, {}]) == joined_items([])
 
 
 def test_a_signature_on_the_text_goes_back_with_the_message() -> None:

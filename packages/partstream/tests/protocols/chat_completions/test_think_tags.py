@@ -6,6 +6,7 @@ from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import StreamOptions, ThinkTags
 from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.protocols.chat_completions.read_response import ChatCompletionsStream
+from partstream.protocols.thinking import open_response
 from protocols.chat_completions.wire import DONE, PLAIN, answered, finished, read_events, said, thought
 
 TAGGED = {
@@ -47,7 +48,7 @@ LONGEST = "<|start|>assistant<|channel|>commentary<|message|>"
 def test_no_more_than_a_tag_is_held_back(content: str) -> None:
     whole = read_events([said(content), finished(), DONE])
     hidden = len(content) - len(whole.thinking + whole.text)
-    adapter = ChatCompletionsStream(PLAIN)
+    adapter = open_response(ChatCompletionsStream, PLAIN)
     shown = 0
     for place, letter in enumerate(content, 1):
         shown += sum(len(one.value) for one in adapter.feed(said(letter)) if isinstance(one, TextPart | ThinkingPart))

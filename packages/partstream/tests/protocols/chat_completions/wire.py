@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from partstream.lm.outputs import StreamOptions, StreamOutput
-from partstream.protocols.chat_completions.read_response import READ_RESPONSE
+from partstream.protocols.chat_completions.read_response import ChatCompletionsStream
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response
@@ -74,7 +74,7 @@ def read_bytes(pieces: Iterable[bytes], options: StreamOptions = PLAIN, framing:
 
 def read_events(events: Iterable[Event | bytes], options: StreamOptions = PLAIN) -> Result:
     """Reads chunks as objects; `[DONE]` says that they are whole."""
-    stream = open_response(READ_RESPONSE, options)
+    stream = open_response(ChatCompletionsStream, options)
     outputs: list[StreamOutput] = []
     whole = False
     for one in events:

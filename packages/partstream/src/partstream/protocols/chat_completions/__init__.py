@@ -19,7 +19,7 @@ from partstream.protocols.protocol import (
 # reason, which the adapter handles (docs/wires/chat-completions.md#framing).
 PROTOCOL: Final = Protocol(
     name="chat-completions",
-    read_response=loaded("partstream.protocols.chat_completions.read_response", "READ_RESPONSE"),
+    read_response=loaded("partstream.protocols.chat_completions.read_response", "ChatCompletionsStream"),
     write_request=loaded("partstream.protocols.chat_completions.write_request", "WRITE_REQUEST"),
     own_settings=loaded("partstream.protocols.chat_completions.models", "OWN_SETTINGS"),
     framings=(LENIENT_SSE, JSON_LINES),

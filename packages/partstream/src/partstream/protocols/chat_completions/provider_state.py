@@ -1,9 +1,9 @@
 """Reads the thinking of a response, and carries it into the next request.
 
 :class:`Thinking` reads thinking from the field of each server (docs/wires/chat-completions.md#thinking-fields), and
-:class:`CarriedState` collects the state for the next request. Reasoning goes back in the field in which it came: some
-servers refuse the wrong field, others a missing one (docs/wires/chat-completions.md#sending-reasoning-back). So each
-item names its field. The items of one response are, in order, in the metadata of its thinking
+collects the state for the next request. Reasoning goes back in the field in which it came: some servers refuse the
+wrong field, others a missing one (docs/wires/chat-completions.md#sending-reasoning-back). So each item names its field.
+The items of one response are, in order, in the metadata of its thinking
 (:data:`partstream.conversation.provider_state.ITEMS`), and come back in requests to the same upstream and model. They
 have `"type": "message-field"` and one of these forms:
 
@@ -29,8 +29,7 @@ code reads: clients return every entry as it came, as OpenRouter requires
 from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import is_json
 from partstream.conversation.provider_state import ITEMS, MOST_ITEMS
@@ -149,22 +148,6 @@ class MergedEntries:
         self._said = EmittedPrefix()
 
 
-def merge_details(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The entries of `reasoning_details` with those joined that continue each other."""
-    return _merged(MergedEntries(DETAIL_TEXTS), entries)
-
-
-def merge_blocks(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The blocks of `thinking_blocks`: those of one thought are joined until its signature has come."""
-    return _merged(MergedEntries(BLOCK_TEXTS, ends_signed=True), entries)
-
-
-def _merged(merged: MergedEntries, entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    for entry in entries:
-        merged.add(entry)
-    return merged.take()
-
-
 def _whole_blocks(blocks: Iterable[dict[str, Any]], *, is_cut: bool) -> list[dict[str, Any]]:
     """The blocks of a whole answer that their server takes.
 
@@ -254,8 +237,7 @@ CONTENT: Final = "content"
 """The field of thinking in tags."""
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedMessage:
+class CarriedMessage(NamedTuple):
     """The state that goes back with one message of the assistant.
 
     Attributes:
@@ -267,12 +249,12 @@ class CarriedMessage:
         extra_of_calls: The object for `extra_content` of each call, by the server's id of the call.
     """
 
-    fields: Mapping[str, str] = field(default_factory=dict)
-    details: tuple[Mapping[str, Any], ...] = ()
-    blocks: tuple[Mapping[str, Any], ...] = ()
-    parts: tuple[Mapping[str, Any], ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    extra_of_calls: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    fields: Mapping[str, str]
+    details: tuple[Mapping[str, Any], ...]
+    blocks: tuple[Mapping[str, Any], ...]
+    parts: tuple[Mapping[str, Any], ...]
+    extra: Mapping[str, Any]
+    extra_of_calls: Mapping[str, Mapping[str, Any]]
 
 
 def joined_items(items: Iterable[Mapping[str, Any]]) -> CarriedMessage:
@@ -297,28 +279,124 @@ def joined_items(items: Iterable[Mapping[str, Any]]) -> CarriedMessage:
                 extra |= added
     return CarriedMessage(
         fields,
-        tuple(merge_details(lists[REASONING_DETAILS])),
-        tuple(merge_blocks(lists[THINKING_BLOCKS])),
+        _merged(MergedEntries(DETAIL_TEXTS), lists[REASONING_DETAILS]),
+        _merged(MergedEntries(BLOCK_TEXTS, ends_signed=True), lists[THINKING_BLOCKS]),
         tuple(lists[CONTENT_PARTS]),
         extra,
         extra_of_calls,
     )
 
 
-class CarriedState:
-    """The state of one response for the next request; only thinking parts can carry it, so nothing else is `wanted`."""
+def _merged(merged: MergedEntries, entries: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """The entries with those joined that continue each other."""
+    for entry in entries:
+        merged.add(entry)
+    return tuple(merged.take())
 
-    __slots__ = ("_extra", "_extra_of_calls", "_items", "_texts", "blocks", "details", "parts", "wanted")
 
-    def __init__(self, mode: ThinkingMode) -> None:
-        self.wanted = mode is ThinkingMode.PART
-        self.details = MergedEntries(DETAIL_TEXTS)
-        self.blocks = MergedEntries(BLOCK_TEXTS, ends_signed=True)
+SAID_BESIDE: Final = frozenset({"reasoning", "reasoning_content"})
+"""The fields that say the text of `reasoning_details` or `thinking_blocks` again: with the list they are not sent."""
+
+
+# ---- Thinking ----
+
+REASONING_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "cot_summary", "thinking")
+"""The fields of text, in the order in which the first that is not empty is taken: some servers fill two alike.
+
+`reasoning_content`: DeepSeek, Qwen, Moonshot, GLM, xAI, llama.cpp, SGLang. `reasoning`: OpenRouter, Groq, Cerebras,
+Ollama, vLLM. `reasoning_text`: GitHub Copilot. `cot_summary`: Azure, through Copilot.
+"""
+
+REASONING_LISTS: Final = (REASONING_DETAILS, THINKING_BLOCKS)
+"""The fields of lists: OpenRouter, MiniMax and Snowflake; LiteLLM."""
+
+STATE_FIELDS: Final = ("reasoning_opaque", "cot_id", "signature")
+"""The fields of state that go back beside a text field, as they came."""
+
+
+class Thinking:
+    """The thinking of one response, and the state that goes back with it.
+
+    Attributes:
+        wanted: Whether state is wanted: only thinking parts can carry it.
+        field: The field that was shown last, or None.
+        is_open: Whether the last output was thinking.
+        said: The emitted text.
+        empty_field: The first field of thinking that came and was empty, or None.
+    """
+
+    __slots__ = (
+        "_blocks",
+        "_closed_once",
+        "_details",
+        "_extra",
+        "_extra_of_calls",
+        "_items",
+        "_parts",
+        "_shows",
+        "_texts",
+        "empty_field",
+        "field",
+        "is_open",
+        "said",
+        "wanted",
+    )
+
+    def __init__(self, options: StreamOptions) -> None:
+        self.wanted = options.thinking is ThinkingMode.PART
+        self.field: str | None = None
+        self.is_open = False
+        self.said = EmittedPrefix()
+        self.empty_field: str | None = None
+        self._shows = options.thinking is not ThinkingMode.OFF
+        self._closed_once = False
+        self._details = MergedEntries(DETAIL_TEXTS)
+        self._blocks = MergedEntries(BLOCK_TEXTS, ends_signed=True)
+        self._parts = ThoughtParts()
         self._texts: dict[str, list[str]] = {}
-        self.parts = ThoughtParts()
         self._extra: dict[str, Any] = {}
         self._extra_of_calls: dict[str, Mapping[str, Any]] = {}
         self._items: list[dict[str, Any]] = []
+
+    def read(self, delta: Wire, outputs: list[StreamOutput]) -> None:
+        """Shows the thinking of a delta once, whichever of its fields hold it."""
+        field, said = self._text_of(delta, outputs)
+        listed = objects(delta, THINKING_BLOCKS)
+        detailed = "".join([self._details.add(one) for one in objects(delta, REASONING_DETAILS)])
+        blocked = "".join([self._blocks.add(one) for one in listed])
+        if said and not blocked and any(one.get("thinking") == said for one in listed):
+            field = None  # it repeats what the signed block repeats
+        for name in STATE_FIELDS:
+            if value := text(delta, name):
+                self._texts[name] = [value]
+        if field is not None:
+            self.field = field
+            self.show(said, outputs, self.pieces(field))
+        elif self.field is None and (detailed or blocked):
+            self.show(detailed or blocked, outputs)
+
+    def read_whole(self, message: Wire, outputs: list[StreamOutput]) -> None:
+        """Shows the thinking of a whole message, as far as no delta has."""
+        if self.said.is_empty:
+            self.read(message, outputs)
+            return
+        field, whole = self._text_of(message, outputs)
+        if field is not None and self.said.begins(whole) and (missing := whole[self.said.length :]):
+            self.show(missing, outputs, self.pieces(field))
+
+    def read_part(self, part: Wire, outputs: list[StreamOutput]) -> None:
+        """Shows a part of a content that is a list."""
+        if said := self._parts.add(part):
+            self.show(said, outputs)
+
+    def show(self, thought: str, outputs: list[StreamOutput], kept: list[str] | None = None) -> None:
+        """Emits a piece of thinking, and adds it to `kept` for the server."""
+        self.is_open = True
+        self.said.add(thought)
+        if kept is not None and self.wanted:
+            kept.append(thought)
+        if self._shows:
+            outputs.append(thinking_part(thought))
 
     def pieces(self, field: str) -> list[str]:
         """The pieces of a text field, to add to. A field without pieces is carried as an empty text."""
@@ -331,7 +409,39 @@ class CarriedState:
         else:
             self._extra_of_calls[call_id] = extra
 
-    def emit(self, outputs: list[StreamOutput], *, is_end: bool = False, is_cut: bool = False) -> None:
+    def close(self, outputs: list[StreamOutput]) -> None:
+        """Text follows. The first time, the state is emitted with the thinking that it belongs to."""
+        if self.is_open:
+            self.is_open = False
+            if not self._closed_once:
+                self._closed_once = True
+                self._emit_state(outputs)
+
+    def finish(self, outputs: list[StreamOutput], *, has_calls: bool, is_cut: bool) -> None:
+        """The response ends, or its calls follow: emits state that came late.
+
+        A field of thinking that stayed empty goes back only with calls: DeepSeek refuses a turn with calls without it
+        (docs/wires/chat-completions.md#sending-reasoning-back).
+        """
+        if has_calls and self.empty_field is not None and self.said.is_empty:
+            self.pieces(self.empty_field)
+        self.is_open = False
+        self._emit_state(outputs, is_end=True, is_cut=is_cut)
+
+    def _text_of(self, delta: Wire, outputs: list[StreamOutput]) -> tuple[str | None, str]:
+        """The first field of thinking that is not empty, and its text; None and an empty text where there is none."""
+        for name in REASONING_FIELDS:
+            value = delta.get(name)
+            said = _said(value)
+            if said:
+                return name, said
+            if value == "":
+                self.empty_field = self.empty_field or name
+            elif value and said is None:
+                outputs.append(Unmapped(f"delta.{name}", {name: value}))
+        return None, ""
+
+    def _emit_state(self, outputs: list[StreamOutput], *, is_end: bool = False, is_cut: bool = False) -> None:
         """Emits the items if any has come since the last time, with all items before them.
 
         Args:
@@ -349,15 +459,10 @@ class CarriedState:
         outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
 
     def _new_items(self, *, is_end: bool, is_cut: bool) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = []
-        details = self.details.take()
-        blocks = _whole_blocks(self.blocks.take(), is_cut=is_cut) if is_end or self.blocks.is_signed else []
-        if details:
-            items.append({REASONING_DETAILS: details})
-        if blocks:
-            items.append({THINKING_BLOCKS: blocks})
-        if parts := self.parts.take():
-            items.append({CONTENT_PARTS: parts})
+        details = self._details.take()
+        blocks = _whole_blocks(self._blocks.take(), is_cut=is_cut) if is_end or self._blocks.is_signed else []
+        lists = {REASONING_DETAILS: details, THINKING_BLOCKS: blocks, CONTENT_PARTS: self._parts.take()}
+        items: list[dict[str, Any]] = [{name: entries} for name, entries in lists.items() if entries]
         replaced = bool(details or blocks)
         items += (
             {FIELD: name, "text": "".join(pieces)}
@@ -369,116 +474,6 @@ class CarriedState:
         items += ({TOOL_CALL_ID: one, EXTRA_CONTENT: extra} for one, extra in self._extra_of_calls.items())
         self._texts, self._extra, self._extra_of_calls = {}, {}, {}
         return items
-
-
-SAID_BESIDE: Final = frozenset({"reasoning", "reasoning_content"})
-"""The fields that say the text of `reasoning_details` or `thinking_blocks` again: with the list they are not sent."""
-
-
-# ---- Thinking ----
-
-REASONING_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "cot_summary", "thinking")
-"""The fields of text, in the order in which the first that is not empty is taken: some servers fill two alike.
-
-`reasoning_content`: DeepSeek, Qwen, Moonshot, GLM, xAI, llama.cpp, SGLang. `reasoning`: OpenRouter, Groq, Cerebras,
-Ollama, vLLM. `reasoning_text`: GitHub Copilot. `cot_summary`: Azure, through Copilot.
-"""
-
-REASONING_LISTS: Final = ("reasoning_details", "thinking_blocks")
-"""The fields of lists: OpenRouter, MiniMax and Snowflake; LiteLLM."""
-
-STATE_FIELDS: Final = ("reasoning_opaque", "cot_id", "signature")
-"""The fields of state that go back beside a text field, as they came."""
-
-
-class Thinking:
-    """The thinking of one response.
-
-    Attributes:
-        state: The state that goes back.
-        field: The field that was shown last, or None.
-        is_open: Whether the last output was thinking.
-        said: The emitted text.
-        empty_field: The first field of thinking that came and was empty, or None.
-    """
-
-    __slots__ = ("_closed_once", "_shows", "empty_field", "field", "is_open", "said", "state")
-
-    def __init__(self, options: StreamOptions) -> None:
-        self.state = CarriedState(options.thinking)
-        self.field: str | None = None
-        self.is_open = False
-        self.said = EmittedPrefix()
-        self._shows = options.thinking is not ThinkingMode.OFF
-        self._closed_once = False
-        self.empty_field: str | None = None
-
-    def read(self, delta: Wire, outputs: list[StreamOutput]) -> None:
-        """Shows the thinking of a delta once, whichever of its fields hold it."""
-        field, said = self._text_of(delta, outputs)
-        listed = objects(delta, "thinking_blocks")
-        detailed = "".join([self.state.details.add(one) for one in objects(delta, "reasoning_details")])
-        blocked = "".join([self.state.blocks.add(one) for one in listed])
-        if said and not blocked and any(one.get("thinking") == said for one in listed):
-            field = None  # it repeats what the signed block repeats
-        for name in STATE_FIELDS:
-            if value := text(delta, name):
-                self.state.pieces(name)[:] = [value]
-        if field is not None:
-            self.field = field
-            self.show(said, outputs, self.state.pieces(field))
-        elif self.field is None and (detailed or blocked):
-            self.show(detailed or blocked, outputs)
-
-    def read_whole(self, message: Wire, outputs: list[StreamOutput]) -> None:
-        """Shows the thinking of a whole message, as far as no delta has."""
-        if self.said.is_empty:
-            self.read(message, outputs)
-            return
-        field, whole = self._text_of(message, outputs)
-        if field is not None and self.said.begins(whole) and (missing := whole[self.said.length :]):
-            self.show(missing, outputs, self.state.pieces(field))
-
-    def show(self, thought: str, outputs: list[StreamOutput], kept: list[str] | None = None) -> None:
-        """Emits a piece of thinking, and adds it to `kept` for the server."""
-        self.is_open = True
-        self.said.add(thought)
-        if kept is not None and self.state.wanted:
-            kept.append(thought)
-        if self._shows:
-            outputs.append(thinking_part(thought))
-
-    def close(self, outputs: list[StreamOutput]) -> None:
-        """Text follows. The first time, the state is emitted with the thinking that it belongs to."""
-        if self.is_open:
-            self.is_open = False
-            if not self._closed_once:
-                self._closed_once = True
-                self.state.emit(outputs)
-
-    def finish(self, outputs: list[StreamOutput], *, has_calls: bool, is_cut: bool) -> None:
-        """The response ends, or its calls follow: emits state that came late.
-
-        A field of thinking that stayed empty goes back only with calls: DeepSeek refuses a turn with calls without it
-        (docs/wires/chat-completions.md#sending-reasoning-back).
-        """
-        if has_calls and self.empty_field is not None and self.said.is_empty:
-            self.state.pieces(self.empty_field)
-        self.is_open = False
-        self.state.emit(outputs, is_end=True, is_cut=is_cut)
-
-    def _text_of(self, delta: Wire, outputs: list[StreamOutput]) -> tuple[str | None, str]:
-        """The first field of thinking that is not empty, and its text; None and an empty text where there is none."""
-        for name in REASONING_FIELDS:
-            value = delta.get(name)
-            said = _said(value)
-            if said:
-                return name, said
-            if value == "":
-                self.empty_field = self.empty_field or name
-            elif value and said is None:
-                outputs.append(Unmapped(f"delta.{name}", {name: value}))
-        return None, ""
 
 
 def _said(value: Any) -> str | None:

@@ -1,14 +1,14 @@
 """Finds the call of each delta of `tool_calls`; :mod:`partstream.protocols.calls` decides what becomes of the calls.
 
 A delta names its call by an id or an index, by both or by neither, and real servers repeat, change and omit both;
-:class:`OpenCalls` finds the call by the rules of docs/wires/chat-completions.md#which-call-a-delta-means. Where neither
+:class:`ToolCalls` finds the call by the rules of docs/wires/chat-completions.md#which-call-a-delta-means. Where neither
 tells calls apart, it matters whether the arguments so far are a whole object. The calls come out at the end of the
 response, in the order of their opening.
 """
 
 from __future__ import annotations
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from partstream.conversation.turns import canonical_json
 from partstream.errors import ToolArgumentsError
@@ -119,53 +119,120 @@ class OpenCall:
         return delta.name is not None and delta.arguments in (None, "") and not self.json.is_empty_object
 
 
-class OpenCalls:
+class EndedCalls(NamedTuple):
+    """All calls of one response.
+
+    Attributes:
+        calls: Those that are whole, each with what goes back beside it.
+        broken: The error of one that is not whole, or None.
+        any_half: Whether a call was not whole.
+    """
+
+    calls: Sequence[tuple[CompleteCall, Mapping[str, Any] | None]] = ()
+    broken: ToolArgumentsError | None = None
+    any_half: bool = False
+
+
+class ToolCalls:
     """All calls of one response in the order of their opening."""
 
-    __slots__ = ("_by_id", "_by_index", "calls")
+    __slots__ = ("_by_id", "_by_index", "_calls", "_counted")
 
     def __init__(self) -> None:
-        self.calls: list[OpenCall] = []
+        self._calls: list[OpenCall] = []
         self._by_id: dict[str, OpenCall] = {}
         self._by_index: dict[int, OpenCall] = {}
+        self._counted = False
 
-    def take(self, delta: CallDelta) -> OpenCall:
-        """Adds a delta to the call that it means, and returns the call."""
+    @property
+    def any_open(self) -> bool:
+        """Whether a call has begun."""
+        return bool(self._calls)
+
+    def delta(self, wires: Iterable[Wire], outputs: list[StreamOutput]) -> None:
+        """Reads the elements of one `tool_calls`."""
+        for wire in wires:
+            kind = identifier(wire, "type")
+            if kind in {None, "function"} or mapping(wire, "function"):
+                self._take(CallDelta(wire))
+            elif not self._counted:  # a tool that is no function: no request of ours offers any
+                self._counted = True
+                outputs.append(Unmapped(f"tool_calls:{kind}", wire))
+
+    def at(self, place: int) -> OpenCall | None:
+        """The call that was opened last under an index, or None."""
+        return self._by_index.get(place)
+
+    def message(self, wires: Iterable[Wire]) -> None:
+        """Reads the whole calls of a message, except for those that deltas brought."""
+        had = list(self._calls)
+        said = {_content(call.name, call.json.pieces) for call in had}
+        for wire in wires:
+            delta = CallDelta(wire)
+            arguments = [] if delta.arguments is None else [delta.arguments]
+            if had and _content(delta.name, arguments) in said:
+                continue
+            known = None if delta.id is None else self._by_id.get(delta.id)
+            if known is not None and known in had and not known.is_complete:
+                known.replace(delta)
+            else:
+                self._open(delta)
+
+    def complete(self, response_id: str | None, outputs: list[StreamOutput], *, is_cut: bool) -> EndedCalls:
+        """Ends the calls.
+
+        Args:
+            response_id: The server's id of the response, or None: ids of ours differ by it.
+            outputs: Gets what was mended, and arguments that belong to no call.
+            is_cut: Whether a limit or a filter ended the response: then no arguments at all are not yet `{}`.
+        """
+        ended = Calls()
+        ended.response_id = response_id
+        any_named = any(one.name for one in self._calls)
+        said = {(call.id, call.name) for call in self._calls if call.id is not None and call.is_begun}
+        complete: list[tuple[CompleteCall, Mapping[str, Any] | None]] = []
+        for call in self._calls:
+            pieces = call.json.pieces if call.is_begun else []
+            if len(pieces) <= len("null") and "".join(map(str, pieces)).strip() in _NOTHING:
+                pieces = []
+            # At a limit, an object without anything may be the opening of arguments that did not come any more.
+            is_open = is_cut and (not call.is_begun or (call is self._calls[-1] and pieces == [{}]))
+            if call.name is None and any_named:
+                outputs.append(Unmapped("tool_calls (arguments of no call)", {"arguments": "".join(map(str, pieces))}))
+            elif not call.is_begun and (call.is_echo or (call.id, call.name) in said):
+                continue  # the name of a call again, which adds nothing to it
+            elif is_open:
+                ended.half(call.id, call.name, pieces)
+            elif (one := ended.take(call.id, call.name, pieces, outputs)) is not None:
+                complete.append((one, call.extra))
+        return EndedCalls(complete, ended.end(outputs, is_cut=is_cut), ended.any_half)
+
+    def _take(self, delta: CallDelta) -> None:
+        """Adds a delta to the call that it means."""
         call, is_another = self._find(delta)
-        if call is None:
-            return self.open(delta)
-        if is_another:
-            return self.open(delta, call)
+        if call is None or is_another:
+            self._open(delta, call)
+            return
         if delta.id is not None:
             self._by_id[delta.id] = call
         call.take(delta)
-        return call
 
-    def open(self, delta: CallDelta, before: OpenCall | None = None) -> OpenCall:
-        """Opens a call, which may follow another one under its id or its index, and returns it."""
+    def _open(self, delta: CallDelta, before: OpenCall | None = None) -> None:
+        """Opens a call, which may follow another one under its id or its index."""
         call = OpenCall()
         if before is not None and delta.name in (None, before.name):
             call.name, call.is_echo = before.name, True
-        self.calls.append(call)
+        self._calls.append(call)
         call.place = delta.index
         if delta.index is not None:
             self._by_index[delta.index] = call
         if delta.id is not None:
             self._by_id[delta.id] = call
         call.take(delta)
-        return call
-
-    def known(self, call_id: str | None) -> OpenCall | None:
-        """The call that was opened last with an id, or None."""
-        return None if call_id is None else self._by_id.get(call_id)
-
-    def at(self, place: int) -> OpenCall | None:
-        """The call that was opened last under an index, or None."""
-        return self._by_index.get(place)
 
     def _find(self, delta: CallDelta) -> tuple[OpenCall | None, bool]:
         """The call that a delta names, in the order of the rules, and whether the delta opens another one after it."""
-        last = self.calls[-1] if self.calls else None
+        last = self._calls[-1] if self._calls else None
         if delta.id is not None:
             known = self._by_id.get(delta.id)
             if known is None:
@@ -191,97 +258,8 @@ class OpenCalls:
         return call if delta.name is None and not call.is_complete else None
 
 
-class ToolCalls:
-    """The calls of one response."""
-
-    __slots__ = ("_counted", "_ended", "_open")
-
-    def __init__(self) -> None:
-        self._open = OpenCalls()
-        self._ended: Calls | None = None
-        self._counted = False
-
-    @property
-    def any_open(self) -> bool:
-        """Whether a call has begun."""
-        return bool(self._open.calls)
-
-    def delta(self, wires: Iterable[Wire], outputs: list[StreamOutput]) -> OpenCall | None:
-        """Reads the elements of one `tool_calls`; returns the last call that they belong to."""
-        call = None
-        for wire in wires:
-            kind = identifier(wire, "type")
-            if kind in {None, "function"} or mapping(wire, "function"):
-                call = self._open.take(CallDelta(wire))
-            elif not self._counted:  # a tool that is no function: no request of ours offers any
-                self._counted = True
-                outputs.append(Unmapped(f"tool_calls:{kind}", wire))
-        return call
-
-    def at(self, place: int) -> OpenCall | None:
-        """The call that was opened last under an index, or None."""
-        return self._open.at(place)
-
-    def message(self, wires: Iterable[Wire], outputs: list[StreamOutput]) -> None:
-        """Reads the whole calls of a message, except for those that deltas brought."""
-        had = list(self._open.calls)
-        said = {_content(call.name, call.json.pieces) for call in had}
-        for wire in wires:
-            delta = CallDelta(wire)
-            if had and _content(delta.name, _pieces(delta.arguments)) in said:
-                continue
-            known = self._open.known(delta.id)
-            if known is not None and known in had and not known.is_complete:
-                known.replace(delta)
-            else:
-                self._open.open(delta)
-
-    def complete(
-        self, response_id: str | None, *, is_cut: bool, outputs: list[StreamOutput]
-    ) -> tuple[list[tuple[CompleteCall, Mapping[str, Any] | None]], ToolArgumentsError | None]:
-        """All calls that are whole, each with what goes back beside it, and the error of one that is not.
-
-        Args:
-            response_id: The server's id of the response, or None: ids of ours differ by it.
-            is_cut: Whether a limit or a filter ended the response: then no arguments at all are not yet `{}`.
-            outputs: Gets what was mended, and arguments that belong to no call.
-        """
-        calls = self._open.calls
-        if not calls:
-            return [], None
-        self._ended = ended = Calls()
-        ended.response_id = response_id
-        any_named = any(one.name for one in calls)
-        said = {(call.id, call.name) for call in calls if call.id is not None and call.is_begun}
-        complete: list[tuple[CompleteCall, Mapping[str, Any] | None]] = []
-        for call in calls:
-            pieces = call.json.pieces if call.json.is_begun else []
-            if len(pieces) <= len("null") and "".join(map(str, pieces)).strip() in _NOTHING:
-                pieces = []
-            # At a limit, an object without anything may be the opening of arguments that did not come any more.
-            is_open = is_cut and (not call.is_begun or (call is calls[-1] and pieces == [{}]))
-            if call.name is None and any_named:
-                outputs.append(Unmapped("tool_calls (arguments of no call)", {"arguments": "".join(map(str, pieces))}))
-            elif not call.is_begun and (call.is_echo or (call.id, call.name) in said):
-                continue  # the name of a call again, which adds nothing to it
-            elif is_open:
-                ended.half(call.id, call.name, pieces)
-            elif (one := ended.take(call.id, call.name, pieces, outputs)) is not None:
-                complete.append((one, call.extra))
-        return complete, ended.end(outputs, is_cut=is_cut)
-
-    @property
-    def any_half(self) -> bool:
-        """Whether a call was not whole."""
-        return self._ended is not None and self._ended.any_half
-
-
 _NOTHING: Final = frozenset({"null", '""'})
 """The arguments of a tool without any, at LiteLLM and OpenRouter (docs/wires/chat-completions.md#tool-call-deltas)."""
-
-
-def _pieces(arguments: Any) -> list[Any]:
-    return [] if arguments is None else [arguments]
 
 
 def _content(name: str | None, pieces: list[Any]) -> tuple[str | None, str | bytes]:
