@@ -264,7 +264,7 @@ def holds_error(document: Any) -> bool:
     value = _unwrapped(document)
     if not isinstance(value, dict):
         return False
-    if value.get("error") or value.get("object") == "error" or _minimax_failure(value) is not None:
+    if value.get("error") or value.get("object") == "error" or _stopped(value) or _minimax_failure(value) is not None:
         return True
     if "choices" in value:
         return False
@@ -307,6 +307,7 @@ def read_error_body(document: Any) -> ErrorBody:
         {"detail": "..."}, {"detail": [{"loc", "msg"}]}     FastAPI; the text may be the JSON of another server's error
         {"errors": [{"message", "code"}]}                   Cloudflare
         {"base_resp": {"status_code", "status_msg"}}        MiniMax, also beside an answer
+        {"x_groq": {"error"}}                               Groq, in a chunk
         {"error_code", "error_msg"}, {"success", "msg"}     gateways
 
     Each may also be the only thing in an array (Google), or inside another of them. Servers that route a request to
@@ -315,6 +316,8 @@ def read_error_body(document: Any) -> ErrorBody:
     value = _unwrapped(document)
     if not isinstance(value, dict):
         return ErrorBody()
+    if (stopped := _stopped(value)) is not None:
+        return ErrorBody(stopped)
     if (said := _minimax_failure(value)) is not None:
         return said
     layers = [*_layers(value, _DEPTH)][::-1]  # what is deepest says most
@@ -466,6 +469,13 @@ def _minimax_failure(document: dict[str, Any]) -> ErrorBody | None:
         status=_MINIMAX_STATUSES.get(code),
         kind=ErrorKind.CONTENT_POLICY if code in {1026, 1027} else None,  # a filter refused the input, or the output
     )
+
+
+def _stopped(document: dict[str, Any]) -> str | None:
+    """Why Groq stopped a stream early: `x_groq.error`, a text (groq-python, chat_completion_chunk.py)."""
+    said = document.get("x_groq")
+    error = said.get("error") if isinstance(said, dict) else None
+    return error if isinstance(error, str) and error else None
 
 
 def _provider_error(layer: dict[str, Any]) -> ErrorBody:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelError, UpstreamError
-from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, holds_error, read_error_body
+from partstream.protocols.errors import ErrorKind, Errors
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.schemas import smallest_schemas
@@ -84,22 +84,6 @@ _CODES: Final = MappingProxyType(
 )
 
 
-def _read_body(document: Any) -> ErrorBody:
-    stopped = _groq_stop(document)
-    return read_error_body(document) if stopped is None else ErrorBody(stopped)
-
-
-def _holds_error(document: Any) -> bool:
-    return _groq_stop(document) is not None or holds_error(document)
-
-
-def _groq_stop(document: Any) -> str | None:
-    """Why Groq stopped a stream early: `x_groq.error`, a text (groq-python, chat_completion_chunk.py)."""
-    said = document.get("x_groq") if isinstance(document, dict) else None
-    error = said.get("error") if isinstance(said, dict) else None
-    return error if isinstance(error, str) and error else None
-
-
 _REFUSED_STATE: Final = re.compile(
     r"(?:invalid|corrupted) thought signature|invalid_encrypted_content|encrypted content|invalid [`'\"]?signature",
     re.IGNORECASE,
@@ -117,10 +101,8 @@ def _refused(error: UpstreamError) -> Carried:
 
 ERRORS: Final = Errors(
     codes=_CODES,
-    read_body=_read_body,
     refused=_refused,
     refused_fields=refused_fields(OPTIONAL_FIELDS, _CORRECTIONS),
-    holds_error=_holds_error,
 )
 
 
