@@ -24,12 +24,12 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.failures import FailureKind, RefusedRequestError, ServedFailure, failure_of
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.serve import ResponseWriterSpec
+from partstream.protocols.serve import ResponseWriter
 
 SERVED = [name for name, one in PROTOCOLS.items() if one.read_request is not None and one.write_response is not None]
 
 
-def _writes(name: str) -> ResponseWriterSpec:
+def _writes(name: str) -> type[ResponseWriter]:
     corner = PROTOCOLS[name].write_response
     assert corner is not None
     return corner()
@@ -210,13 +210,10 @@ def test_headers_say_when_and_whether_to_ask_again(name: str) -> None:
 
 
 def test_a_wire_without_words_of_its_own_says_the_status_and_the_message() -> None:
-    writes = ResponseWriterSpec(
-        open=_writes("ollama").open,
-        frame=lambda _event: b"",
-        document=lambda _events: (200, {}),
-        error=lambda status, message: {"went": [status, message]},
-    )
-    reply = writes.failed(ServedFailure(SPENT, "No money."))
+    class Plain(ResponseWriter):
+        error = staticmethod(lambda status, message: {"went": [status, message]})
+
+    reply = Plain.failed(ServedFailure(SPENT, "No money."))
     assert (reply.status, reply.body) == (429, {"went": [429, "No money."]})
 
 

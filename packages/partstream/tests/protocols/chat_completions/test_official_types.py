@@ -9,7 +9,7 @@ from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallP
 from partstream.conversation.media import URI_LIST
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
-from partstream.protocols.chat_completions.serve import WRITE_RESPONSE, write_document
+from partstream.protocols.chat_completions.serve import ChatCompletionsWriter
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from protocols.answers import answers
 
@@ -33,7 +33,7 @@ LISTS = ("images", "annotations", "reasoning_details")
 
 
 def _written(outputs: list[StreamOutput], argument_size: int | None = None) -> list[dict[str, Any]]:
-    writer = WRITE_RESPONSE(ASKED, Reply("identity", 1, argument_size))
+    writer = ChatCompletionsWriter(ASKED, Reply("identity", 1, argument_size))
     return [event for output in outputs for event in writer.write(output)]
 
 
@@ -46,7 +46,7 @@ def test_every_chunk_and_every_document_is_valid_by_the_official_types(outputs: 
     for event in events:
         if "error" not in event:
             ChatCompletionChunk.model_validate(event)
-    status, document = write_document(events)
+    status, document = ChatCompletionsWriter.document(events)
     if status == 200:
         ChatCompletion.model_validate(document)
 
@@ -58,7 +58,7 @@ def test_the_official_helper_makes_the_document_of_the_chunks(outputs: list[Stre
     from openai.types.chat import ChatCompletionChunk
 
     events = _written(outputs, argument_size=5)
-    status, document = write_document(events)
+    status, document = ChatCompletionsWriter.document(events)
     state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
     for event in events:
         if "error" not in event:

@@ -13,7 +13,7 @@ from partstream.conversation.provider_state import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
 from partstream.protocols.chat_completions.provider_state import read_sealed
-from partstream.protocols.chat_completions.serve import READ_REQUEST, WRITE_RESPONSE, frame, write_document
+from partstream.protocols.chat_completions.serve import READ_REQUEST, ChatCompletionsWriter
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.serve import WireRequest
 from protocols.answers import answers
@@ -43,7 +43,7 @@ def _asked(**body: Any) -> InboundRequest:
 
 
 def _write(*outputs: StreamOutput, reply: Reply = REPLY, **body: Any) -> list[dict[str, Any]]:
-    writer = WRITE_RESPONSE(_asked(**body), reply)
+    writer = ChatCompletionsWriter(_asked(**body), reply)
     ending = () if isinstance(outputs[-1], Finish) else (COMPLETED,)
     return [event for output in (*outputs, *ending) for event in writer.write(output)]
 
@@ -60,7 +60,7 @@ def _said(*outputs: StreamOutput, **body: Any) -> list[dict[str, Any]]:
 
 
 def _document(*outputs: StreamOutput, **body: Any) -> tuple[int, dict[str, Any]]:
-    return write_document(_write(*outputs, **{"stream": False, **body}))
+    return ChatCompletionsWriter.document(_write(*outputs, **{"stream": False, **body}))
 
 
 def _item(**fields: Any) -> dict[str, Any]:
@@ -305,7 +305,7 @@ def test_the_kind_of_an_error_of_ours_gives_its_code():
 
 
 def test_nothing_is_written_behind_the_end():
-    writer = WRITE_RESPONSE(_asked(), REPLY)
+    writer = ChatCompletionsWriter(_asked(), REPLY)
     writer.write(COMPLETED)
     with pytest.raises(AdapterUsageError):
         writer.write(TextPart("Hi"))
@@ -365,12 +365,12 @@ def test_a_failed_document_is_an_http_error():
 )
 def test_an_http_error_has_the_form_of_the_reference(status: int, kind: str, code: str | None):
     error = {"message": "No.", "type": kind, "param": None, "code": code}
-    assert WRITE_RESPONSE.error(status, "No.") == {"error": error}
+    assert ChatCompletionsWriter.error(status, "No.") == {"error": error}
 
 
 def test_a_frame_is_one_line_of_data():
-    assert frame({"a": "ü\n"}) == 'data: {"a":"ü\\n"}\n\n'.encode()
-    assert WRITE_RESPONSE.end_of_stream == b"data: [DONE]\n\n"
+    assert ChatCompletionsWriter.frame({"a": "ü\n"}) == 'data: {"a":"ü\\n"}\n\n'.encode()
+    assert ChatCompletionsWriter.end_of_stream == b"data: [DONE]\n\n"
 
 
 @given(answers())

@@ -24,7 +24,7 @@ PROTOCOL: Final = Protocol(
     own_settings=loaded("partstream.protocols.chat_completions.models", "OWN_SETTINGS"),
     framings=(LENIENT_SSE, JSON_LINES),
     read_request=loaded("partstream.protocols.chat_completions.serve", "READ_REQUEST"),
-    write_response=loaded("partstream.protocols.chat_completions.serve", "WRITE_RESPONSE"),
+    write_response=loaded("partstream.protocols.chat_completions.serve", "ChatCompletionsWriter"),
     tag=None,
     ends=Terminators(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,

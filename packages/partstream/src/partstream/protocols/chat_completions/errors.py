@@ -4,12 +4,11 @@ from __future__ import annotations
 import re
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from partstream.conversation.provider_state import Carried
-from partstream.errors import LanguageModelError, UpstreamError
+from partstream.errors import UpstreamError
 from partstream.protocols.errors import ErrorKind, Errors
-from partstream.protocols.failures import said_in_stream
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.schemas import smallest_schemas
 
@@ -104,32 +103,3 @@ ERRORS: Final = Errors(
     refused=_refused,
     refused_fields=refused_fields(OPTIONAL_FIELDS, _CORRECTIONS),
 )
-
-
-# ---- Written errors: an HTTP body, and the last event of a stream ----
-# Source: the error object as `openai` 3.54.0 reads it (`_exceptions.py`, `APIError`: message, type, param, code);
-# vLLM and SGLang send it in a stream, with `[DONE]` after it (docs/wires/chat-completions.md#errors-in-the-stream).
-
-SERVER_ERROR: Final = "server_error"
-"""The type of an error that is not the client's, and its code where the provider gave none."""
-
-_REQUEST: Final = "invalid_request_error"
-_KINDS: Final[dict[int, tuple[str, str | None]]] = {
-    400: (_REQUEST, None),
-    401: (_REQUEST, "invalid_api_key"),
-    403: (_REQUEST, "permission_denied"),
-    404: (_REQUEST, "not_found"),
-    429: ("requests", "rate_limit_exceeded"),
-}
-"""Type and code of an error by its HTTP status, as OpenAI sends them."""
-
-
-def error_document(status: int, message: str) -> dict[str, Any]:
-    """The JSON object of an HTTP error."""
-    kind, code = _KINDS.get(status, (SERVER_ERROR, SERVER_ERROR) if status >= 500 else (_REQUEST, None))
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
-
-
-def error_event(error: LanguageModelError | None) -> dict[str, Any]:
-    """The event with which a failed answer ends."""
-    return {"error": said_in_stream(error)}

@@ -43,7 +43,6 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
 )
 from partstream.protocols import read_request
-from partstream.protocols.chat_completions.errors import error_document, error_event
 from partstream.protocols.chat_completions.provider_state import (
     EXTRA_CONTENT,
     FIELD,
@@ -58,9 +57,9 @@ from partstream.protocols.chat_completions.provider_state import (
     sealed_entry,
 )
 from partstream.protocols.citations import Citation, read_citation
-from partstream.protocols.failures import common_reply
+from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriter, ResponseWriterSpec, WireRequest
+from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent, WireRequest
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
@@ -69,43 +68,43 @@ if TYPE_CHECKING:
 # ---- Requests ----
 
 
-def _read(request: WireRequest) -> InboundRequest:
-    """The request of a client.
+class ChatRequestReader(RequestReader):
+    """Reads requests of Chat Completions; see :class:`partstream.protocols.serve.RequestReader`."""
 
-    Raises:
-        InvalidRequestError: A field that the response depends on has the wrong type, or an unsupported value.
-    """
-    body = request.body
-    for name, (field_type, expected) in _TYPED_FIELDS.items():
-        read_request.checked(body, name, field_type, expected)
-    for name, (harmless, expected) in _ABILITIES.items():
-        if body.get(name) not in harmless:
-            got = str(body[name]) if isinstance(body[name], int) else read_request.described(body[name])
-            raise UnsupportedParameterError(name, got, expected)
-    counts = read_request.Counts()
-    messages = read_messages(body.get("messages"), counts)
-    tools, tool_mode = read_tools(body, counts)
-    effort, options = _reasoning(body)
-    options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
-    if "max_completion_tokens" in options:
-        options.pop("max_tokens", None)  # the older name of the same limit
-    if cache_key := read_request.optional_text(body, "prompt_cache_key"):
-        options["_conversationId"] = cache_key
-    return InboundRequest(
-        model=read_request.optional_text(body, "model"),
-        messages=messages,
-        options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
-        stream=body.get("stream") is True,
-        unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
-        body=body,
-    )
+    def read(self, request: WireRequest) -> InboundRequest:
+        """The request of a client.
+
+        Raises:
+            InvalidRequestError: A field that the response depends on has the wrong type, or an unsupported value.
+        """
+        body = request.body
+        read_request.checked(body, "stream", bool, "true or false")
+        read_request.checked(body, "stream_options", dict, "an object")
+        for name, (harmless, expected) in _ABILITIES.items():
+            if body.get(name) not in harmless:
+                got = str(body[name]) if isinstance(body[name], int) else read_request.described(body[name])
+                raise UnsupportedParameterError(name, got, expected)
+        counts = read_request.Counts()
+        messages = read_messages(body.get("messages"), counts)
+        tools, tool_mode = read_tools(body, counts)
+        effort, options = _reasoning(body)
+        options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
+        if "max_completion_tokens" in options:
+            options.pop("max_tokens", None)  # the older name of the same limit
+        if cache_key := read_request.optional_text(body, "prompt_cache_key"):
+            options["_conversationId"] = cache_key
+        return InboundRequest(
+            model=read_request.optional_text(body, "model"),
+            messages=messages,
+            options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
+            stream=body.get("stream") is True,
+            unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
+            body=body,
+        )
 
 
-_TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
-    "stream": (bool, "true or false"),
-    "stream_options": (dict, "an object"),
-}
-"""Fields that the response depends on."""
+READ_REQUEST: Final = ChatRequestReader()
+
 
 _ABILITIES: Final[dict[str, tuple[tuple[Any, ...], str]]] = {
     "n": ((None, 1), "1: an answer is one choice"),
@@ -160,7 +159,9 @@ class _Reader:
     def __init__(self, counts: read_request.Counts) -> None:
         self.messages = read_request.AskedMessages()
         self._counts = counts
-        self._functions = _FunctionCalls()
+        # Calls in the older form, `function_call`, have no ids: each gets one, and its result finds it by name.
+        self._functions = 0
+        self._waiting: dict[str, str] = {}
 
     def _say(self, message: Mapping[str, Any], where: str) -> None:
         content = read_content(message.get("content"), f"{where}.content", self._counts)
@@ -190,14 +191,22 @@ class _Reader:
             calls.append(_read_call(call, at))
         function = read_request.checked(message, "function_call", dict, "an object", where)
         if function is not None:
-            calls.append(self._functions.open(function, f"{where}.function_call"))
+            at = f"{where}.function_call"
+            self._functions += 1
+            call_id, name = f"function_call_{self._functions}", read_request.required_text(function, "name", at)
+            self._waiting[name] = call_id
+            calls.append(ToolCallPart(call_id, name, read_request.object_in_text(function, "arguments", at)))
         return calls
 
     def _tool(self, message: Mapping[str, Any], where: str) -> None:
         self._result(read_request.required_text(message, "tool_call_id", where), message, where)
 
     def _function(self, message: Mapping[str, Any], where: str) -> None:
-        self._result(self._functions.close(read_request.required_text(message, "name", where), where), message, where)
+        name = read_request.required_text(message, "name", where)
+        call_id = self._waiting.pop(name, None)
+        if call_id is None:
+            raise InvalidRequestError(where, f"a result of {name!r}", "a function_call before it")
+        self._result(call_id, message, where)
 
     def _result(self, call_id: str, message: Mapping[str, Any], where: str) -> None:
         said = message.get("content")
@@ -238,27 +247,6 @@ def _read_call(call: Mapping[str, Any], where: str) -> ToolCallPart:
         read_request.required_text(function, "name", at),
         read_request.object_in_text(function, "arguments", at),
     )
-
-
-class _FunctionCalls:
-    """The calls in the older form, `function_call`, without ids: each gets one, and its result finds it by name."""
-
-    def __init__(self) -> None:
-        self._opened = 0
-        self._waiting: dict[str, str] = {}
-
-    def open(self, call: Mapping[str, Any], where: str) -> ToolCallPart:
-        self._opened += 1
-        call_id, name = f"function_call_{self._opened}", read_request.required_text(call, "name", where)
-        self._waiting[name] = call_id
-        return ToolCallPart(call_id, name, read_request.object_in_text(call, "arguments", where))
-
-    def close(self, name: str, where: str) -> str:
-        """The id of the call that a result belongs to."""
-        call_id = self._waiting.pop(name, None)
-        if call_id is None:
-            raise InvalidRequestError(where, f"a result of {name!r}", "a function_call before it")
-        return call_id
 
 
 def read_content(value: object, where: str, counts: read_request.Counts) -> tuple[ToolResultContent, ...]:
@@ -359,19 +347,27 @@ def read_thinking(message: Mapping[str, Any], where: str, counts: read_request.C
     field, text = _plain_text(message, counts)
     entries = _objects(message, REASONING_DETAILS, where)
     items, beside = _of_entries(entries)
+    said: list[Mapping[str, Any]] = []
     if blocks := _objects(message, THINKING_BLOCKS, where):
-        items.append(_item({THINKING_BLOCKS: blocks}))
-    if field and not ((items or beside) and field in SAID_BESIDE):
-        items.append(_item({FIELD: field, "text": text}))
-    items += (
-        _item({FIELD: name, "text": opaque})
-        for name in STATE_FIELDS
-        if (opaque := read_request.optional_text(message, name, where))
-    )
-    items += _extra(message)
+        said.append({THINKING_BLOCKS: blocks})
+    if field and not ((items or said or beside) and field in SAID_BESIDE):
+        said.append({FIELD: field, "text": text})
+    for name in STATE_FIELDS:
+        if opaque := read_request.optional_text(message, name, where):
+            said.append({FIELD: name, "text": opaque})
+    # The state of the message and of its calls (docs/wires/chat-completions.md#gemini-signatures)
+    if isinstance(message.get(EXTRA_CONTENT), dict):
+        said.append({EXTRA_CONTENT: message[EXTRA_CONTENT]})
+    for call in message.get("tool_calls") or ():
+        if isinstance(call.get(EXTRA_CONTENT), dict):
+            said.append({TOOL_CALL_ID: call["id"], EXTRA_CONTENT: call[EXTRA_CONTENT]})
+    items += ({"type": ITEM_TYPE, **one} for one in said)
     if not items and not beside:
         return (ThinkingPart(text),) if text else ()
-    return (ThinkingPart(text or "".join(map(_shown, entries)), None, {**beside, ITEMS: items}),)
+    if not text:
+        texts = (entry.get("text") or entry.get("summary") for entry in entries)
+        text = "".join(one for one in texts if isinstance(one, str))
+    return (ThinkingPart(text, None, {**beside, ITEMS: items}),)
 
 
 def _objects(message: Mapping[str, Any], name: str, where: str) -> list[dict[str, Any]]:
@@ -400,32 +396,12 @@ def _of_entries(entries: list[dict[str, Any]]) -> tuple[list[Mapping[str, Any]],
     for opened, run in groupby(((read_sealed(entry), entry) for entry in entries), lambda pair: pair[0] is not None):
         pairs = list(run)
         if not opened:
-            items.append(_item({REASONING_DETAILS: [entry for _, entry in pairs]}))
+            items.append({"type": ITEM_TYPE, REASONING_DETAILS: [entry for _, entry in pairs]})
             continue
         for sealed, _ in pairs:
             items += [] if sealed is None or sealed.item is None else [sealed.item]
             beside = beside if sealed is None else sealed.beside
     return items, beside
-
-
-def _extra(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The state of the message and of its calls (docs/wires/chat-completions.md#gemini-signatures)."""
-    own = [{EXTRA_CONTENT: message[EXTRA_CONTENT]}] if isinstance(message.get(EXTRA_CONTENT), dict) else []
-    of_calls = [
-        {TOOL_CALL_ID: call["id"], EXTRA_CONTENT: call[EXTRA_CONTENT]}
-        for call in message.get("tool_calls") or ()
-        if isinstance(call.get(EXTRA_CONTENT), dict)
-    ]
-    return [_item(said) for said in (*own, *of_calls)]
-
-
-def _shown(entry: Mapping[str, Any]) -> str:
-    text = entry.get("text") or entry.get("summary")
-    return text if isinstance(text, str) else ""
-
-
-def _item(said: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": ITEM_TYPE, **said}
 
 
 def read_tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[tuple[Tool, ...], ToolMode]:
@@ -484,69 +460,124 @@ def _named(choice: Mapping[str, Any], counts: read_request.Counts) -> tuple[Tool
 
 # ---- Responses ----
 
+_ASSISTANT: Final = "assistant"
+_SERVER_ERROR: Final = "server_error"
+"""The type of an error that is not the client's, and its code where the provider gave none."""
+_REQUEST: Final = "invalid_request_error"
+_ERRORS: Final[Mapping[int, tuple[str, str | None]]] = {
+    400: (_REQUEST, None),
+    401: (_REQUEST, "invalid_api_key"),
+    403: (_REQUEST, "permission_denied"),
+    404: (_REQUEST, "not_found"),
+    429: ("requests", "rate_limit_exceeded"),
+}
+"""Type and code of an error by its HTTP status, as OpenAI sends them (`openai` 3.54.0, `_exceptions.py`)."""
+
 
 class ChatCompletionsWriter(ResponseWriter):
     """One response of a server of Chat Completions; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
+    end_of_stream = b"data: [DONE]\n\n"
+    documents = MODEL_DOCUMENTS
+    drops_thinking_state = True  # the official types have no field for it
+    failed = staticmethod(common_reply)
+
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
-        self._chunks = PendingChunks(asked, reply)
+        options = asked.body.get("stream_options")
+        wanted = options.get("include_usage") if isinstance(options, dict) else None
+        self._own_usage = asked.stream and wanted is True  # whether the usage has a chunk of its own
+        self._tells_usage = not (asked.stream and wanted is False)
+        self._head: dict[str, Any] = {
+            "id": f"chatcmpl-{sha256(f'{reply.identity}/chatcmpl'.encode()).hexdigest()[:24]}",
+            "object": "chat.completion.chunk",
+            "created": reply.created_at,
+            "model": asked.model,
+        }
         self._calls = WrittenCalls(reply.argument_size)
         self._thinking_state = WrittenState(self._calls)
         self._length = 0
         self._images = 0
         self._annotations = 0
 
-    def _begin(self, _output: StreamOutput) -> None:
-        self._chunks.say(role=ASSISTANT, content="")
-
-    def _take(self) -> list[dict[str, Any]]:
-        return self._chunks.take()
-
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
         if isinstance(part, ThinkingPart):
-            return Repeated(lambda text, _number: self._chunks.chunk({"reasoning_content": text}))
-        return Repeated(lambda text, _number: self._chunks.chunk({"content": text}), self._count)
+            return Repeated(lambda text, _number: self._chunk({"reasoning_content": text}))
+        return Repeated(lambda text, _number: self._chunk({"content": text}), self._count)
+
+    @staticmethod
+    def error(status: int, message: str) -> dict[str, Any]:
+        """The JSON object of an HTTP error, with the type and the code that OpenAI sends."""
+        kind, code = _ERRORS.get(status, (_SERVER_ERROR, _SERVER_ERROR) if status >= 500 else (_REQUEST, None))
+        return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+    @staticmethod
+    def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
+        """The document for a client that wants no stream: HTTP status and JSON, made of all events."""
+        last = events[-1]
+        if "error" in last:
+            return 500, {"error": last["error"]}
+        message = _Message()
+        word, usage = None, None
+        for event in events:
+            usage = event.get("usage") or usage
+            for choice in event["choices"]:
+                message.add(choice["delta"])
+                word = choice["finish_reason"] or word
+        head = {name: last[name] for name in ("id", "created", "model")}
+        choice = {"index": 0, "message": message.written(), "logprobs": None, "finish_reason": word}
+        told = {} if usage is None else {"usage": usage}
+        return 200, {**head, "object": "chat.completion", "choices": [choice], **told}
+
+    def _chunk(self, delta: Mapping[str, Any], word: str | None = None) -> dict[str, Any]:
+        """A chunk with a piece of the message, and the finish reason or None."""
+        usage = {"usage": None} if self._own_usage else {}
+        return {**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": word}], **usage}
 
     def _count(self, text: str) -> int:
         """Counts the characters of the text; chunks have no number."""
         self._length += len(text)
         return 0
 
-    def _text(self, part: TextPart) -> None:
-        if part.value:
-            self._count(part.value)
-            self._chunks.say(content=part.value)
+    def _begin(self, _output: StreamOutput) -> Sequence[WireEvent]:
+        return (self._chunk({"role": _ASSISTANT, "content": ""}),)
 
-    def _thinking(self, part: ThinkingPart) -> None:
-        if part.value:
-            self._chunks.say(reasoning_content=part.value)
-        if part.metadata:
-            for delta in self._thinking_state.write(part.metadata):
-                self._chunks.say(**delta)
+    def _text(self, part: TextPart) -> Sequence[WireEvent]:
+        self._count(part.value)
+        return (self._chunk({"content": part.value}),) if part.value else ()
 
-    def _call(self, part: ToolCallPart) -> None:
-        for delta in self._calls.write(part):
-            self._chunks.say(tool_calls=[delta])
+    def _thinking(self, part: ThinkingPart) -> Sequence[WireEvent]:
+        said = [{"reasoning_content": part.value}] if part.value else []
+        state = self._thinking_state.write(part.metadata) if part.metadata else ()
+        return [self._chunk(delta) for delta in (*said, *state)]
 
-    def _data(self, part: DataPart) -> None:
+    def _call(self, part: ToolCallPart) -> Sequence[WireEvent]:
+        return [self._chunk({"tool_calls": [delta]}) for delta in self._calls.write(part)]
+
+    def _data(self, part: DataPart) -> Sequence[WireEvent]:
         """Writes sources and pictures; other data has no place among the chunks."""
         source = read_citation(part)
         if source is not None and source.url is not None:
-            entry = annotation_of(source, self._length)
-            self._chunks.say(annotations=[{"index": self._annotations, **entry}])
+            entry = {"index": self._annotations, **annotation_of(source, self._length)}
             self._annotations += 1
-        elif address := picture_address(part):
-            entry = {"index": self._images, "type": "image_url", "image_url": {"url": address}}
-            self._chunks.say(images=[entry])
-            self._images += 1
+            return (self._chunk({"annotations": [entry]}),)
+        if not (address := picture_address(part)):
+            return ()
+        entry = {"index": self._images, "type": "image_url", "image_url": {"url": address}}
+        self._images += 1
+        return (self._chunk({"images": [entry]}),)
 
-    def _finish(self, finish: Finish) -> None:
+    def _finish(self, finish: Finish) -> Sequence[WireEvent]:
+        """The chunks with the finish reason, or the error without one, and the usage if it is known."""
+        usage = written_usage(finish.usage) if self._tells_usage else None
+        own = [{**self._head, "choices": [], "usage": usage}] if usage is not None and self._own_usage else []
+        beside = {} if usage is None or self._own_usage else {"usage": usage}
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
-            self._chunks.fail(error_event(finish.error), finish.usage)
-        else:
-            self._chunks.finish(finish_word(finish.outcome, finish.reason, called=len(self._calls) > 0), finish.usage)
+            # vLLM and SGLang send an error so (docs/wires/chat-completions.md#errors-in-the-stream).
+            return [*([self._chunk({}) | beside] if beside else []), *own, {"error": said_in_stream(finish.error)}]
+        word = finish_word(finish.outcome, finish.reason, called=len(self._calls) > 0)
+        return [self._chunk({}, word) | beside, *own]
 
 
 _WORDS: Final = {
@@ -585,71 +616,6 @@ def picture_address(part: DataPart) -> str:
         return part.data.decode(errors="replace")
     media = read_media(part)
     return data_url(part.data, media.media_type) if media.kind is MediaKind.IMAGE else ""
-
-
-def frame(event: Mapping[str, Any]) -> bytes:
-    """The bytes of one chunk: a `data` line without a name."""
-    return b"data: " + dumps(event) + b"\n\n"
-
-
-# ---- The parts of a response: chunks, usage, calls, provider state ----
-
-ASSISTANT: Final = "assistant"
-
-
-class PendingChunks:
-    """The chunks that were not returned yet, all with the same id, time and model."""
-
-    __slots__ = ("_chunks", "_head", "_own_usage", "_tells_usage")
-
-    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
-        options = asked.body.get("stream_options")
-        wanted = options.get("include_usage") if isinstance(options, dict) else None
-        self._own_usage = asked.stream and wanted is True
-        self._tells_usage = not (asked.stream and wanted is False)
-        self._head: dict[str, Any] = {
-            "id": f"chatcmpl-{sha256(f'{reply.identity}/chatcmpl'.encode()).hexdigest()[:24]}",
-            "object": "chat.completion.chunk",
-            "created": reply.created_at,
-            "model": asked.model,
-        }
-        self._chunks: list[dict[str, Any]] = []
-
-    def say(self, **delta: Any) -> None:
-        """Adds a chunk with these fields of the message."""
-        self._chunks.append(self.chunk(delta))
-
-    def finish(self, word: str, usage: Usage | None) -> None:
-        """Adds the finish reason, and the usage if it is known."""
-        told = self._told(usage)
-        beside = {} if told is None or self._own_usage else {"usage": told}
-        self._chunks.append(self.chunk({}, word) | beside)
-        self._report(told)
-
-    def fail(self, error: dict[str, Any], usage: Usage | None) -> None:
-        """Adds the usage of a failed response, if it is known, and the error; there is no finish reason."""
-        told = self._told(usage)
-        if told is not None and not self._own_usage:
-            self._chunks.append(self.chunk({}) | {"usage": told})
-        self._report(told)
-        self._chunks.append(error)
-
-    def _told(self, usage: Usage | None) -> dict[str, Any] | None:
-        return written_usage(usage) if self._tells_usage else None
-
-    def _report(self, told: dict[str, Any] | None) -> None:
-        if told is not None and self._own_usage:
-            self._chunks.append({**self._head, "choices": [], "usage": told})
-
-    def take(self) -> list[dict[str, Any]]:
-        """Returns the chunks."""
-        chunks, self._chunks = self._chunks, []
-        return chunks
-
-    def chunk(self, delta: dict[str, Any], word: str | None = None) -> dict[str, Any]:
-        """A chunk with a piece of the message, and the finish reason or None."""
-        beside = {"usage": None} if self._own_usage else {}
-        return {**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": word}], **beside}
 
 
 def written_usage(usage: Usage | None) -> dict[str, Any] | None:
@@ -706,9 +672,6 @@ class WrittenCalls:
             self._state[call_id] = state
 
 
-_Delta = dict[str, Any]
-
-
 class WrittenState:
     """The provider state of one response: metadata lists all items, and each is written once."""
 
@@ -719,7 +682,7 @@ class WrittenState:
         self._entries: dict[str, int] = {}
         self._listed = 0
 
-    def write(self, metadata: Mapping[str, Any]) -> Iterator[_Delta]:
+    def write(self, metadata: Mapping[str, Any]) -> Iterator[WireEvent]:
         """The fields of each delta that carries what is new in the metadata of a thinking part."""
         listed = metadata.get(ITEMS)
         if not isinstance(listed, list | tuple):
@@ -731,7 +694,7 @@ class WrittenState:
             if isinstance(item, Mapping):
                 yield from self._own(item) if is_own and item.get("type") == ITEM_TYPE else self._sealed(item, metadata)
 
-    def _own(self, item: Mapping[str, Any]) -> Iterator[_Delta]:
+    def _own(self, item: Mapping[str, Any]) -> Iterator[WireEvent]:
         """An item of this wire; the first of these fields that it has is its form."""
         if TOOL_CALL_ID in item:
             for delta in self._calls.carry(item[TOOL_CALL_ID], item.get(EXTRA_CONTENT)):
@@ -743,39 +706,18 @@ class WrittenState:
         elif item.get(FIELD) in STATE_FIELDS:  # the text of any other field is the state itself
             yield {item[FIELD]: item.get("text")}
 
-    def _sealed(self, item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> Iterator[_Delta]:
+    def _sealed(self, item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> Iterator[WireEvent]:
         if usable_items([metadata if item is None else item]):
             entry = sealed_entry(item, metadata)
             yield from self._list(REASONING_DETAILS, [] if entry is None else [entry])
 
-    def _list(self, field: str, entries: Sequence[Any]) -> Iterator[_Delta]:
+    def _list(self, field: str, entries: Sequence[Any]) -> Iterator[WireEvent]:
         """Entries with indices that no others have: the helpers of the official clients join entries by them."""
         said = [entry for entry in entries if isinstance(entry, Mapping)]
         first = self._entries.get(field, 0)
         self._entries[field] = first + len(said)
         if said:
             yield {field: [{**entry, "index": number} for number, entry in enumerate(said, first)]}
-
-
-# ---- The document in place of a stream ----
-
-
-def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
-    """The document for a client that wants no stream: HTTP status and JSON, made of all events."""
-    last = events[-1]
-    if "error" in last:
-        return 500, {"error": last["error"]}
-    message = _Message()
-    word, usage = None, None
-    for event in events:
-        usage = event.get("usage") or usage
-        for choice in event["choices"]:
-            message.add(choice["delta"])
-            word = choice["finish_reason"] or word
-    head = {name: last[name] for name in ("id", "created", "model")}
-    choice = {"index": 0, "message": message.written(), "logprobs": None, "finish_reason": word}
-    told = {} if usage is None else {"usage": usage}
-    return 200, {**head, "object": "chat.completion", "choices": [choice], **told}
 
 
 class _Message:
@@ -816,7 +758,7 @@ class _Message:
         """The whole message, without empty fields that the official types do not demand."""
         texts = {name: "".join(pieces) for name, pieces in self._texts.items()}
         content = texts["content"] or (None if self._calls else "")
-        written: dict[str, Any] = {"role": ASSISTANT, "content": content, "refusal": None}
+        written: dict[str, Any] = {"role": _ASSISTANT, "content": content, "refusal": None}
         if texts["reasoning_content"]:
             written["reasoning_content"] = texts["reasoning_content"]
         written |= self._others
@@ -827,17 +769,3 @@ class _Message:
                 for call, arguments in zip(self._calls, self._arguments, strict=True)
             ]
         return written
-
-
-READ_REQUEST: Final = RequestReaderSpec(read=_read)
-
-WRITE_RESPONSE: Final = ResponseWriterSpec(
-    open=ChatCompletionsWriter,
-    frame=frame,
-    document=write_document,
-    error=error_document,
-    end_of_stream=b"data: [DONE]\n\n",
-    documents=MODEL_DOCUMENTS,
-    fail=common_reply,
-    drops_thinking_state=True,  # the official types have no field for it
-)

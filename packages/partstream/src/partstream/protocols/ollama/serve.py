@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
-from partstream.errors import AdapterUsageError, InvalidRequestError
+from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply
 from partstream.lm.parts import (
     DataPart,
     TextPart,
@@ -29,7 +29,6 @@ from partstream.lm.parts import (
     ToolCallPart,
     ToolResultPart,
     UnifiedFinishReason,
-    row_of_class,
 )
 from partstream.protocols import read_request
 from partstream.protocols.failures import (
@@ -261,21 +260,10 @@ class OllamaWriter(ResponseWriter):
     )
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        super().__init__(asked, reply)
         created_at = datetime.fromtimestamp(reply.created_at, UTC).isoformat().replace("+00:00", "Z")
         self._head = {"model": asked.model, "created_at": created_at}
         self._calls = 0
-        self._is_over = False
-
-    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
-        """Takes the next output and returns its lines.
-
-        Raises:
-            AdapterUsageError: The Finish was written before.
-        """
-        if self._is_over:
-            raise AdapterUsageError("written to after the Finish")
-        lines: list[dict[str, Any]] = row_of_class(_WRITERS, output)(self, output)
-        return lines
 
     @staticmethod
     def frame(event: Mapping[str, Any]) -> bytes:
@@ -333,7 +321,6 @@ class OllamaWriter(ResponseWriter):
         return [self._line({"images": [b64encode(part.data).decode()]})] if is_picture(part) else []
 
     def _finish(self, finish: Finish) -> list[dict[str, Any]]:
-        self._is_over = True
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             return [{"error": sentence_of(finish.error)}]
         facts = finish.provider_metadata.get(METADATA, {})
@@ -344,16 +331,6 @@ class OllamaWriter(ResponseWriter):
         is_long = finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
         word = "length" if is_long or finish.outcome is Outcome.INCOMPLETE else "stop"
         return [self._line({}, done=True, done_reason=word, **times, **counts)]
-
-
-_WRITERS: Final[dict[type, Callable[..., list[dict[str, Any]]]]] = {
-    TextPart: OllamaWriter._text,
-    ThinkingPart: OllamaWriter._thinking,
-    ToolCallPart: OllamaWriter._call,
-    DataPart: OllamaWriter._data,
-    Unmapped: lambda _writer, _output: [],  # an output that no part can represent has no line either
-    Finish: OllamaWriter._finish,
-}
 
 
 def is_picture(part: DataPart) -> bool:
