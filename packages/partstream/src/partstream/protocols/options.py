@@ -26,6 +26,7 @@ from partstream.protocols.schemas import sound
 
 if TYPE_CHECKING:
     from partstream.conversation.preparation import ChatRequest
+    from partstream.lm.messages import Tool
     from partstream.protocols.serve import WireRequest
 
 
@@ -45,6 +46,12 @@ def call_arguments(call: Call) -> bytes:
         return dumps(dict(call.input))
     except TypeError as error:
         raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
+
+
+def function_of(tool: Tool) -> dict[str, Any]:
+    """A tool as Chat Completions and Ollama have it."""
+    described = {"description": tool.description} if tool.description else {}
+    return {"type": "function", "function": {"name": tool.name, **described, "parameters": tool.input_schema}}
 
 
 # ---- Options of a request ----

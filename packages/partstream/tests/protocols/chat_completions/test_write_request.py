@@ -26,7 +26,6 @@ from partstream.protocols.chat_completions.models import (
     MaxTokensField,
     quirks_of,
 )
-from partstream.protocols.chat_completions.write_request import PATH
 from partstream.settings.kinds import ConfigurationError
 from protocols.chat_completions.requests import body_of, call, calls, gave, messages_of, said, written
 from protocols.chat_completions.rows import ROWS, Row
@@ -65,7 +64,7 @@ def test_a_server_that_nobody_knows_gets_the_smallest_body() -> None:
         "_conversationId": "c",
     }
     request = written(user("Hi"), model_options=options)
-    assert (request.path, request.body, request.headers) == (PATH, PLAIN, {})
+    assert (request.path, request.body, request.headers) == ("/chat/completions", PLAIN, {})
 
 
 # What was set: the fields that the body has beside those of a plain request.

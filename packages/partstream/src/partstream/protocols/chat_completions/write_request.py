@@ -1,6 +1,6 @@
 """Writes a request as the body of Chat Completions.
 
-:mod:`partstream.conversation.turns` has prepared the conversation. :func:`build_request` writes the body in this order:
+:mod:`partstream.conversation.turns` has prepared the conversation. :class:`ChatRequests` writes the body in this order:
 model, messages, the fields that demand a stream with usage, tools, fields of the server, chosen options, cache marks.
 The differences between servers are a table (:mod:`partstream.protocols.chat_completions.models`); an unknown server
 gets the smallest body.
@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
-from partstream.lm.messages import Tool, ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.protocols.chat_completions import models
 from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT
@@ -36,38 +36,75 @@ from partstream.protocols.options import (
     Option,
     OptionRules,
     call_arguments,
+    function_of,
     notes_on_options,
     options_of,
     with_extra_fields,
 )
-from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.protocol import NO_FIELDS, RequestWriter
 from partstream.protocols.schemas import for_model
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import fits_header
 
 
-def build_request(request: ChatRequest) -> dict[str, Any]:
-    """The JSON body of a request for a streamed response.
+class ChatRequests(RequestWriter):
+    """Requests of Chat Completions; see :class:`partstream.protocols.protocol.RequestWriter`."""
 
-    Raises:
-        RequestNotExpressibleError: The server does not take a file, or something holds what JSON has no form for.
-    """
-    settings = request.settings
-    quirks = models.quirks_of(settings.own_settings(models.ChatCompletionsSettings), request.model_id)
-    has_calls = any(isinstance(piece, conversation.Call) for turn in request.turns for piece in turn.content)
-    body: dict[str, Any] = {
-        "model": request.model_id,
-        "messages": messages_of(request, quirks),
-        "stream": True,
-        **({} if quirks.stream_options is None else {"stream_options": dict(quirks.stream_options)}),
-        **tool_fields(request, quirks, has_calls=has_calls),
-        **quirks.fields,
-        **_chosen(request, quirks),
-    }
-    return with_extra_fields(mark_for_cache(body, quirks.cache_marks), settings.extra_body)
+    path = "/chat/completions"
+    errors = ERRORS
+    leave_out = staticmethod(LEAVE_OUT)
+    empty_request = NO_FIELDS
+
+    def write(self, request: ChatRequest) -> WireRequest:
+        """Writes a request for a streamed response down.
+
+        Raises:
+            RequestNotExpressibleError: The server does not take a file, or something holds what JSON has no form for.
+        """
+        quirks, key = _quirks(request.settings, request.model_id), request.cache_key
+        has_calls = any(isinstance(piece, conversation.Call) for turn in request.turns for piece in turn.content)
+        body: models.Wire = {
+            "model": request.model_id,
+            "messages": messages_of(request, quirks),
+            "stream": True,
+            **({} if quirks.stream_options is None else {"stream_options": dict(quirks.stream_options)}),
+            **_tool_fields(request, quirks, has_calls=has_calls),
+            **quirks.fields,
+            **_chosen(request, quirks),
+        }
+        whole = with_extra_fields(_marked_for_cache(body, quirks.cache_marks), request.settings.extra_body)
+        headers = {quirks.session_header: key} if quirks.session_header and key and fits_header(key) else {}
+        return WireRequest(self.path, whole, headers)
+
+    def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:  # noqa: D102
+        return notes_on_options(_options_of(request, _quirks(request.settings, request.model_id)))
+
+    def complete_settings(
+        self,
+        settings: RequestSettings,
+        _base_url: str,
+        _model: LanguageModelChatInformation,
+        server: KnownServer | None,
+    ) -> RequestSettings:
+        """The settings with the name of the known server, where they name none."""
+        own = settings.own_settings(models.ChatCompletionsSettings)
+        return settings if own.server or server is None else replace(settings, own=replace(own, server=server.name))
+
+    def conversation_rules(self, settings: RequestSettings, model_id: str) -> ConversationRules:
+        """The ids, names and schemas that the server of a model takes."""
+        quirks = _quirks(settings, model_id)
+        schemas = partial(for_model, quirks.schemas, model_id)
+        return ConversationRules(quirks.call_ids, quirks.tool_names, tool_schema=schemas)
 
 
-def _chosen(request: ChatRequest, quirks: models.Quirks) -> dict[str, Any]:
+WRITE_REQUEST: Final = ChatRequests()
+
+
+def _quirks(settings: RequestSettings, model_id: str) -> models.Quirks:
+    return models.quirks_of(settings.own_settings(models.ChatCompletionsSettings), model_id)
+
+
+def _chosen(request: ChatRequest, quirks: models.Quirks) -> models.Wire:
     """The chosen values: from the options of the request, else from the configuration of the model."""
     settings = request.settings
     options = _options_of(request, quirks)
@@ -295,22 +332,14 @@ def _extras(
 # ---- Tools ----
 
 
-def tool_fields(request: ChatRequest, quirks: models.Quirks, *, has_calls: bool) -> models.Wire:
+def _tool_fields(request: ChatRequest, quirks: models.Quirks, *, has_calls: bool) -> models.Wire:
     """The fields of the tools and their choice; `has_calls` if the conversation holds calls."""
     if not request.tools:
         return {"tools": []} if quirks.lists_no_tools and has_calls else {}
-    fields: models.Wire = {"tools": [_tool(tool) for tool in request.tools], **quirks.tool_fields}
+    fields: models.Wire = {"tools": [function_of(tool) for tool in request.tools], **quirks.tool_fields}
     if request.tool_mode is ToolMode.REQUIRED and quirks.required:
         fields["tool_choice"] = quirks.required
     return fields
-
-
-def _tool(tool: Tool) -> models.Wire:
-    function: models.Wire = {"name": tool.name}
-    if tool.description:
-        function["description"] = tool.description
-    function["parameters"] = tool.input_schema
-    return {"type": "function", "function": function}
 
 
 # ---- Options ----
@@ -368,10 +397,10 @@ def _options_of(request: ChatRequest, quirks: models.Quirks) -> ChosenOptions:
 _MARK: Final = {"cache_control": {"type": "ephemeral"}}
 
 
-def mark_for_cache(body: Mapping[str, Any], marks: models.CacheMarks) -> dict[str, Any]:
+def _marked_for_cache(body: models.Wire, marks: models.CacheMarks) -> models.Wire:
     """The body with marks on the system message, the last tool and the last text, or on the last text alone."""
     if marks is models.CacheMarks.NONE:
-        return dict(body)
+        return body
     fields, messages = dict(body), list(body["messages"])
     if marks is models.CacheMarks.ALL:
         if body.get("tools"):
@@ -397,50 +426,3 @@ def _marked(message: Mapping[str, Any]) -> dict[str, Any] | None:
     if place is None:
         return None
     return {**message, "content": [*parts[:place], {**parts[place], **_MARK}, *parts[place + 1 :]]}
-
-
-# ---- The protocol's writer ----
-
-PATH: Final = "/chat/completions"
-
-
-def _write(request: ChatRequest) -> WireRequest:
-    header = models.quirks_of(
-        request.settings.own_settings(models.ChatCompletionsSettings), request.model_id
-    ).session_header
-    key = request.cache_key
-    headers = {header: key} if header and key and fits_header(key) else {}
-    return WireRequest(PATH, build_request(request), headers)
-
-
-def complete_settings(
-    settings: RequestSettings, _base_url: str, _model: LanguageModelChatInformation, server: KnownServer | None
-) -> RequestSettings:
-    """The settings with the name of the known server, where they name none."""
-    own = settings.own_settings(models.ChatCompletionsSettings)
-    return settings if own.server or server is None else replace(settings, own=replace(own, server=server.name))
-
-
-def conversation_rules(settings: RequestSettings, model_id: str) -> ConversationRules:
-    """The ids, names and schemas that the server of a model takes."""
-    quirks = models.quirks_of(settings.own_settings(models.ChatCompletionsSettings), model_id)
-    return ConversationRules(
-        quirks.call_ids, quirks.tool_names, tool_schema=partial(for_model, quirks.schemas, model_id)
-    )
-
-
-def _notes(request: ChatRequest) -> tuple[conversation.Note, ...]:
-    own = request.settings.own_settings(models.ChatCompletionsSettings)
-    return notes_on_options(_options_of(request, models.quirks_of(own, request.model_id)))
-
-
-WRITE_REQUEST: Final = RequestWriterSpec(
-    write=_write,
-    notes=_notes,
-    path=PATH,
-    complete_settings=complete_settings,
-    conversation_rules=conversation_rules,
-    errors=ERRORS,
-    leave_out=LEAVE_OUT,
-    empty_request=NO_FIELDS,
-)

@@ -22,7 +22,7 @@ from partstream.conversation.preparation import ChatRequest, ConversationRules, 
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.ollama import models
 from partstream.protocols.ollama.read_response import CONTENT, ERRORS, LEAVE_OUT, THINKING, joined_items
-from partstream.protocols.options import call_arguments, notes_on_options, options_of, with_extra_fields
+from partstream.protocols.options import call_arguments, function_of, notes_on_options, options_of, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, ChosenWindow, RequestWriter, WindowSource
 from partstream.protocols.schemas import IN_WORDS, for_model
 from partstream.protocols.serve import WireRequest
@@ -71,17 +71,7 @@ class OllamaRequests(RequestWriter):
             "shift": own.shift,
         }
         if request.tools:
-            body["tools"] = [
-                {
-                    "type": "function",
-                    "function": {
-                        "name": tool.name,
-                        **({"description": tool.description} if tool.description else {}),
-                        "parameters": tool.input_schema,
-                    },
-                }
-                for tool in request.tools
-            ]
+            body["tools"] = [function_of(tool) for tool in request.tools]
         effort = chosen.effort or request.reasoning_effort
         think = None if effort is None else models.think_for(effort, request.model_id, settings.capabilities)
         if think is not None:
