@@ -180,7 +180,8 @@ class ChatCompletionsStream(ResponseReader):
         self._refused = EmittedPrefix()
         self._any_text = False
         self._images: Files | None = None
-        self._sound: Sound | None = None
+        self._sound: list[bytes] = []  # each piece is base64 of its own (docs/wires/chat-completions.md#deltas)
+        self._sound_format = "pcm"  # OpenAI streams nothing else, and names it nowhere
         self._sources: Sources | None = None
         self._counted: set[str] = set()
         self._choices = Choices(_said)
@@ -267,8 +268,8 @@ class ChatCompletionsStream(ResponseReader):
             return
         unified = self._unified
         is_cut = unified in {_LENGTH, _FILTER}
-        if self._sound is not None:
-            self._sound.emit(outputs)
+        if sound := b"".join(self._sound):
+            outputs.append(unchecked_part(DataPart, sound, sniff(sound) or f"audio/{self._sound_format}"))
         ended = EndedCalls() if self._calls is None else self._calls.complete(self._response_id, outputs, is_cut=is_cut)
         if self._sources is not None:
             self._sources.emit(self._said, outputs)
@@ -374,7 +375,7 @@ class ChatCompletionsStream(ResponseReader):
             or (self._thinking is not None and not self._thinking.said.is_empty)
             or (self._calls is not None and self._calls.any_open)
             or (self._images is not None and self._images.any_shown)
-            or (self._sound is not None and not self._sound.is_empty)
+            or self._sound
         )
 
     def _read_delta(self, delta: Wire, outputs: _Outputs) -> None:
@@ -426,8 +427,8 @@ class ChatCompletionsStream(ResponseReader):
             self._read_content(_missing(self._said, content) if isinstance(content, str) else content, outputs)
             refused = message.get("refusal")
             self._read_refusal(_missing(self._refused, refused) if isinstance(refused, str) else None, outputs)
-            if message.get("audio") and (self._sound is None or self._sound.is_empty):
-                self._read_audio(message["audio"], outputs)
+            if not self._sound:
+                self._read_audio(message.get("audio"), outputs)
             self._read_annotations(message.get("annotations"), outputs)
             self._read_images(message.get("images"), outputs)
         if calls := objects(message, "tool_calls"):
@@ -498,9 +499,9 @@ class ChatCompletionsStream(ResponseReader):
 
     def _read_audio(self, value: Any, outputs: _Outputs) -> None:
         """Reads sound; its transcript is the text of a response without any other text."""
-        if isinstance(value, dict):
-            self._sound = self._sound or Sound()
-            self._sound.take(value)
+        self._sound_format = identifier(value, "format") or self._sound_format
+        if (data := read_base64(text(value, "data"))) is not None:
+            self._sound.append(data)
         if self._said.is_empty and (transcript := text(value, "transcript")):
             self._say(transcript, outputs)
 
@@ -611,34 +612,6 @@ def _said(choice: Wire) -> Said:
 def _missing(said: EmittedPrefix, whole: str) -> str:
     """The part of a whole text that was not emitted; empty if the whole text contradicts what was emitted."""
     return whole[said.length :] if said.begins(whole) else ""
-
-
-class Sound:
-    """The sound of one response: each piece is base64 of its own (docs/wires/chat-completions.md#deltas)."""
-
-    __slots__ = ("_format", "_pieces")
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._format = "pcm"  # OpenAI streams nothing else, and names it nowhere
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether none came."""
-        return not self._pieces
-
-    def take(self, audio: Wire) -> None:
-        """Takes the `audio` of a delta or a message."""
-        self._format = identifier(audio, "format") or self._format
-        if (data := read_base64(audio.get("data"))) is not None:
-            self._pieces.append(data)
-
-    def emit(self, outputs: _Outputs) -> None:
-        """Emits all of it as one file."""
-        if self._pieces:
-            data = b"".join(self._pieces)
-            outputs.append(unchecked_part(DataPart, data, sniff(data) or f"audio/{self._format}"))
-            self._pieces.clear()
 
 
 _MOST_SOURCES: Final = 1000

@@ -47,7 +47,7 @@ class OpenCall:
     """A call that arrives; the first id and the first name count.
 
     Attributes:
-        json: The pieces of the arguments.
+        json: The pieces of the arguments; more may follow a whole object all the same.
         place: The index under which it was opened, or None.
         is_echo: Whether it was opened by the name of a whole call again: without arguments it is no call.
     """
@@ -62,21 +62,6 @@ class OpenCall:
         self.extra: Mapping[str, Any] | None = None
         self.is_echo = False
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether the arguments so far are a whole object; more may follow all the same."""
-        return self.json.is_complete
-
-    @property
-    def is_begun(self) -> bool:
-        """Whether any of the arguments came."""
-        return self.json.is_begun
-
-    def replace(self, delta: CallDelta) -> None:
-        """Reads the whole call, which replaces the arguments so far."""
-        self.json = OpenJson()
-        self.take(delta)
-
     def take(self, delta: CallDelta) -> None:
         """Adds a delta. A name comes whole: servers repeat it, and no observed server splits it."""
         self.id = self.id or delta.id
@@ -90,15 +75,15 @@ class OpenCall:
         if delta.name is None or self.name is None:
             return False
         if delta.name != self.name:
-            return self.is_complete or not self.is_begun
-        return self.is_complete and (delta.begins_object or self._is_named_again_by(delta))
+            return self.json.is_complete or not self.json.is_begun
+        return self.json.is_complete and (delta.begins_object or self._is_named_again_by(delta))
 
     def is_followed_without_index_by(self, delta: CallDelta) -> bool:
         """The same for a delta without an index (rule 4)."""
         if delta.name is None or self.name is None:
             return False
         # Names that every delta repeats: the same tool, in the middle of its arguments.
-        return not (delta.name == self.name and self.is_begun and not self.is_complete)
+        return not (delta.name == self.name and self.json.is_begun and not self.json.is_complete)
 
     def shares_id_with(self, delta: CallDelta) -> bool:
         """Whether a delta with the id of this call belongs to another call all the same (rule 1)."""
@@ -109,10 +94,10 @@ class OpenCall:
         is_elsewhere = None not in (delta.index, self.place) and delta.index != self.place
         if delta.name is None and not is_elsewhere:
             return False
-        if not self.is_begun:
+        if not self.json.is_begun:
             return is_elsewhere and delta.name is not None and delta.arguments in (None, "")
         # A server that opens with an empty object may name the call in each delta.
-        is_whole = self.is_complete and not self.json.is_empty_object
+        is_whole = self.json.is_complete and not self.json.is_empty_object
         return is_whole and (delta.begins_object or self._is_named_again_by(delta))
 
     def _is_named_again_by(self, delta: CallDelta) -> bool:
@@ -173,8 +158,9 @@ class ToolCalls:
             if had and _content(delta.name, arguments) in said:
                 continue
             known = None if delta.id is None else self._by_id.get(delta.id)
-            if known is not None and known in had and not known.is_complete:
-                known.replace(delta)
+            if known is not None and known in had and not known.json.is_complete:
+                known.json = OpenJson()  # the whole call replaces the arguments so far
+                known.take(delta)
             else:
                 self._open(delta)
 
@@ -189,17 +175,17 @@ class ToolCalls:
         ended = Calls()
         ended.response_id = response_id
         any_named = any(one.name for one in self._calls)
-        said = {(call.id, call.name) for call in self._calls if call.id is not None and call.is_begun}
+        said = {(call.id, call.name) for call in self._calls if call.id is not None and call.json.is_begun}
         complete: list[tuple[CompleteCall, Mapping[str, Any] | None]] = []
         for call in self._calls:
-            pieces = call.json.pieces if call.is_begun else []
+            pieces = call.json.pieces if call.json.is_begun else []
             if len(pieces) <= len("null") and "".join(map(str, pieces)).strip() in _NOTHING:
                 pieces = []
             # At a limit, an object without anything may be the opening of arguments that did not come any more.
-            is_open = is_cut and (not call.is_begun or (call is self._calls[-1] and pieces == [{}]))
+            is_open = is_cut and (not call.json.is_begun or (call is self._calls[-1] and pieces == [{}]))
             if call.name is None and any_named:
                 outputs.append(Unmapped("tool_calls (arguments of no call)", {"arguments": "".join(map(str, pieces))}))
-            elif not call.is_begun and (call.is_echo or (call.id, call.name) in said):
+            elif not call.json.is_begun and (call.is_echo or (call.id, call.name) in said):
                 continue  # the name of a call again, which adds nothing to it
             elif is_open:
                 ended.half(call.id, call.name, pieces)
@@ -255,7 +241,7 @@ class ToolCalls:
         if call.id is None:
             return None if call.is_followed_by(delta) else call
         # Some gateways give each delta an id of its own.
-        return call if delta.name is None and not call.is_complete else None
+        return call if delta.name is None and not call.json.is_complete else None
 
 
 _NOTHING: Final = frozenset({"null", '""'})
