@@ -7,6 +7,7 @@ import pytest
 from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.lm.outputs import ThinkingMode
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.chat_completions.models import ReasoningBack, sent_back
 from partstream.protocols.chat_completions.provider_state import (
     CarriedMessage,
     joined_items,
@@ -107,7 +108,7 @@ DETAILS: dict[str, tuple[list[Event], list[Event]]] = {
 
 @pytest.mark.parametrize(("entries", "expected"), DETAILS.values(), ids=DETAILS)
 def test_entries_that_continue_each_other_are_one(entries: list[Event], expected: list[Event]) -> None:
-    assert joined_items([{"reasoning_details": [one]} for one in entries]).details == tuple(expected)
+    assert joined_items([{"reasoning_details": [one]} for one in entries]).details == expected
     result = answered(*[chunk({"reasoning_details": [one]}) for one in entries], said("Hi"))
     assert _items(result) == [{"reasoning_details": expected}]
 
@@ -121,8 +122,54 @@ def test_details_are_shown_once_and_replace_the_field_beside_them() -> None:
     )
     assert result.thinking == "Hm"
     joined = joined_items(result.metadata[-1][ITEMS])
-    assert joined.details == (_entry("Hm", index=0), {"type": "reasoning.encrypted", "data": "A"})
+    assert joined.details == [_entry("Hm", index=0), {"type": "reasoning.encrypted", "data": "A"}]
     assert joined.fields == {}
+
+
+LISTS: dict[str, list[Event]] = {
+    "entries without a name": [_entry("H"), _entry("m")],
+    "entries with names": [_entry("H", index=0), _entry("m", index=1)],
+    "an entry without text": [_entry("H"), {"type": "reasoning.encrypted", "data": "A"}, _entry("")],
+}
+
+
+@pytest.mark.parametrize("entries", LISTS.values(), ids=LISTS)
+def test_the_entries_of_one_list_go_back_as_they_came(entries: list[Event]) -> None:
+    for result in (
+        answered(chunk({"reasoning_details": entries}), said("Hi")),
+        read([document({"reasoning_details": entries, "content": "Hi"}), DONE]),
+    ):
+        assert joined_items(result.metadata[-1][ITEMS]).details == entries
+    blocks = [{"type": "thinking", "thinking": text, "signature": text} for text in "ab"]
+    result = read([document({"thinking_blocks": blocks, "content": "Hi"}), DONE])
+    assert joined_items(result.metadata[-1][ITEMS]).blocks == blocks
+
+
+@pytest.mark.parametrize(
+    "value", [["H", "m"], [{"type": "text", "text": "H"}, {"type": "text", "text": "m", "signature": "S"}]]
+)
+def test_thinking_that_came_as_a_list_goes_back_as_a_list(value: list[Any]) -> None:
+    for result in (
+        answered(thought(value), said("Hi")),
+        read([document({"reasoning_content": value, "content": "Hi"}), DONE]),
+    ):
+        assert result.thinking == "Hm"
+        carried = joined_items(result.metadata[-1][ITEMS])
+        assert sent_back(carried, ReasoningBack.RECEIVED).fields == {"reasoning_content": value}
+        assert sent_back(carried, ReasoningBack.REASONING).fields == {"reasoning": "Hm"}
+
+
+def test_thinking_of_lists_and_texts_goes_back_as_a_text() -> None:
+    result = answered(thought(["H"]), thought("m"), said("Hi"))
+    assert sent_back(joined_items(result.metadata[-1][ITEMS]), ReasoningBack.RECEIVED).fields == {
+        "reasoning_content": "Hm"
+    }
+
+
+def test_deltas_of_a_list_are_one_entry() -> None:
+    result = answered(thought([{"type": "text", "text": "H"}]), thought([{"type": "text", "text": "m"}]), said("Hi"))
+    (item,) = result.metadata[-1][ITEMS]
+    assert item["entries"] == [{"type": "text", "text": "Hm"}]
 
 
 def test_details_alone_are_the_thinking() -> None:
@@ -135,11 +182,8 @@ def test_blocks_are_joined_until_their_signature_and_need_one() -> None:
 
     redacted = {"type": "redacted_thinking", "data": "R"}
     blocks = [block("H"), block("m"), block("", "S"), block("x"), redacted]
-    assert joined_items([{"thinking_blocks": [one]} for one in blocks]).blocks == (
-        block("Hm", "S"),
-        block("x"),
-        redacted,
-    )
+    joined = joined_items([{"thinking_blocks": [one]} for one in blocks])
+    assert joined.blocks == [block("Hm", "S"), block("x"), redacted]
     signed = answered(
         *[chunk({"reasoning_content": text, "thinking_blocks": [block(text)]}) for text in ("H", "m")],
         chunk({"thinking_blocks": [block("", "S")]}),

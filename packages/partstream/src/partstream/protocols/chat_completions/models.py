@@ -153,7 +153,9 @@ def sent_back(carried: CarriedMessage, back: ReasoningBack) -> SentBack:
     if back is ReasoningBack.OFF:
         return SentBack(extra)
     plain = "\n\n".join(text for name in _PLAIN if (text := carried.fields.get(name, "")))
-    received: Wire = {name: text for name, text in carried.fields.items() if name not in _OTHERS}
+    received: Wire = {
+        name: carried.lists.get(name, text) for name, text in carried.fields.items() if name not in _OTHERS
+    }
     others = {name: text for name, text in received.items() if name not in _PLAIN}
     opening = carried.fields.get(CONTENT, "")
     if back is ReasoningBack.TAGS:

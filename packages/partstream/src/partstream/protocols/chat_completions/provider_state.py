@@ -9,7 +9,7 @@ have `"type": "message-field"` and one of these forms:
 
 - `{"field": NAME, "text": TEXT}`: a text field of the assistant's message, such as `reasoning_content`, `reasoning`,
   `reasoning_text` or Copilot's `reasoning_opaque`; the text may be empty. NAME is `content` for thinking in tags at the
-  beginning of the content: the text with its tags, as it came.
+  beginning of the content: the text with its tags, as it came. A field that came as a list has it in `entries` too.
 - `{"reasoning_details": [ENTRY, ...]}`: the entries of OpenRouter and MiniMax, merged, in order.
 - `{"thinking_blocks": [BLOCK, ...]}`: LiteLLM's signed blocks, merged, in order.
 - `{"content_parts": [PART, ...]}`: the parts of thinking in a content that is a list, which precede the text: Mistral's
@@ -28,7 +28,7 @@ code reads: clients return every entry as it came, as OpenRouter requires
 
 from __future__ import annotations
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import is_json
@@ -46,7 +46,9 @@ DETAIL_TEXTS: Final[Mapping[str, str]] = {"reasoning.text": "text", "reasoning.s
 BLOCK_TEXTS: Final[Mapping[str, str]] = {"thinking": "thinking"}
 """The same for the blocks of LiteLLM."""
 
-_PART_TEXTS: Final[Mapping[str, str]] = {"text": "text", "summary_text": "text", "reasoning_text": "text"}
+_STRING: Final = ""
+"""The type of an entry that came as a bare text; no server uses the name."""
+_PART_TEXTS: Final[Mapping[str, str]] = dict.fromkeys(("text", "summary_text", "reasoning_text", _STRING), "text")
 """The same for the entries of a part of thinking in a content that is a list."""
 
 _SIGNATURE: Final = "signature"
@@ -87,6 +89,20 @@ class MergedEntries:
         last = self._entries[-1]
         last |= {key: one for key, one in entry.items() if key != name and last.get(key) in (None, "")}
         return self._say(self._new_of(text(entry, name), is_signed=bool(entry.get(_SIGNATURE))))
+
+    def add_list(self, entries: Iterable[Mapping[str, Any]]) -> str:
+        """Adds the entries of one list; returns the text that they add.
+
+        Only the first may continue what came before: a server keeps the others apart, unless one names the entry that
+        it continues, or has no text.
+        """
+        said = ""
+        for place, entry in enumerate(entries):
+            last = self._entries[-1] if place else {}
+            is_named = any(entry.get(name) is not None and entry.get(name) == last.get(name) for name in _IDENTITY)
+            is_apart = place > 0 and not is_named and text(entry, self._text_field(entry) or "") != ""
+            said += self.add_apart(entry) if is_apart else self.add(entry)
+        return said
 
     def add_apart(self, entry: Mapping[str, Any]) -> str:
         """Begins an entry; returns its text."""
@@ -188,10 +204,7 @@ class ThoughtParts:
         if isinstance(value, str):
             fields[_IS_TEXT] = True
         fields |= {key: one for key, one in part.items() if key != name and one is not None}
-        said = merged.add(entries[0]) if entries else ""
-        for entry in entries[1:]:
-            said += merged.add_apart(entry)
-        return said
+        return merged.add_list(entries)
 
     def take(self) -> list[dict[str, Any]]:
         """The parts so far; the next one begins a new list."""
@@ -242,6 +255,7 @@ class CarriedMessage(NamedTuple):
 
     Attributes:
         fields: The texts by the names of their fields; `content` precedes the message's own text.
+        lists: The lists in place of these texts, where the server sent lists.
         details: The list for `reasoning_details`, whole and in order.
         blocks: The list for `thinking_blocks`.
         parts: The parts before the content.
@@ -250,9 +264,10 @@ class CarriedMessage(NamedTuple):
     """
 
     fields: Mapping[str, str]
-    details: tuple[Mapping[str, Any], ...]
-    blocks: tuple[Mapping[str, Any], ...]
-    parts: tuple[Mapping[str, Any], ...]
+    lists: Mapping[str, Sequence[Any]]
+    details: Sequence[Mapping[str, Any]]
+    blocks: Sequence[Mapping[str, Any]]
+    parts: Sequence[Mapping[str, Any]]
     extra: Mapping[str, Any]
     extra_of_calls: Mapping[str, Mapping[str, Any]]
 
@@ -260,38 +275,34 @@ class CarriedMessage(NamedTuple):
 def joined_items(items: Iterable[Mapping[str, Any]]) -> CarriedMessage:
     """The joined items of one message; items in the forms of other protocols are ignored."""
     fields: dict[str, str] = {}
-    lists: dict[str, list[Any]] = {REASONING_DETAILS: [], THINKING_BLOCKS: [], CONTENT_PARTS: []}
+    lists: dict[str, list[Any]] = {}
+    details, blocks = MergedEntries(DETAIL_TEXTS), MergedEntries(BLOCK_TEXTS, ends_signed=True)
+    parts: list[dict[str, Any]] = []
     extra: dict[str, Any] = {}
     extra_of_calls: dict[str, Mapping[str, Any]] = {}
     for item in items:
         name, said, added = item.get(FIELD), item.get("text"), item.get(EXTRA_CONTENT)
         if isinstance(name, str) and isinstance(said, str):
             fields[name] = fields.get(name, "") + said
-        for kind, entries in lists.items():
-            listed = item.get(kind)
-            if isinstance(listed, list | tuple):
-                entries.extend(one for one in listed if isinstance(one, dict))
+            listed = item.get("entries")
+            lists.setdefault(name, []).extend(listed if isinstance(listed, list | tuple) else ())
+        details.add_list(_entries(item, REASONING_DETAILS))
+        blocks.add_list(_entries(item, THINKING_BLOCKS))
+        parts += _entries(item, CONTENT_PARTS)
         if isinstance(added, dict):
             call_id = item.get(TOOL_CALL_ID)
             if isinstance(call_id, str):
                 extra_of_calls[call_id] = added
             else:
                 extra |= added
-    return CarriedMessage(
-        fields,
-        _merged(MergedEntries(DETAIL_TEXTS), lists[REASONING_DETAILS]),
-        _merged(MergedEntries(BLOCK_TEXTS, ends_signed=True), lists[THINKING_BLOCKS]),
-        tuple(lists[CONTENT_PARTS]),
-        extra,
-        extra_of_calls,
-    )
+    # A list is the field only if it says all of its text.
+    lists = {name: entries for name, entries in lists.items() if entries and _said(entries) == fields[name]}
+    return CarriedMessage(fields, lists, details.take(), blocks.take(), parts, extra, extra_of_calls)
 
 
-def _merged(merged: MergedEntries, entries: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """The entries with those joined that continue each other."""
-    for entry in entries:
-        merged.add(entry)
-    return tuple(merged.take())
+def _entries(item: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    listed = item.get(name)
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list | tuple) else []
 
 
 SAID_BESIDE: Final = frozenset({"reasoning", "reasoning_content"})
@@ -332,6 +343,7 @@ class Thinking:
         "_extra",
         "_extra_of_calls",
         "_items",
+        "_lists",
         "_parts",
         "_shows",
         "_texts",
@@ -354,6 +366,7 @@ class Thinking:
         self._blocks = MergedEntries(BLOCK_TEXTS, ends_signed=True)
         self._parts = ThoughtParts()
         self._texts: dict[str, list[str]] = {}
+        self._lists: dict[str, MergedEntries] = {}
         self._extra: dict[str, Any] = {}
         self._extra_of_calls: dict[str, Mapping[str, Any]] = {}
         self._items: list[dict[str, Any]] = []
@@ -362,8 +375,8 @@ class Thinking:
         """Shows the thinking of a delta once, whichever of its fields hold it."""
         field, said = self._text_of(delta, outputs)
         listed = objects(delta, THINKING_BLOCKS)
-        detailed = "".join([self._details.add(one) for one in objects(delta, REASONING_DETAILS)])
-        blocked = "".join([self._blocks.add(one) for one in listed])
+        detailed = self._details.add_list(objects(delta, REASONING_DETAILS))
+        blocked = self._blocks.add_list(listed)
         if said and not blocked and any(one.get("thinking") == said for one in listed):
             field = None  # it repeats what the signed block repeats
         for name in STATE_FIELDS:
@@ -371,6 +384,10 @@ class Thinking:
                 self._texts[name] = [value]
         if field is not None:
             self.field = field
+            if isinstance(delta[field], list):
+                texts = ({"type": _STRING, "text": one} if isinstance(one, str) else one for one in delta[field])
+                merged = self._lists.setdefault(field, MergedEntries(_PART_TEXTS))
+                merged.add_list([one for one in texts if isinstance(one, dict)])
             self.show(said, outputs, self.pieces(field))
         elif self.field is None and (detailed or blocked):
             self.show(detailed or blocked, outputs)
@@ -464,11 +481,11 @@ class Thinking:
         lists = {REASONING_DETAILS: details, THINKING_BLOCKS: blocks, CONTENT_PARTS: self._parts.take()}
         items: list[dict[str, Any]] = [{name: entries} for name, entries in lists.items() if entries]
         replaced = bool(details or blocks)
-        items += (
-            {FIELD: name, "text": "".join(pieces)}
-            for name, pieces in self._texts.items()
-            if not (replaced and name in SAID_BESIDE)
-        )
+        for name, pieces in self._texts.items():
+            listed = self._lists[name].take() if name in self._lists else []
+            entries = [one["text"] if one.get("type") == _STRING else one for one in listed]
+            if not (replaced and name in SAID_BESIDE):
+                items.append({FIELD: name, "text": "".join(pieces), **({"entries": entries} if entries else {})})
         if self._extra:
             items.append({EXTRA_CONTENT: self._extra})
         items += ({TOOL_CALL_ID: one, EXTRA_CONTENT: extra} for one, extra in self._extra_of_calls.items())
