@@ -5,13 +5,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.media import MediaKind, read_media
-from partstream.conversation.turns import joined_texts
+from partstream.conversation.turns import Attachment, joined_texts
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.ollama.models import NUM_CTX, OPTIONS, body_options
 from partstream.protocols.ollama.serve import is_picture, read_think
-from partstream.protocols.ollama.write_request import words_for
 from partstream.protocols.options import chosen_options
 from partstream.protocols.schemas import IN_WORDS
 from unsupported.common import (
@@ -124,7 +123,7 @@ _DOCUMENT: Final = (
 
 def _in_words(part: MessagePart) -> MessagePart:
     if isinstance(part, DataPart) and (media := read_media(part)).kind is not MediaKind.IMAGE:
-        return TextPart(words_for(media.media_type))
+        return TextPart(Attachment(media.kind, media.media_type, b"", "").in_words.value)
     return part
 
 

@@ -76,6 +76,11 @@ class Attachment:
     where: str
     url: str = ""
 
+    @property
+    def in_words(self) -> Text:
+        """The text in its place where it cannot be sent: a model that asked for it can look for another way."""
+        return Text(f"[{self.media_type}, which cannot be shown]")
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -113,6 +118,12 @@ class Result:
     is_error: bool
     where: str
     is_added: bool = field(default=False, compare=False)
+
+    @property
+    def told(self) -> tuple[ResultContent, ...]:
+        """The content on a wire without a field for a failure, which words tell then."""
+        failure = Text(FAILED if self.content else FAILED_SILENTLY)
+        return (failure, *self.content) if self.is_error else self.content
 
 
 Piece: TypeAlias = Text | Attachment | Call | Reasoning | Result

@@ -54,7 +54,7 @@ from partstream.protocols.chat_completions.provider_state import (
     Thinking,
 )
 from partstream.protocols.chat_completions.tool_calls import EndedCalls, ToolCalls
-from partstream.protocols.citations import Citation, Citations, CitedText
+from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.files import Files, picture_in, read_base64
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -78,7 +78,7 @@ from partstream.protocols.read_response import (
 
 if TYPE_CHECKING:
     from partstream.errors import UpstreamError
-    from partstream.lm.outputs import CitationMode, EmitText
+    from partstream.lm.outputs import EmitText
     from partstream.protocols.serve import WireEvent
 
 _Outputs: TypeAlias = list[StreamOutput]
@@ -137,6 +137,9 @@ _RANKS: Final[Mapping[UnifiedFinishReason, int]] = {
 
 # ---- The response ----
 
+_MOST_SOURCES: Final = 1000
+"""The limit of sources for one response."""
+
 
 class ChatCompletionsStream(ResponseReader):
     """One response of a Chat Completions server; see :class:`partstream.lm.outputs.ResponseStream`.
@@ -182,7 +185,8 @@ class ChatCompletionsStream(ResponseReader):
         self._images: Files | None = None
         self._sound: list[bytes] = []  # each piece is base64 of its own (docs/wires/chat-completions.md#deltas)
         self._sound_format = "pcm"  # OpenAI streams nothing else, and names it nowhere
-        self._sources: Sources | None = None
+        self._sources: dict[str, Citation] = {}  # by address
+        self._titles: dict[str, str] = {}
         self._counted: set[str] = set()
         self._choices = Choices(_said)
         self._is_document = False  # whether a whole message came: it is complete whatever else is missing
@@ -271,8 +275,8 @@ class ChatCompletionsStream(ResponseReader):
         if sound := b"".join(self._sound):
             outputs.append(unchecked_part(DataPart, sound, sniff(sound) or f"audio/{self._sound_format}"))
         ended = EndedCalls() if self._calls is None else self._calls.complete(self._response_id, outputs, is_cut=is_cut)
-        if self._sources is not None:
-            self._sources.emit(self._said, outputs)
+        if self._sources:
+            self._emit_sources(outputs)
         self._emit_calls(ended, outputs, is_cut=is_cut)
         if ended.broken is not None:
             outputs += self.fail(ended.broken)
@@ -328,7 +332,7 @@ class ChatCompletionsStream(ResponseReader):
         self._read_usage(mapping(chunk, "x_groq").get("usage"))
         self._read_usage(chunk.get("usage"))
         if chunk.get("citations") or chunk.get("search_results"):
-            self._all_sources().chunk(chunk)
+            self._read_sources(chunk)
 
     def _read_usage(self, report: Any) -> None:
         """Reads a field `usage`: a later one replaces an earlier one. MiniMax reports zeros until its last chunk."""
@@ -449,11 +453,6 @@ class ChatCompletionsStream(ResponseReader):
             self._calls = ToolCalls()
         return self._calls
 
-    def _all_sources(self) -> Sources:
-        if self._sources is None:
-            self._sources = Sources(self._options.citations)
-        return self._sources
-
     def _say(self, value: str, outputs: _Outputs) -> None:
         if self._thinking is not None:
             self._thinking.close(outputs)
@@ -523,16 +522,41 @@ class ChatCompletionsStream(ResponseReader):
             if url is None:
                 self._count(f"annotation:{kind}", annotation, outputs)
                 continue
-            citation = Citation(
-                url=url,
-                title=identifier(cited, "title"),
-                name=f"annotation:{kind}",
-                data=annotation,
-                start=index(cited, "start_index"),
-                end=index(cited, "end_index"),
-                cited_text=identifier(cited, "content"),
+            self._add_source(
+                Citation(
+                    url=url,
+                    title=identifier(cited, "title"),
+                    name=f"annotation:{kind}",
+                    data=annotation,
+                    start=index(cited, "start_index"),
+                    end=index(cited, "end_index"),
+                    cited_text=identifier(cited, "content"),
+                )
             )
-            self._all_sources().add(citation)
+
+    def _read_sources(self, chunk: Wire) -> None:
+        """Reads `citations` and `search_results` of a chunk: Perplexity, xAI, Zhipu."""
+        for result in objects(chunk, "search_results"):
+            url, title = identifier(result, "url"), identifier(result, "title")
+            if url is not None and title is not None and len(self._titles) < _MOST_SOURCES:
+                self._titles.setdefault(url, title)
+        cited = chunk.get("citations")
+        for one in cited if isinstance(cited, list) else ():
+            if url := one if isinstance(one, str) else identifier(one, "url"):
+                self._add_source(Citation(url, identifier(one, "title"), "citations", {"url": url}))
+
+    def _add_source(self, citation: Citation) -> None:
+        """Adds a source in one of the four shapes of docs/wires/chat-completions.md#citations."""
+        if citation.url is not None and len(self._sources) < _MOST_SOURCES:
+            self._sources.setdefault(citation.url, citation)
+
+    def _emit_sources(self, outputs: _Outputs) -> None:
+        """Emits all sources, each once."""
+        citations = Citations(self._options.citations)
+        for url, one in self._sources.items():
+            citation = one if one.title is not None else one._replace(title=self._titles.get(url))
+            outputs += citations.render(citation, self._said, url)
+        outputs += citations.at_end()
 
     def _read_extra_content(self, value: Any, _outputs: _Outputs) -> None:
         if isinstance(value, dict):
@@ -612,46 +636,6 @@ def _said(choice: Wire) -> Said:
 def _missing(said: EmittedPrefix, whole: str) -> str:
     """The part of a whole text that was not emitted; empty if the whole text contradicts what was emitted."""
     return whole[said.length :] if said.begins(whole) else ""
-
-
-_MOST_SOURCES: Final = 1000
-"""The limit of sources for one response."""
-
-
-class Sources:
-    """The sources of one response by address, in the four shapes of docs/wires/chat-completions.md#citations."""
-
-    __slots__ = ("_citations", "_found", "_titles")
-
-    def __init__(self, mode: CitationMode) -> None:
-        self._citations = Citations(mode)
-        self._found: dict[str, Citation] = {}
-        self._titles: dict[str, str] = {}
-
-    def add(self, citation: Citation) -> None:
-        """Adds a source with an address; the first of an address counts."""
-        if citation.url is not None and len(self._found) < _MOST_SOURCES:
-            self._found.setdefault(citation.url, citation)
-
-    def chunk(self, event: Wire) -> None:
-        """Reads `citations` and `search_results` of a chunk: Perplexity, xAI, Zhipu."""
-        for result in objects(event, "search_results"):
-            url, title = identifier(result, "url"), identifier(result, "title")
-            if url is not None and title is not None and len(self._titles) < _MOST_SOURCES:
-                self._titles.setdefault(url, title)
-        cited = event.get("citations")
-        for one in cited if isinstance(cited, list) else ():
-            url = one if isinstance(one, str) else identifier(one, "url")
-            if url:
-                self.add(Citation(url, identifier(one, "title"), "citations", {"url": url}))
-
-    def emit(self, said: CitedText, outputs: _Outputs) -> None:
-        """Emits all sources, each once."""
-        for url, one in self._found.items():
-            citation = one if one.title is not None else one._replace(title=self._titles.get(url))
-            outputs += self._citations.render(citation, said, url)
-        outputs += self._citations.at_end()
-        self._found = {}
 
 
 # ---- Usage ----

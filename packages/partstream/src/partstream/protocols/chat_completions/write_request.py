@@ -178,14 +178,11 @@ def _system_name(turn: conversation.MergedTurn, quirks: models.Quirks) -> str | 
 
 
 def _with_words(piece: conversation.Piece, forms: models.AttachmentForms) -> conversation.Piece:
-    """The piece with words in place of each file of a result that the server does not take: the model asked for it,
-    and can look for another way."""
+    """The piece with words in place of each file of a result that the server does not take."""
     if not isinstance(piece, conversation.Result):
         return piece
     content = (
-        conversation.Text(f"[{one.media_type}, which cannot be shown]")
-        if isinstance(one, conversation.Attachment) and not forms.takes(one)
-        else one
+        one.in_words if isinstance(one, conversation.Attachment) and not forms.takes(one) else one
         for one in piece.content
     )
     return replace(piece, content=tuple(content))
@@ -257,18 +254,8 @@ class _Writer:
 
     def _result(self, result: conversation.Result) -> None:
         name = {"name": result.name} if self._quirks.names_results else {}
-        content = (
-            [
-                conversation.Text(conversation.FAILED if result.content else conversation.FAILED_SILENTLY),
-                *result.content,
-            ]
-            if result.is_error
-            else None
-        )
-        content = content or list(result.content)
-        self.messages.append(
-            {"role": "tool", "tool_call_id": result.call_id, **name, "content": self._content(content) or NO_OUTPUT}
-        )
+        content = self._content(result.told) or NO_OUTPUT
+        self.messages.append({"role": "tool", "tool_call_id": result.call_id, **name, "content": content})
 
     def _content(self, pieces: Sequence[conversation.ResultContent]) -> str | list[models.Wire]:
         """A string if a string can hold it."""

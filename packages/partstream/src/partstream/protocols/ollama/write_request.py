@@ -168,23 +168,16 @@ def messages_of(request: ChatRequest) -> list[_Wire]:
             texts = (one.value for one in said if isinstance(one, conversation.Text))
             messages.append({"role": "system", "content": "".join(texts)})
         for result in turn.ordered_results:
-            failure = [conversation.Text(conversation.FAILED if result.content else conversation.FAILED_SILENTLY)]
-            # No field marks a failure, so words state it.
-            content = _content([*(failure if result.is_error else ()), *result.content])
+            content = _content(result.told)
             messages.append({"role": "tool", **content, "tool_name": result.name, "tool_call_id": result.call_id})
     return messages
-
-
-def words_for(media_type: str) -> str:
-    """The text that replaces a file that is no image: the model can look for another way."""
-    return f"[{media_type}, which cannot be shown]"
 
 
 def _in_words(piece: Any) -> Any:
     if isinstance(piece, conversation.Result):
         return replace(piece, content=tuple(map(_in_words, piece.content)))
     is_other = isinstance(piece, conversation.Attachment) and piece.kind is not MediaKind.IMAGE
-    return conversation.Text(words_for(piece.media_type)) if is_other else piece
+    return piece.in_words if is_other else piece
 
 
 def _assistant(turn: conversation.MergedTurn) -> list[_Wire]:
