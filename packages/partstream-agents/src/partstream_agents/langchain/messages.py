@@ -19,7 +19,8 @@ from partstream.errors import ToolArgumentsError, TruncatedStreamError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage, text_part
-from partstream.protocols.citations import Citation, Citations, RecentText, markdown_link
+from partstream.protocols.citations import Citation, Citations, markdown_link
+from partstream.protocols.read_response import RecentText
 from partstream_agents.adapter import AgentFile, AgentOutput, StepUsage, SubAgentText
 
 if TYPE_CHECKING:

@@ -17,9 +17,6 @@ CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
 """The media type of the part that names a source, in :attr:`partstream.lm.outputs.CitationMode.DATA`."""
 
 _LINKED_SCHEMES: Final = frozenset({"http", "https"})
-_RECENT: Final = 4096
-FOLD_AT: Final = 64
-"""How many pieces of a text are kept before they are folded."""
 
 
 class Citation(NamedTuple):
@@ -110,36 +107,6 @@ class CitedText(Protocol):
     def recently_said(self, words: str) -> bool:
         """Whether its last few thousand characters hold `words`."""
         ...
-
-
-class RecentText:
-    """The last few thousand characters of a text that arrives in pieces.
-
-    Attributes:
-        pieces: What came since the last fold; code that appends to it without :meth:`add` calls :meth:`fold` at times.
-    """
-
-    __slots__ = ("_recent", "pieces")
-
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self._recent = ""
-
-    def add(self, piece: str) -> None:
-        """Adds the next piece."""
-        self.pieces.append(piece)
-        if len(self.pieces) >= FOLD_AT:
-            self.fold()
-
-    def fold(self) -> None:
-        """Forgets the oldest text beyond the limit."""
-        self._recent = (self._recent + "".join(self.pieces))[-_RECENT:]
-        self.pieces.clear()
-
-    def recently_said(self, words: str) -> bool:
-        """Whether the last few thousand characters hold `words`."""
-        self.fold()
-        return words in self._recent
 
 
 _Rendered: TypeAlias = list[StreamOutput]

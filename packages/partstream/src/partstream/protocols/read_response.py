@@ -23,7 +23,6 @@ from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_t
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError
 from partstream.lm.outputs import EmitText, Outcome, StreamOptions, StreamOutput
 from partstream.lm.parts import FinishReason, UnifiedFinishReason
-from partstream.protocols.citations import FOLD_AT, RecentText
 from partstream.protocols.serve import WireEvent
 
 # ---- Lifecycle ----
@@ -355,6 +354,41 @@ def read_arguments(arguments: object) -> dict[str, Any] | None:
 # ---- Emitted text ----
 # Output cannot be taken back. Where an upstream repeats a text, only the missing suffix is emitted; a length and a
 # checksum show that suffix, so memory does not grow with the response.
+
+
+_RECENT: Final = 4096
+FOLD_AT: Final = 64
+"""How many pieces of a text are kept before they are folded."""
+
+
+class RecentText:
+    """The last few thousand characters of a text that arrives in pieces.
+
+    Attributes:
+        pieces: What came since the last fold; code that appends to it without :meth:`add` calls :meth:`fold` at times.
+    """
+
+    __slots__ = ("_recent", "pieces")
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self._recent = ""
+
+    def add(self, piece: str) -> None:
+        """Adds the next piece."""
+        self.pieces.append(piece)
+        if len(self.pieces) >= FOLD_AT:
+            self.fold()
+
+    def fold(self) -> None:
+        """Forgets the oldest text beyond the limit."""
+        self._recent = (self._recent + "".join(self.pieces))[-_RECENT:]
+        self.pieces.clear()
+
+    def recently_said(self, words: str) -> bool:
+        """Whether the last few thousand characters hold `words`."""
+        self.fold()
+        return words in self._recent
 
 
 class EmittedPrefix(RecentText):

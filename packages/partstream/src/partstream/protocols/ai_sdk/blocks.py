@@ -35,8 +35,8 @@ from partstream.protocols.ai_sdk.errors import (
     text,
 )
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, CarriedItems
-from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
-from partstream.protocols.read_response import emit_into
+from partstream.protocols.citations import Citation, Citations, linked_file
+from partstream.protocols.read_response import RecentText, emit_into
 
 # ---- Blocks of text and reasoning ----
 

@@ -49,7 +49,6 @@ from partstream.protocols.ai_sdk.errors import (
 )
 from partstream.protocols.ai_sdk.provider_state import CarriedItems
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
-from partstream.protocols.citations import RecentText
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import (
@@ -58,6 +57,7 @@ from partstream.protocols.read_response import (
     Deltas,
     LifecycleEvent,
     LifecycleState,
+    RecentText,
     applied_edits,
     shown,
 )

@@ -36,7 +36,7 @@ from partstream.protocols.anthropic_messages.tool_calls import (
     ToolCalls,
     raw_block,
 )
-from partstream.protocols.citations import Citation, Citations, RecentText
+from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -44,6 +44,7 @@ from partstream.protocols.read_response import (
     Deltas,
     LifecycleEvent,
     LifecycleState,
+    RecentText,
     Wire,
     applied_edits,
     emit_into,

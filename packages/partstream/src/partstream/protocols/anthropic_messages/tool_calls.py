@@ -24,8 +24,7 @@ from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart, tool_call_part
 from partstream.protocols.anthropic_messages.provider_state import CarriedState, block_item, call_item
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces, read_pieces
-from partstream.protocols.citations import FOLD_AT, RecentText
-from partstream.protocols.read_response import Wire, identifier, text
+from partstream.protocols.read_response import FOLD_AT, RecentText, Wire, identifier, text
 
 # ---- Blocks ----
 

@@ -47,13 +47,13 @@ from partstream.lm.parts import (
     tool_call_part,
 )
 from partstream.protocols import read_response as base
-from partstream.protocols.citations import Citation, Citations, RecentText, linked_file
+from partstream.protocols.citations import Citation, Citations, linked_file
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.provider_state import PART, SIGNATURE, usable_signature
 from partstream.protocols.gemini.tool_calls import SignedCall, ToolCalls
-from partstream.protocols.read_response import Wire, identifier, index, mapping, objects, text
+from partstream.protocols.read_response import RecentText, Wire, identifier, index, mapping, objects, text
 
 # ---- Shown text ----
 

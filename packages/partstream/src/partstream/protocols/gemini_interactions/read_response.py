@@ -27,7 +27,7 @@ from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.protocols.calls import Calls, later_pieces
-from partstream.protocols.citations import Citation, Citations, RecentText
+from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.read_response import ReportedUsage, named_file
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
@@ -38,6 +38,7 @@ from partstream.protocols.read_response import (
     LifecycleEvent,
     LifecycleState,
     MatchConfidence,
+    RecentText,
     ResponseReader,
     Wire,
     emit_into,

@@ -35,7 +35,7 @@ from partstream.conversation.provider_state import MOST_ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
-from partstream.protocols.citations import FOLD_AT, Citation, Citations
+from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.files import Files, picture_in
 from partstream.protocols.openresponses.errors import (
     ERRORS,
@@ -52,6 +52,7 @@ from partstream.protocols.openresponses.errors import (
 from partstream.protocols.openresponses.tool_calls import IN_ORDER, SAME_ID, SAME_PLACE, CallEvents, Close, Item, Items
 from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import (
+    FOLD_AT,
     TRANSITIONS,
     Action,
     Deltas,
