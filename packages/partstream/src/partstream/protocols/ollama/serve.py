@@ -332,7 +332,7 @@ class OllamaWriter(ResponseWriter):
 
 
 def _rfc3339(seconds: int) -> str:
-    """The moment in UTC, such as `2026-08-21T20:22:19Z`, of seconds since 1970; without a module that knows the time."""
+    """The moment in UTC, such as `2026-08-21T20:22:19Z`, of seconds since 1970; without a clock."""
     days, rest = divmod(seconds, 86_400)
     # Days since 1 March of the year 0, in eras of 400 years, after which the calendar repeats itself.
     era, day_of_era = divmod(days + 719_468, 146_097)
