@@ -595,7 +595,7 @@ OWN_SETTINGS: Final = OwnSettings(
             "The field in which the server takes the most tokens of an answer",
             otherwise="the one that the server is known to take, else `max_tokens`",
         ),
-        Setting("effortAs", choice(EffortAs), "How the server is told the reasoning effort", "auto"),
+        Setting("effortAs", choice(EffortAs), "The field in which the server takes the reasoning effort", "auto"),
         Setting(
             "reasoningBack", choice(ReasoningBack), "Where the model's reasoning goes in later requests to it", "auto"
         ),

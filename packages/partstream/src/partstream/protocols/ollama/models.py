@@ -54,7 +54,7 @@ OWN_SETTINGS: Final = OwnSettings(
         Setting(
             "keepAlive",
             text(_duration),
-            "How long Ollama keeps a model loaded behind an answer: `10m`, seconds, or `-1` for ever",
+            "How long Ollama keeps a model loaded after an answer: `10m`, seconds, or `-1` for ever",
             otherwise="5 minutes, or what the server is started with",
         ),
         Setting(
