@@ -3,11 +3,11 @@
 import pytest
 
 from partstream.conversation.provider_state import ITEMS
-from partstream.lm.outputs import StreamOptions, ThinkTags
+from partstream.lm.outputs import StreamOptions, ThinkingMode, ThinkTags
 from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.protocols.chat_completions.read_response import ChatCompletionsStream
 from partstream.protocols.thinking import open_response
-from protocols.chat_completions.wire import DONE, PLAIN, answered, finished, read_events, said, thought
+from protocols.chat_completions.wire import DONE, PLAIN, answered, chunk, finished, read_events, said, thought
 
 TAGGED = {
     "<think>Hm</think>Hi": ("Hm", "Hi"),
@@ -71,6 +71,14 @@ def test_an_answer_may_begin_inside_its_thinking(content: str, expected: tuple[s
 def test_where_thinking_has_a_field_tags_are_text(mode: ThinkTags) -> None:
     result = answered(thought("Hm"), said("<think>x</think>"), think_tags=mode)
     assert (result.thinking, result.text) == ("Hm", "<think>x</think>")
+
+
+@pytest.mark.parametrize("mode", [ThinkTags.TAGS, ThinkTags.STARTS_INSIDE])
+def test_hidden_thinking_in_a_field_and_refusals_show_that_tags_are_text(mode: ThinkTags) -> None:
+    hidden = answered(thought("Hm"), said("<think>x</think>"), think_tags=mode, thinking=ThinkingMode.OFF)
+    assert (hidden.thinking, hidden.text) == ("", "<think>x</think>")
+    refused = answered(chunk({"refusal": "No <think>"}), think_tags=mode)
+    assert (refused.thinking, refused.text) == ("", "No <think>")
 
 
 def test_blocks_travel_with_what_is_between_them() -> None:

@@ -227,6 +227,8 @@ def test_thinking_in_tags_is_taken_out_of_the_text_and_goes_back_as_it_came() ->
 
 def test_tags_are_text_where_thinking_has_its_own_field() -> None:
     assert read([thought("Hm"), said("<think>a</think>"), done()]).text == "<think>a</think>"
+    hidden = read([thought("Hm"), said("<think>a</think>"), done()], thinking=ThinkingMode.OFF)
+    assert (hidden.thinking, hidden.text) == ("", "<think>a</think>")
 
 
 @pytest.mark.parametrize("mode", [ThinkingMode.TEXT, ThinkingMode.OFF])
