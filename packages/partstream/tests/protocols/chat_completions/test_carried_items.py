@@ -206,6 +206,12 @@ def test_parts_of_thinking_go_back_as_a_part(of_a_type: Event) -> None:
     assert _items(result) == [{"content_parts": [whole]}]
 
 
+def test_a_part_of_bare_texts_goes_back_as_it_came() -> None:
+    part = {"type": "thinking", "thinking": ["H", "m"]}
+    result = answered(chunk({"content": [part]}), said("Hi"))
+    assert (result.thinking, _items(result)) == ("Hm", [{"content_parts": [{**part, "closed": True}]}])
+
+
 def test_nothing_goes_back_where_thinking_is_not_shown_as_parts() -> None:
     for mode in (ThinkingMode.OFF, ThinkingMode.TEXT):
         assert answered(thought("Hm"), said("Hi"), thinking=mode).metadata == []

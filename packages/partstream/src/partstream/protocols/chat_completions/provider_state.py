@@ -47,7 +47,7 @@ BLOCK_TEXTS: Final[Mapping[str, str]] = {"thinking": "thinking"}
 """The same for the blocks of LiteLLM."""
 
 _STRING: Final = ""
-"""The type of an entry that came as a bare text; no server uses the name."""
+"""The type of an entry that came as a bare text, see :func:`_typed`; no server uses the name."""
 _PART_TEXTS: Final[Mapping[str, str]] = dict.fromkeys(("text", "summary_text", "reasoning_text", _STRING), "text")
 """The same for the entries of a part of thinking in a content that is a list."""
 
@@ -164,6 +164,17 @@ class MergedEntries:
         self._said = EmittedPrefix()
 
 
+def _typed(listed: Any) -> list[dict[str, Any]]:
+    """The entries of a list, in which bare texts are entries too."""
+    entries = ({"type": _STRING, "text": one} if isinstance(one, str) else one for one in listed or ())
+    return [one for one in entries if isinstance(one, dict)]
+
+
+def _bare(entries: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """The entries as they came."""
+    return [one["text"] if one.get("type") == _STRING else one for one in entries]
+
+
 def _whole_blocks(blocks: Iterable[dict[str, Any]], *, is_cut: bool) -> list[dict[str, Any]]:
     """The blocks of a whole answer that their server takes.
 
@@ -195,9 +206,7 @@ class ThoughtParts:
         """Adds a part; returns the text that it adds."""
         name = next((one for one in _PART_LISTS if isinstance(part.get(one), str | list)), "")
         value = part.get(name)
-        listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        entries = [{"text": one} if isinstance(one, str) else one for one in listed]
-        entries = [{"type": "text", **one} for one in entries if isinstance(one, dict)]
+        entries = [{"type": "text", "text": value}] if isinstance(value, str) else _typed(value)
         if not self._parts or not self._continues(part, name, entries):
             self._parts.append(({}, name, MergedEntries(_PART_TEXTS, ends_signed=True)))
         fields, _, merged = self._parts[-1]
@@ -227,7 +236,7 @@ def _part_of(fields: dict[str, Any], name: str, merged: MergedEntries) -> dict[s
     entries = merged.take()
     if fields.pop(_IS_TEXT, False) and (name != "thinking" or _SIGNATURE in fields):
         return {**fields, name: "".join(text(one, "text") for one in entries)}
-    return {**fields, name: entries} | ({"closed": True} if name == "thinking" else {})
+    return {**fields, name: _bare(entries)} | ({"closed": True} if name == "thinking" else {})
 
 
 _IS_TEXT: Final = ""
@@ -385,9 +394,7 @@ class Thinking:
         if field is not None:
             self.field = field
             if isinstance(delta[field], list):
-                texts = ({"type": _STRING, "text": one} if isinstance(one, str) else one for one in delta[field])
-                merged = self._lists.setdefault(field, MergedEntries(_PART_TEXTS))
-                merged.add_list([one for one in texts if isinstance(one, dict)])
+                self._lists.setdefault(field, MergedEntries(_PART_TEXTS)).add_list(_typed(delta[field]))
             self.show(said, outputs, self.pieces(field))
         elif self.field is None and (detailed or blocked):
             self.show(detailed or blocked, outputs)
@@ -482,8 +489,7 @@ class Thinking:
         items: list[dict[str, Any]] = [{name: entries} for name, entries in lists.items() if entries]
         replaced = bool(details or blocks)
         for name, pieces in self._texts.items():
-            listed = self._lists[name].take() if name in self._lists else []
-            entries = [one["text"] if one.get("type") == _STRING else one for one in listed]
+            entries = _bare(self._lists[name].take()) if name in self._lists else []
             if not (replaced and name in SAID_BESIDE):
                 items.append({FIELD: name, "text": "".join(pieces), **({"entries": entries} if entries else {})})
         if self._extra:
