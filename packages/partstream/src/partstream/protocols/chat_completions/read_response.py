@@ -229,7 +229,9 @@ class ChatCompletionsStream(ResponseReader):
             return  # a chunk after an error only adds facts about the response
         is_whole = any(isinstance(choice.get("message"), dict) for choice in choices)
         self._read_choices(self._choices.take(choices, whole=is_whole), outputs)
-        if choices and (failure := ERRORS.failure_beside(*_places_of_errors(choices[0]))) is not None:
+        # Gateways put the error of a response that has begun beside a finish reason, or without one.
+        places = (choices[0], mapping(choices[0], "delta"), mapping(choices[0], "message")) if choices else ()
+        if (failure := ERRORS.failure_beside(*places)) is not None:
             self._error, self._state = failure, LifecycleState.FAILING
             return
         has_output = any(map(_has_output, choices))
@@ -613,11 +615,6 @@ def _has_output(choice: Wire) -> bool:
     return bool(choice.get("message")) or any(
         value for name, value in mapping(choice, "delta").items() if name != "role"
     )
-
-
-def _places_of_errors(choice: Wire) -> tuple[Wire, ...]:
-    """Where gateways put the error of a response that has begun, beside a finish reason or without one."""
-    return choice, mapping(choice, "delta"), mapping(choice, "message")
 
 
 def _said(choice: Wire) -> Said:

@@ -85,7 +85,9 @@ class ChatRequestReader(RequestReader):
                 got = str(body[name]) if isinstance(body[name], int) else read_request.described(body[name])
                 raise UnsupportedParameterError(name, got, expected)
         counts = read_request.Counts()
-        messages = read_messages(body.get("messages"), counts)
+        reader = _Reader(counts)
+        for role, message, where in read_request.messages_by_role(body.get("messages"), _READERS):
+            _READERS[role](reader, message, where)
         tools, tool_mode = read_tools(body, counts)
         effort, options = _reasoning(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
@@ -95,7 +97,7 @@ class ChatRequestReader(RequestReader):
             options["_conversationId"] = cache_key
         return InboundRequest(
             model=read_request.optional_text(body, "model"),
-            messages=messages,
+            messages=reader.messages.end(),
             options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
             stream=body.get("stream") is True,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
@@ -105,7 +107,6 @@ class ChatRequestReader(RequestReader):
 
 READ_REQUEST: Final = ChatRequestReader()
 
-
 _ABILITIES: Final[dict[str, tuple[tuple[Any, ...], str]]] = {
     "n": ((None, 1), "1: an answer is one choice"),
     "functions": ((None, []), "the functions in `tools`"),
@@ -113,13 +114,7 @@ _ABILITIES: Final[dict[str, tuple[tuple[Any, ...], str]]] = {
 }
 """Fields that demand another form of the response, with their harmless values, and the expected request."""
 
-
-_OF_THE_SERVER: Final[dict[str, Any]] = {
-    "store": False,
-    "audio": None,
-    "moderation": None,
-    "web_search_options": None,
-}
+_OF_THE_SERVER: Final = {"store": False, "audio": None, "moderation": None, "web_search_options": None}
 """Fields for the server itself and not for a model, each with the value that demands nothing."""
 
 _READ_FIELDS: Final = frozenset(
@@ -139,18 +134,6 @@ def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     effort = effort or read_request.optional_text(reasoning, "effort", "reasoning")
     beside = {name for name, value in reasoning.items() if value is not None} - {"effort"}
     return effort or None, {"reasoning": reasoning} if beside else {}
-
-
-def read_messages(value: object, counts: read_request.Counts) -> tuple[ChatMessage, ...]:
-    """The conversation of a request.
-
-    Raises:
-        InvalidRequestError: A message has the wrong form.
-    """
-    reader = _Reader(counts)
-    for role, message, where in read_request.messages_by_role(value, _READERS):
-        _READERS[role](reader, message, where)
-    return reader.messages.end()
 
 
 class _Reader:
@@ -426,15 +409,12 @@ _MODES: Final[Mapping[str, tuple[ToolMode, frozenset[str] | None]]] = {
 
 
 def _chosen(choice: object, counts: read_request.Counts) -> tuple[ToolMode, frozenset[str] | None]:
-    if choice is None:
-        return _MODES["auto"]
     if isinstance(choice, dict):
         return _named(choice, counts)
-    if not isinstance(choice, str) or choice not in _MODES:
-        raise InvalidRequestError(
-            "tool_choice", read_request.described(choice), f"one of {', '.join(_MODES)}, or an object"
-        )
-    return _MODES[choice]
+    if choice is not None and (not isinstance(choice, str) or choice not in _MODES):
+        expected = f"one of {', '.join(_MODES)}, or an object"
+        raise InvalidRequestError("tool_choice", read_request.described(choice), expected)
+    return _MODES[choice or "auto"]
 
 
 def _named(choice: Mapping[str, Any], counts: read_request.Counts) -> tuple[ToolMode, frozenset[str] | None]:
