@@ -336,12 +336,14 @@ class TaggedThinking(_Rendering):
             self._stream.feed_into(event, outputs)
             self.emit_more = self._emit_inner
         else:
-            before = len(outputs)
-            super().feed_into(event, outputs)
-            if self._is_over and self._item is None:
-                self.emit_more = self._emit_inner
-            elif not self._is_over and len(outputs) > before:
-                self.emit_more = None  # until the text was taken apart
+            said = self._stream.feed(event)
+            outputs += self._shown(said)
+            emit = self._emit_inner
+            if emit is not None and said and not self._is_over:
+                emit = None  # until the text was taken apart
+            elif emit is not None and said and self._item is not None:
+                emit = partial(self._emit_shown, emit)
+            self.emit_more = emit
 
     def _shown(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
         if self._is_over and self._item is None:
