@@ -387,8 +387,7 @@ class ChatCompletionsStream(ResponseReader):
     def _read_delta(self, delta: Wire, outputs: _Outputs) -> None:
         """Reads a delta: thinking, then text, then calls."""
         if not _OF_THINKING.isdisjoint(delta):
-            self._thoughts().read(delta, outputs)
-            self._note_thinking()
+            self._read_thinking(delta, outputs)
         for name, value in delta.items():
             if value and name not in DELTA and name not in ELSEWHERE:
                 self._count(f"delta.{name}", {name: value}, outputs)
@@ -404,7 +403,8 @@ class ChatCompletionsStream(ResponseReader):
             return None if is_open or not isinstance(value, str) else emit_into(self._said, text_part)
         if thinking is not None and field == thinking.field:
             return partial(thinking.show, kept=thinking.pieces(field))
-        element = value[0] if field == "tool_calls" and len(value) == 1 and isinstance(value[0], dict) else {}
+        elements = objects({"tool_calls": value}, "tool_calls") if field == "tool_calls" else []
+        element = elements[0] if len(elements) == 1 else {}
         place = index(element, "index")
         is_first = element.keys() & _OF_CALLS or mapping(element, "function").get("name")
         call = None if place is None or is_first or self._calls is None else self._calls.at(place)
@@ -425,8 +425,7 @@ class ChatCompletionsStream(ResponseReader):
             self._read_delta({name: value for name, value in message.items() if name != "tool_calls"}, outputs)
         else:
             if not _OF_THINKING.isdisjoint(message):
-                self._thoughts().read_whole(message, outputs)
-                self._note_thinking()
+                self._read_thinking(message, outputs, is_whole=True)
             content = message.get("content")
             if isinstance(content, list) and not self._said.is_empty:
                 content = "".join(part if isinstance(part, str) else text(part, "text") for part in content)
@@ -447,8 +446,10 @@ class ChatCompletionsStream(ResponseReader):
             self._thinking = Thinking(self._options)
         return self._thinking
 
-    def _note_thinking(self) -> None:
-        self.is_untagged = self.is_untagged or (self._thinking is not None and not self._thinking.said.is_empty)
+    def _read_thinking(self, message: Wire, outputs: _Outputs, *, is_whole: bool = False) -> None:
+        thinking = self._thoughts()
+        (thinking.read_whole if is_whole else thinking.read)(message, outputs)
+        self.is_untagged = self.is_untagged or not thinking.said.is_empty
 
     def _tool_calls(self) -> ToolCalls:
         if self._calls is None:
