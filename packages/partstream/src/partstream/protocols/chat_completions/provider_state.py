@@ -90,8 +90,8 @@ class MergedEntries:
         last |= {key: one for key, one in entry.items() if key != name and last.get(key) in (None, "")}
         return self._say(self._new_of(text(entry, name), is_signed=bool(entry.get(_SIGNATURE))))
 
-    def add_list(self, entries: Iterable[Mapping[str, Any]]) -> str:
-        """Adds the entries of one list; returns the text that they add.
+    def add_list(self, entries: Iterable[Mapping[str, Any]], outputs: list[StreamOutput] | None = None) -> str:
+        """Adds the entries of one list; returns the text that they add. Counts in `outputs` what only repeats.
 
         Only the first may continue what came before: a server keeps the others apart, unless one names the entry that
         it continues, or has no text.
@@ -100,8 +100,11 @@ class MergedEntries:
         for place, entry in enumerate(entries):
             last = self._entries[-1] if place else {}
             is_named = any(entry.get(name) is not None and entry.get(name) == last.get(name) for name in _IDENTITY)
-            is_apart = place > 0 and not is_named and text(entry, self._text_field(entry) or "") != ""
-            said += self.add_apart(entry) if is_apart else self.add(entry)
+            own = text(entry, self._text_field(entry) or "")
+            piece = self.add_apart(entry) if own and place and not is_named else self.add(entry)
+            if own and not piece and outputs is not None:
+                outputs.append(Unmapped(f"{entry['type']} (repeated)", entry))
+            said += piece
         return said
 
     def add_apart(self, entry: Mapping[str, Any]) -> str:
@@ -384,8 +387,8 @@ class Thinking:
         """Shows the thinking of a delta once, whichever of its fields hold it."""
         field, said = self._text_of(delta, outputs)
         listed = objects(delta, THINKING_BLOCKS)
-        detailed = self._details.add_list(objects(delta, REASONING_DETAILS))
-        blocked = self._blocks.add_list(listed)
+        detailed = self._details.add_list(objects(delta, REASONING_DETAILS), outputs)
+        blocked = self._blocks.add_list(listed, outputs)
         if said and not blocked and any(one.get("thinking") == said for one in listed):
             field = None  # it repeats what the signed block repeats
         for name in STATE_FIELDS:
