@@ -168,9 +168,9 @@ class MergedEntries:
 
 
 def _typed(listed: Any) -> list[dict[str, Any]]:
-    """The entries of a list, in which bare texts are entries too."""
+    """The entries of a list, in which bare texts are entries too, and one that names no type is text."""
     entries = ({"type": _STRING, "text": one} if isinstance(one, str) else one for one in listed or ())
-    return [one for one in entries if isinstance(one, dict)]
+    return [{"type": "text", **one} for one in entries if isinstance(one, dict)]
 
 
 def _bare(entries: Iterable[Mapping[str, Any]]) -> list[Any]:
