@@ -365,7 +365,13 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.server.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},
     # Another wire of the same servers, with the same errors and files.
     "partstream.protocols.gemini_interactions": _GEMINI,
-    "partstream.protocols.gemini_interactions.read_response": _GEMINI,
+    **dict.fromkeys(
+        (
+            f"partstream.protocols.gemini_interactions.{module}"
+            for module in ("errors", "read_response", "serve", "write_request")
+        ),
+        _GEMINI,
+    ),
     **dict.fromkeys(
         (
             f"partstream.upstream.{module}"

@@ -217,6 +217,7 @@ def test_the_dialog_says_what_each_protocol_is() -> None:
         "Chat Completions",
         "Anthropic Messages",
         "Gemini",
+        "Google Interactions",
         "Ollama",
         "Vercel AI Gateway",
         "AG-UI",

@@ -19,7 +19,7 @@ from partstream.lm.parts import (
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.gemini.provider_state import WrittenState, is_made_up
 from partstream.protocols.gemini.read_response import FILTERS, read_usage
-from partstream.protocols.gemini.serve import file_part, finish_word, written_usage
+from partstream.protocols.gemini.serve import COUNTS, file_part, finish_word, named_counts
 from partstream.protocols.gemini.write_request import OPTIONS
 from partstream.protocols.options import OptionRules, chosen_options
 from partstream.protocols.schemas import GOOGLE_JSON
@@ -121,7 +121,7 @@ def _reason(form: ResponseForm) -> ResponseForm:
 
 
 def _counts(form: ResponseForm) -> ResponseForm:
-    usage = read_usage(dict(written_usage(form.usage) or {}))
+    usage = read_usage(dict(named_counts(form.usage, COUNTS) or {}))
     return replace(form, usage=None if usage is None else replace(usage, raw={}))
 
 

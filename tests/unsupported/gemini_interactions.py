@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.lm.parts import DataPart, FinishReason, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
+from partstream.protocols.gemini.provider_state import WrittenState
 from partstream.protocols.gemini.serve import named_counts
 from partstream.protocols.gemini_interactions.errors import SIGNATURE
 from partstream.protocols.gemini_interactions.read_response import finish_of, read_usage
-from partstream.protocols.gemini_interactions.serve import COUNTS, WrittenSteps, status_of
-from partstream.protocols.gemini_interactions.write_request import OPTIONS
+from partstream.protocols.gemini_interactions.serve import COUNTS, status_of
+from partstream.protocols.gemini_interactions.write_request import OPTIONS, read_item
 from unsupported.common import (
     ERROR_CODE,
     ERROR_KIND,
@@ -53,7 +54,7 @@ def _sources(form: ResponseForm) -> ResponseForm:
 
 def _state(form: ResponseForm) -> ResponseForm:
     """Puts the signatures that say the state of all thoughts behind everything else."""
-    state = WrittenSteps()
+    state = WrittenState(read_item)
     carried: list[Any] = []
     for part in form.parts:
         for one in state.write((part.metadata or {}) if isinstance(part, ThinkingPart) else {}):

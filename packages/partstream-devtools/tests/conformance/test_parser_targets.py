@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterable, Iterable
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ from partstream.errors import CallerError
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.commands_conformance import command
+from partstream_devtools.conformance import targets
 from partstream_devtools.conformance.checks import load
 from partstream_devtools.conformance.driver import TimeLimits, UnusableTargetError
 from partstream_devtools.conformance.parsing import Takes, is_parser, takes_of
@@ -221,11 +223,13 @@ def test_the_first_parameter_says_what_a_parser_takes(parse, takes):
     assert is_parser(parse) is (takes is not None)
 
 
-def test_a_parser_without_a_protocol_or_of_one_that_is_not_written_is_not_usable():
+def test_a_parser_without_a_protocol_or_of_one_that_is_not_written_is_not_usable(monkeypatch):
     with pytest.raises(UnusableTargetError, match="name the protocol"):
         at_once(run(own))
+    read_only = replace(PROTOCOLS[CHAT], name="read-only", write_response=None)  # of another package
+    monkeypatch.setattr(targets, "PROTOCOLS", {"read-only": read_only})
     with pytest.raises(UnusableTargetError, match="cannot write streams"):
-        ParserTarget(own, "gemini-interactions")
+        ParserTarget(own, "read-only")
 
 
 def test_a_parser_is_known_by_its_first_parameter():

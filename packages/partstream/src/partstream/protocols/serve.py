@@ -347,6 +347,24 @@ def literal_size(pattern: str) -> int:
     return len(pattern.replace(MODEL, "").replace(ID, ""))
 
 
+# ---- Moments ----
+
+
+def rfc3339(seconds: int) -> str:
+    """The moment in UTC, such as `2026-08-21T20:22:19Z`, of seconds since 1970; without a clock."""
+    days, rest = divmod(seconds, 86_400)
+    # Days since 1 March of the year 0, in eras of 400 years, after which the calendar repeats itself.
+    era, day_of_era = divmod(days + 719_468, 146_097)
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    month_from_march = (5 * day_of_year + 2) // 153
+    day = day_of_year - (153 * month_from_march + 2) // 5 + 1
+    month = month_from_march + 3 if month_from_march < 10 else month_from_march - 9
+    year = era * 400 + year_of_era + (month <= 2)
+    hours, minutes = divmod(rest // 60, 60)
+    return f"{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{rest % 60:02}Z"
+
+
 # ---- Documents ----
 
 

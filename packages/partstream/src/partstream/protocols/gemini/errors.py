@@ -41,37 +41,32 @@ _DECLARED: Final = "functionDeclarations"
 _RESPONSE: Final = "functionResponse"
 
 
-def with_subset_schemas(body: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_subset_schemas(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """The body with the parameters of tools in the subset of OpenAPI."""
 
-    def corrected(declared: dict[str, Any]) -> dict[str, Any]:
-        if JSON_SCHEMA not in declared:
-            return declared
+    def corrected(declared: Mapping[str, Any]) -> Mapping[str, Any]:
         rest = {name: value for name, value in declared.items() if name != JSON_SCHEMA}
-        return rest | {SUBSET: openapi_subset(declared[JSON_SCHEMA])}
+        return rest | {SUBSET: openapi_subset(declared[JSON_SCHEMA])} if JSON_SCHEMA in declared else rest
 
     tools = [
-        {**tool, _DECLARED: [corrected(one) for one in tool[_DECLARED]]} if _DECLARED in tool else tool
+        {**tool, _DECLARED: [*map(corrected, tool[_DECLARED])]} if _DECLARED in tool else tool
         for tool in body.get("tools", ())
     ]
-    return {**body, "tools": tools} if "tools" in body else body
+    return {**body, "tools": tools} if tools else body
 
 
-def with_files_behind(body: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_files_after(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """The body with the files of results after them."""
     contents = []
     for content in body["contents"]:
-        responses = [part.get(_RESPONSE, {}) for part in content["parts"]]
-        if files := [file for response in responses for file in response.get("parts", ())]:
-            parts = [
-                {**part, _RESPONSE: {name: value for name, value in part[_RESPONSE].items() if name != "parts"}}
-                if _RESPONSE in part
-                else part
-                for part in content["parts"]
-            ]
-            contents.append({**content, "parts": [*parts, *files]})
-        else:
-            contents.append(content)
+        parts, files = [], []
+        for part in content["parts"]:
+            if inside := part.get(_RESPONSE, {}).get("parts"):
+                files += inside
+                response = {name: value for name, value in part[_RESPONSE].items() if name != "parts"}
+                part = {**part, _RESPONSE: response}  # noqa: PLW2901
+            parts.append(part)
+        contents.append({**content, "parts": [*parts, *files]})
     return {**body, "contents": contents}
 
 
@@ -81,17 +76,20 @@ _ID_IS_UNKNOWN: Final = r"unknown name \W?id\W? at .{0,80}function_?(?:call|resp
 _CONFIG: Final = "generationConfig"
 _THINKING: Final = f"{_CONFIG}.thinkingConfig"
 
+
+def level_fields(path: str, low: str) -> tuple[OptionalField, ...]:
+    """The rows of a level of thinking: 3.7 and 3.8 Flash, and whatever follows them, refuse the lowest one alone."""
+    return (
+        OptionalField(path, instead=low, sentence=r"thinking.?level \W?minimal\W? is not supported"),
+        OptionalField(path, sentence=r"thinking.?level(?! \W?minimal)(?: \W?\w+\W?)? is not supported"),
+    )
+
+
 OPTIONAL_FIELDS: Final = (
     # Vertex and models before Gemini 3 know no ids of calls.
     OptionalField("contents[].parts[].functionCall.id", sentence=_ID_IS_UNKNOWN),
     OptionalField("contents[].parts[].functionResponse.id", sentence=_ID_IS_UNKNOWN),
-    # 3.7 and 3.8 Flash, and whatever follows them.
-    OptionalField(
-        f"{_THINKING}.thinkingLevel", instead="LOW", sentence=r"thinking.?level \W?minimal\W? is not supported"
-    ),
-    OptionalField(
-        f"{_THINKING}.thinkingLevel", sentence=r"thinking.?level(?! \W?minimal)(?: \W?\w+\W?)? is not supported"
-    ),
+    *level_fields(f"{_THINKING}.thinkingLevel", "LOW"),
     OptionalField(
         f"{_THINKING}.thinkingBudget",
         sentence=r"budget \S+ is (?:invalid|not supported)|thinking.?budget \W?(?:is not supported|is out of range)"
@@ -123,7 +121,7 @@ _CORRECTIONS: Final = (
     Correction(
         "tools[].functionDeclarations[].parametersJsonSchema",
         rf"unknown name \W?parameters_?json_?schema|{SCHEMA_REFUSAL}",
-        with_subset_schemas,
+        _with_subset_schemas,
     ),
     # Models of which the table does not know that they sign (docs/wires/gemini.md#unsigned-calls): each step of the
     # current turn has a signature on its first call.
@@ -136,12 +134,10 @@ _CORRECTIONS: Final = (
     Correction(
         "contents[].parts[].functionResponse.parts",
         r"unknown name \W?parts\W? at .{0,80}function_?response|multimodal function response.{0,60}not supported",
-        with_files_behind,
+        _with_files_after,
     ),
 )
 
-refused_by: Final = refused_fields(OPTIONAL_FIELDS, _CORRECTIONS)
-"""See :attr:`partstream.protocols.errors.Errors.refused_fields`."""
 without_refused: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 """See :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
 
@@ -160,8 +156,7 @@ _CODES: Final = MappingProxyType(
 )
 
 _PER_DAY: Final = "PerDay"
-_CODE_FORMS: Final = ((_PER_DAY, ErrorKind.QUOTA_SPENT),)
-"""Of the ids of quotas, such as `GenerateRequestsPerDayPerProjectPerModel-FreeTier`."""
+"""In the ids of quotas, such as `GenerateRequestsPerDayPerProjectPerModel-FreeTier`."""
 
 
 def _read_body(document: Any) -> ErrorBody:
@@ -191,7 +186,11 @@ def _refused(error: UpstreamError) -> Carried:
 
 
 ERRORS: Final = Errors(
-    codes=_CODES, code_forms=_CODE_FORMS, read_body=_read_body, refused=_refused, refused_fields=refused_by
+    codes=_CODES,
+    code_forms=((_PER_DAY, ErrorKind.QUOTA_SPENT),),
+    read_body=_read_body,
+    refused=_refused,
+    refused_fields=refused_fields(OPTIONAL_FIELDS, _CORRECTIONS),
 )
 
 
@@ -215,8 +214,6 @@ STATUSES: Final = {
 OF_FAILURES: Final[Mapping[FailureKind, int]] = {**failures.STATUSES, FailureKind.UPSTREAM: 500}
 
 _TYPE: Final = "type.googleapis.com/google.rpc."
-_SPENT: Final = "PartstreamBudgetPerDay"
-"""The quota that a spent budget names: the end of its name tells clients not to repeat the request."""
 
 
 def error_document(status: int, message: str) -> dict[str, Any]:
@@ -251,7 +248,8 @@ def _said(failure: ServedFailure) -> dict[str, Any]:
         fields = [{"field": failure.param, "description": failure.message}]
         details.append({"@type": f"{_TYPE}BadRequest", "fieldViolations": fields})
     if failure.kind is FailureKind.SPENT_BUDGET:
-        details.append({"@type": f"{_TYPE}QuotaFailure", "violations": [{"quotaId": _SPENT}]})
+        # The end of the name tells clients not to repeat the request.
+        details.append({"@type": f"{_TYPE}QuotaFailure", "violations": [{"quotaId": f"PartstreamBudget{_PER_DAY}"}]})
     if failure.retry_after is not None:
         details.append({"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{math.ceil(failure.retry_after)}s"})
     if details:

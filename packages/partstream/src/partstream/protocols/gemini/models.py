@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.conversation.preparation import ModelCapabilities
-from partstream.conversation.turns import Attachment, Piece, Result, Text, Turn, TurnRole
+from partstream.conversation.turns import Attachment, Result, Text, Turn, TurnRole
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.kinds import BOOLEAN, Choice, ConfigurationError, Kind, ValueForm, choice, strings, whole
@@ -28,13 +28,8 @@ _EFFORTS: Final = (_NONE, "minimal", "low", "medium", "high", "xhigh", "max")
 _TOKENS: Final = {"minimal": 512, "low": 1024, "medium": 8192, "high": 24_576}
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """A model that takes a level.
-
-    Attributes:
-        words: The levels that it takes, lowest first.
-    """
+class Levels(NamedTuple):
+    """A model that takes a level, one of `words`, the lowest first."""
 
     words: Sequence[str]
 
@@ -49,15 +44,8 @@ class Levels:
         return {"thinkingLevel": next(enough, self.words[-1]).upper()}
 
 
-@dataclass(frozen=True, slots=True)
-class Budgets:
-    """A model that takes a number of tokens.
-
-    Attributes:
-        least: The fewest that it takes for thinking.
-        most: The most.
-        may_be_off: Whether it takes 0, which switches thinking off.
-    """
+class Budgets(NamedTuple):
+    """A model that takes a number of tokens, from `least` to `most`; 0 switches thinking off where it `may_be_off`."""
 
     least: int
     most: int
@@ -72,26 +60,9 @@ class Budgets:
         return {"thinkingBudget": min(max(_TOKENS.get(effort, self.most), self.least), self.most)}
 
 
-@dataclass(frozen=True, slots=True)
-class ServerDefault:
-    """A model that takes no number and no level.
-
-    Attributes:
-        thinks: Whether it thinks; None where only the list of models can tell.
-    """
-
-    thinks: bool | None
-
-    def config(self, _effort: str) -> dict[str, Any]:
-        """No fields."""
-        return {}
-
-
-ThinkingControl: TypeAlias = Levels | Budgets | ServerDefault
-
-NO_THINKING: Final = ServerDefault(thinks=False)
-SERVER_DECIDES: Final = ServerDefault(thinks=True)
-UNKNOWN_THINKING: Final = ServerDefault(thinks=None)
+ThinkingControl: TypeAlias = Levels | Budgets | bool | None
+"""How a model is told how much to think. One that takes no number and no level thinks or does not; None where only the
+list of models can tell."""
 
 
 def thinking_config(
@@ -105,14 +76,12 @@ def thinking_config(
         effort: How much it is to think, or None for what it does by itself.
         shows: Whether its thoughts are to be shown: without being asked for, none come.
     """
-    thinks = control.thinks if isinstance(control, ServerDefault) else True
-    if thinks is None:
-        thinks = capabilities.reasoning is True
+    if control is None and (control := capabilities.reasoning is True):
         levels = tuple(one for one in capabilities.reasoning_efforts or () if one in _EFFORTS)
-        control = Levels(levels) if levels else control
-    if not thinks:
+        control = Levels(levels) if levels else True
+    if control is False:
         return {}
-    config = {} if effort is None else control.config(effort)
+    config = {} if effort is None or control is True else control.config(effort)
     # Vertex refuses to show the thoughts of a model that must not think.
     shown = {"includeThoughts": True} if shows and config.get("thinkingBudget") != 0 else {}
     return shown | config
@@ -121,8 +90,7 @@ def thinking_config(
 # ---- Models ----
 
 
-@dataclass(frozen=True, slots=True)
-class KnownModel:
+class KnownModel(NamedTuple):
     """What one kind of model takes.
 
     Attributes:
@@ -144,12 +112,12 @@ _FROM_LOW: Final = Levels(("low", "medium", "high"))
 _LATER: Final = r"gemini-(?:[3-9]|\d\d)"
 
 _MODELS: Final = (
-    KnownModel(r"gemini-[012]\..*-image.*", NO_THINKING, makes_images=True),
-    KnownModel(rf"{_LATER}.*-image.*", SERVER_DECIDES, signs_calls=True, makes_images=True),
-    KnownModel(r"gemini-.*-(?:tts|live|native-audio|embedding|computer-use).*", UNKNOWN_THINKING),
+    KnownModel(r"gemini-[012]\..*-image.*", False, makes_images=True),
+    KnownModel(rf"{_LATER}.*-image.*", True, signs_calls=True, makes_images=True),
+    KnownModel(r"gemini-.*-(?:tts|live|native-audio|embedding|computer-use).*", None),
     KnownModel(r"gemini-2\.5-pro.*", Budgets(128, 32_768, may_be_off=False)),
     KnownModel(r"gemini-2\.5-flash.*", Budgets(512, 24_576)),
-    KnownModel(r"gemini-[012](?:[.-].*)?", NO_THINKING),
+    KnownModel(r"gemini-[012](?:[.-].*)?", False),
     KnownModel(r"gemini-3-pro.*", Levels(("low", "high")), signs_calls=True),
     KnownModel(rf"{_LATER}[\d.]*-flash-lite.*|gemini-flash-lite-latest", _FROM_MINIMAL, signs_calls=True),
     # 3.6 is none of them: LiteLLM says that it takes minimal, kiss-translator#1051 that it does not.
@@ -158,17 +126,14 @@ _MODELS: Final = (
 )
 """The first row that fits is taken."""
 
-_UNKNOWN: Final = KnownModel("", UNKNOWN_THINKING)
-
 
 def known_model(model_id: str) -> KnownModel:
-    """What a model takes; of an id that is none of Google's names, nothing is known.
+    """What the model of an id takes; of an id that is none of Google's names, nothing is known.
 
-    Args:
-        model_id: The id, perhaps with a path before it, such as `publishers/google/models/gemini-3-pro`.
+    A path may be before the id, such as `publishers/google/models/gemini-3-pro`.
     """
     name = model_id.rpartition("/")[2].lower()
-    return next((one for one in _MODELS if re.fullmatch(one.ids, name)), _UNKNOWN)
+    return next((one for one in _MODELS if re.fullmatch(one.ids, name)), KnownModel("", None))
 
 
 # ---- Settings ----
@@ -287,7 +252,6 @@ Wire: TypeAlias = dict[str, Any]
 _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 _IN_RESPONSES: Final = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"})
 _TAKEN: Final = ("audio/", "video/", "text/")
-_EXPECTED: Final = "text, PDF, sound, video, or an image as PNG, JPEG, WebP or HEIC"
 
 
 def _is_taken(piece: Attachment) -> bool:
@@ -300,14 +264,12 @@ def fits_into_response(piece: Attachment) -> bool:
 
 
 def check_file(piece: Attachment) -> None:
-    """Refuses a file of a type that no model takes.
-
-    Raises:
-        RequestNotExpressibleError: It is one.
-    """
+    """Refuses a file of a type that no model takes."""
     if not _is_taken(piece):
         what = f"a file of {piece.media_type}" if piece.url else f"{len(piece.data):,} bytes of {piece.media_type}"
-        raise RequestNotExpressibleError(what, piece.where, _EXPECTED)
+        raise RequestNotExpressibleError(
+            what, piece.where, "text, PDF, sound, video, or an image as PNG, JPEG, WebP or HEIC"
+        )
 
 
 def within_limit(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
@@ -323,53 +285,30 @@ def within_limit(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
         RequestNotExpressibleError: The files of the last message of the user are larger.
     """
     last = max((turn.message for turn in turns if turn.role is TurnRole.USER), default=None)
-    room = _Room(most)
-    kept = [room.fill(turn, is_last=turn.message == last) for turn in reversed(turns)]
-    return tuple(reversed(kept))
+    used = 0
 
-
-class _Room:
-    """The bytes that are left in a request.
-
-    Args:
-        most: All bytes.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._used = 0
-
-    def fill(self, turn: Turn, *, is_last: bool) -> Turn:
-        """The turn with the files that there is room for."""
-        is_asked = is_last and turn.role is TurnRole.USER
-        pieces: list[Piece] = []
-        for piece in reversed(turn.content):
-            if isinstance(piece, Attachment):
-                pieces.append(self._file(piece, is_asked=is_asked))
-            elif isinstance(piece, Result) and any(isinstance(one, Attachment) for one in piece.content):
-                content = [
-                    self._file(one, is_asked=False) if isinstance(one, Attachment) else one
-                    for one in reversed(piece.content)
-                ]
-                pieces.append(replace(piece, content=tuple(reversed(content))))
-            else:
-                pieces.append(piece)
-        return replace(turn, content=tuple(reversed(pieces)))
-
-    def _file(self, piece: Attachment, *, is_asked: bool) -> Attachment | Text:
-        """The file, or words in its place.
-
-        Args:
-            piece: The file.
-            is_asked: Whether the user has just given it. Another one that no model takes is worth a word: a tool or
-                another model gave it, or it was given to another model, and the conversation continues.
-        """
+    def kept(piece: Any, *, is_asked: bool) -> Any:
+        """The piece, or words in its place. A file that no model takes is refused only where the user has just given
+        it; any other was given to another model, or came from one or from a tool, and the conversation continues."""
+        nonlocal used
+        if isinstance(piece, Result):
+            inner = [kept(one, is_asked=False) for one in reversed(piece.content)]
+            return replace(piece, content=tuple(reversed(inner)))
+        if not isinstance(piece, Attachment):
+            return piece
         if not _is_taken(piece) and not is_asked:
             return Text(f"[{piece.media_type}, which cannot be shown]")
-        self._used += (len(piece.data) + 2) // 3 * 4
-        if self._used <= self._most:
+        used += (len(piece.data) + 2) // 3 * 4
+        if used <= most:
             return piece
         if is_asked:
-            what = f"files of {self._used:,} bytes in base64"
-            raise RequestNotExpressibleError(what, piece.where, f"at most {self._most:,} in one request")
+            what = f"files of {used:,} bytes in base64"
+            raise RequestNotExpressibleError(what, piece.where, f"at most {most:,} in one request")
         return Text(f"[{piece.media_type}, left out: the files of this conversation are too large for one request]")
+
+    said = []
+    for turn in reversed(turns):
+        is_asked = turn.role is TurnRole.USER and turn.message == last
+        pieces = [kept(piece, is_asked=is_asked) for piece in reversed(turn.content)]
+        said.append(replace(turn, content=tuple(reversed(pieces))))
+    return tuple(reversed(said))

@@ -31,17 +31,17 @@ base64, as the official clients want it.
 """
 
 from __future__ import annotations
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import is_json
 from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, usable_items
 from partstream.conversation.turns import Call, Piece, Reasoning
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
+from partstream.protocols.files import read_base64
 from partstream.protocols.provider_state import OpaqueState, beside_items, open_state, seal_state
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ FILE: Final = "file"
 PART: Final = "part"
 
 
-@dataclass(frozen=True, slots=True)
-class StateOfCall:
+class StateOfCall(NamedTuple):
     """The state of the call with this id: whether the server gave the id, which then goes back with the call and its
     result (docs/wires/gemini.md#call-ids), and the signature of the part, or None."""
 
@@ -70,8 +69,7 @@ class StateOfCall:
     signature: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SignedText:
+class SignedText(NamedTuple):
     """The signature of the `length` characters right before the item, which were one part; 0 for an empty text."""
 
     length: int
@@ -79,16 +77,14 @@ class SignedText:
     checksum: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SignedFile:
+class SignedFile(NamedTuple):
     """The signature of a file, by its number among the files of the answer, from 0."""
 
     number: int
     signature: str
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedPart:
+class CarriedPart(NamedTuple):
     """A part that is sent back as it came, in place of the `length` characters right before the item, which show it."""
 
     part: Mapping[str, Any]
@@ -141,27 +137,27 @@ def states_of_calls(pieces: Sequence[Piece], read: Callable[[Mapping[str, Any]],
     return found
 
 
-_NOT_CARRIED: Final = f"signature (more than {MOST_ITEMS} of one answer, or no JSON)"
-
-
 class CarriedParts:
     """What one answer leaves for the next request; only thinking parts can carry it.
 
     Args:
         mode: How thinking is rendered.
+        item_type: The type of the items.
+        what: What an item carries, for one that cannot be carried.
     """
 
-    __slots__ = ("_items", "_new", "_wanted")
+    __slots__ = ("_items", "_new", "_type", "_wanted", "_what")
 
-    def __init__(self, mode: ThinkingMode) -> None:
+    def __init__(self, mode: ThinkingMode, item_type: str = ITEM_TYPE, what: str = "signature") -> None:
         self._wanted = mode is ThinkingMode.PART
+        self._type, self._what = item_type, what
         self._items: list[dict[str, Any]] = []
         self._new: list[dict[str, Any]] = []
 
     def add(self, *items: Mapping[str, Any]) -> None:
-        """Takes items, see :mod:`partstream.protocols.gemini.provider_state`."""
+        """Takes items."""
         if self._wanted:
-            self._new += ({"type": ITEM_TYPE, **item} for item in items)
+            self._new += ({"type": self._type, **item} for item in items)
 
     def take(self) -> list[dict[str, Any]]:
         """The items that have not come out yet, which are taken away."""
@@ -174,7 +170,7 @@ class CarriedParts:
         if not new:
             return
         if len(self._items) + len(new) > MOST_ITEMS or not is_json(new):
-            outputs.append(Unmapped(_NOT_CARRIED, new[0]))
+            outputs.append(Unmapped(f"{self._what} (more than {MOST_ITEMS} of one answer, or no JSON)", new[0]))
             return
         self._items += new
         outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
@@ -210,19 +206,14 @@ _MADE_UP: Final = b"partstream0."
 
 
 def sealed_signature(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> str | None:
-    """The signature that carries an item; None if JSON has no form for it.
-
-    Args:
-        item: The item, or None where the metadata lists none.
-        metadata: The metadata that holds it.
-    """
+    """The signature that carries an item of the metadata, or none of a list; None if JSON has no form for it."""
     sealed = seal_state(item, beside_items(metadata))
     return None if sealed is None else b64encode(sealed.encode()).decode()
 
 
 def read_sealed(signature: str) -> OpaqueState | None:
     """Opens what :func:`sealed_signature` made; None for any other signature."""
-    return open_state(_decoded(signature).decode("ascii", "replace"))
+    return open_state((read_base64(signature) or b"").decode("ascii", "replace"))
 
 
 def made_up_signature(call_id: str) -> str:
@@ -232,59 +223,42 @@ def made_up_signature(call_id: str) -> str:
 
 def is_made_up(signature: str) -> bool:
     """Whether a signature is one of :func:`made_up_signature`, which carries nothing."""
-    return _decoded(signature).startswith(_MADE_UP)
-
-
-def _decoded(signature: str) -> bytes:
-    """The bytes of a signature in either alphabet; none for what is no base64."""
-    said = signature.replace("-", "+").replace("_", "/").rstrip("=")
-    try:
-        return b64decode(said + "=" * (-len(said) % 4), validate=True)
-    except ValueError:
-        return b""
+    return (read_base64(signature) or b"").startswith(_MADE_UP)
 
 
 class WrittenState:
-    """The state that one answer has brought so far: metadata lists all items, and each is written once."""
+    """The state that one answer has brought so far: metadata lists all items, and each is written once.
 
-    __slots__ = ("_listed", "_of_calls")
+    Args:
+        read: What an item says: of a call, of an empty text, or the JSON object that is written for it.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_listed", "_of_calls", "_read")
+
+    def __init__(self, read: Callable[[Mapping[str, Any]], object] = read_item) -> None:
+        self._read = read
         self._listed = 0
         self._of_calls: dict[str, str] = {}
 
     def write(self, metadata: Mapping[str, Any]) -> Iterator[Any]:
-        """The signatures of empty texts that carry what is new in the metadata of a thinking part."""
+        """What carries what is new in the metadata of a thinking part: signatures, and objects as they came."""
         listed = metadata.get(ITEMS)
-        if not isinstance(listed, list | tuple):
-            yield from self._sealed(None, metadata)
-            return
-        new, self._listed = listed[self._listed :], len(listed)
-        is_own = len(metadata) == 1
+        new: list[Any] = [None]
+        if isinstance(listed, list | tuple):
+            new = [item for item in listed[self._listed :] if isinstance(item, Mapping)]
+            self._listed = len(listed)
         for item in new:
-            if isinstance(item, Mapping):
-                yield from self._item(item, metadata, is_own=is_own)
+            said = self._read(item) if item is not None and len(metadata) == 1 else None
+            if isinstance(said, StateOfCall):
+                self._of_calls |= {} if said.signature is None else {said.call_id: said.signature}
+            elif isinstance(said, SignedText) and said.length == 0:
+                yield said.signature
+            elif isinstance(said, Mapping):
+                yield said
+            elif usable_items([metadata if item is None else item]):
+                sealed = sealed_signature(item, metadata)
+                yield from () if sealed is None else (sealed,)
 
     def of_call(self, call_id: str) -> str | None:
         """The signature of a call; None if it has none, or was written before."""
         return self._of_calls.pop(call_id, None)
-
-    def note_call(self, state: StateOfCall) -> None:
-        """Keeps the signature of a call until the call comes."""
-        if state.signature is not None:
-            self._of_calls[state.call_id] = state.signature
-
-    def _item(self, item: Mapping[str, Any], metadata: Mapping[str, Any], *, is_own: bool) -> Iterator[Any]:
-        said = read_item(item) if is_own else None
-        if isinstance(said, StateOfCall):
-            self.note_call(said)
-        elif isinstance(said, SignedText) and said.length == 0:
-            yield said.signature
-        else:
-            yield from self._sealed(item, metadata)
-
-    def _sealed(self, item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> Iterator[str]:
-        if usable_items([metadata if item is None else item]):
-            signature = sealed_signature(item, metadata)
-            if signature is not None:
-                yield signature

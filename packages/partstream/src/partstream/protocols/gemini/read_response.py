@@ -2,7 +2,7 @@
 
 :class:`GeminiResponseReader` takes a chunk. The lifecycle is one table (:mod:`partstream.protocols.read_response`); a
 handler never looks at the state. A chunk holds parts in the model's order (docs/wires/gemini.md#parts), and
-:data:`PARTS` names the handler of each in :class:`Content`; beside them a chunk says who answers, why the model stopped
+:data:`PARTS` names the handler of each; beside them a chunk says who answers, why the model stopped
 (:class:`FinishWords`) and the tokens (:class:`ReportedUsage`).
 
 The end is only ever inferred: some chunk said why the model stopped, or that the prompt was refused, and the bytes
@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
+from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.lm.outputs import (
     CitationMode,
     EmitText,
@@ -47,13 +47,16 @@ from partstream.lm.parts import (
     tool_call_part,
 )
 from partstream.protocols import read_response as base
+from partstream.protocols.calls import CompleteCall
 from partstream.protocols.citations import Citation, Citations, linked_file
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.provider_state import PART, SIGNATURE, usable_signature
-from partstream.protocols.gemini.tool_calls import SignedCall, ToolCalls
+from partstream.protocols.gemini.tool_calls import ToolCalls
 from partstream.protocols.read_response import RecentText, Wire, identifier, index, mapping, objects, text
+
+_Outputs: TypeAlias = list[StreamOutput]
 
 # ---- Shown text ----
 
@@ -263,226 +266,6 @@ def _first(source: Wire, names: tuple[str, ...]) -> str | None:
     return next((value for name in names if (value := identifier(source, name)) is not None), None)
 
 
-# ---- Content ----
-
-
-class Content:
-    """The content of one answer.
-
-    Attributes:
-        response_id: The server's id of the response, or None: ids of calls that are made here differ by it.
-        sources: The sources of the answer.
-    """
-
-    __slots__ = ("_calls", "_carried", "_counted", "_files", "_options", "_said", "response_id", "sources")
-
-    def __init__(self, options: StreamOptions) -> None:
-        self.response_id: str | None = None
-        self._options = options
-        self._calls = ToolCalls()
-        self._carried = state.CarriedParts(options.thinking)
-        self._said = ShownText(keeps_all=options.citations is CitationMode.DATA)
-        self.sources = Sources(options.citations)
-        self._files = 0
-        self._counted: set[str] = set()
-
-    @property
-    def has_calls(self) -> bool:
-        """Whether the answer has calls that the client is to make."""
-        return self._calls.count > 0
-
-    def read(self, candidate: Wire, outputs: _Outputs) -> None:
-        """Reads what a candidate adds to the content."""
-        for part in objects(mapping(candidate, "content"), "parts"):
-            names = [name for name in part if name in PARTS]
-            if len(names) > 1:
-                self._read_several(names, part, outputs)
-            elif names:
-                PARTS[names[0]](self, part, outputs)
-            elif usable_signature(part.get(SIGNATURE)) is not None:  # Go proxies leave an empty text out
-                self.text({"text": "", **part}, outputs)
-            elif unknown := sorted(part.keys() - MODIFIERS):
-                self.count(f"part:{unknown[0]}", part, outputs)
-        if not SOURCE_FIELDS.isdisjoint(candidate):
-            self.sources.read(candidate)
-
-    def more(self, candidate: Wire) -> EmitText | None:
-        """The fast path for more candidates like the last one, with another text; None where there is none."""
-        parts = mapping(candidate, "content").get("parts")
-        part = parts[0] if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict) else {}
-        if part.keys() not in ({"text"}, {"text", "thought"}) or not candidate.keys().isdisjoint(_SLOW_FIELDS):
-            return None
-        if part.get("thought") is not True:
-            return partial(self._show, is_said=True)
-        if self._options.thinking is ThinkingMode.OFF:
-            return lambda _text, _outputs: None
-        return lambda text, outputs: outputs.append(thinking_part(text))
-
-    def _read_several(self, names: list[str], part: Wire, outputs: _Outputs) -> None:
-        """Reads a part with several data fields, in their order; proxies add an empty text to other parts.
-
-        The signature belongs to the call in it, else to the last field.
-        """
-        names = [name for name in names if name != "text" or part[name]]
-        modifiers = {name: value for name, value in part.items() if name not in PARTS and name != SIGNATURE}
-        signed = "functionCall" if "functionCall" in names else names[-1]
-        for name in names:
-            signature = {SIGNATURE: part[SIGNATURE]} if name == signed and SIGNATURE in part else {}
-            PARTS[name](self, {name: part[name], **modifiers, **signature}, outputs)
-
-    def complete(self, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
-        """Ends the content, which a limit or a filter may have cut; returns the error of a call that is not whole."""
-        self.sources.emit(self._said, outputs)
-        calls = self._calls.release(self.response_id, outputs, is_end=True, is_cut=is_cut)
-        self._emit(calls, outputs)
-        return self._calls.end(outputs, is_cut=is_cut)
-
-    def count(self, name: str, data: Wire, outputs: _Outputs) -> None:
-        """Counts what has no part, once for each name."""
-        if name not in self._counted:
-            self._counted.add(name)
-            outputs.append(Unmapped(name, data))
-
-    # The parts; see PARTS
-
-    def text(self, part: Wire, outputs: _Outputs) -> None:
-        """A text, or a thought. An empty one may bear a signature."""
-        value = part["text"] if isinstance(part["text"], str) else ""
-        signature = usable_signature(part.get(SIGNATURE))
-        if part.get("thought") is True:
-            if value and self._options.thinking is not ThinkingMode.OFF:
-                outputs.append(thinking_part(value))
-            if signature is not None:
-                self._carry({PART: part}, outputs)
-            return
-        self._show(value, outputs, is_said=True)
-        if signature is not None:
-            self._carry({**_shown_text(value), SIGNATURE: signature}, outputs)
-
-    def function_call(self, part: Wire, outputs: _Outputs) -> None:
-        """A call for the client, unless the server answers it."""
-        signature = usable_signature(part.get(SIGNATURE))
-        self._calls.take(mapping(part, "functionCall"), signature, outputs)
-
-    def function_response(self, part: Wire, outputs: _Outputs) -> None:
-        """The response to a call that the server made itself, such as one of an MCP server."""
-        self._calls.answer(mapping(part, "functionResponse"))
-        self.count("functionResponse", part, outputs)
-
-    def inline_data(self, part: Wire, outputs: _Outputs) -> None:
-        """A file. Images of thoughts are drafts."""
-        if part.get("thought") is True:
-            self.count("inlineData (of a thought)", part, outputs)
-            return
-        blob = mapping(part, "inlineData")
-        file = inline_file(blob.get("data"), identifier(blob, "mimeType"))
-        if file is None:
-            self.count("inlineData (not readable)", part, outputs)
-            return
-        self._release(outputs)
-        outputs.append(file)
-        if (signature := usable_signature(part.get(SIGNATURE))) is not None:
-            self._carry({state.FILE: self._files, SIGNATURE: signature}, outputs)
-        self._files += 1
-
-    def file_data(self, part: Wire, outputs: _Outputs) -> None:
-        """The address of a file."""
-        file = named_file(mapping(part, "fileData"), self._options.files)
-        if isinstance(file, TextPart):
-            self._show(file.value, outputs, is_said=False)
-            self._carry({PART: part, **_shown_text(file.value)}, outputs)
-        elif file is not None:
-            self._release(outputs)
-            outputs.append(file)
-        else:
-            self.count("fileData (no address for a link)", part, outputs)
-
-    def executable_code(self, part: Wire, outputs: _Outputs) -> None:
-        """Code that the server runs; never a call of the client."""
-        code = mapping(part, "executableCode")
-        language = text(code, "language")
-        self._show_and_carry(
-            _block(text(code, "code"), "" if language == _UNSPECIFIED else language.lower()), part, outputs
-        )
-
-    def code_execution_result(self, part: Wire, outputs: _Outputs) -> None:
-        """What came out of it."""
-        result = mapping(part, "codeExecutionResult")
-        ended = _OUTCOMES.get(text(result, "outcome"))
-        said = "" if ended is None else f"\n\nThe code {ended}.\n\n"
-        self._show_and_carry((said + _block(text(result, "output"), "text")), part, outputs)
-
-    def server_tool(self, part: Wire, outputs: _Outputs) -> None:
-        """A call of a tool of the server, or its response."""
-        self._carry({PART: part}, outputs)
-        self.count(next(name for name in PARTS if name in part), part, outputs)
-
-    def _carry(self, item: Wire, outputs: _Outputs) -> None:
-        """Carries an item. It comes out at its place, so it waits for the calls before it."""
-        self._carried.add(item)
-        if not self._calls.any_held:
-            self._carried.emit(outputs)
-
-    def _show_and_carry(self, block: str, part: Wire, outputs: _Outputs) -> None:
-        """Emits a block that shows a part, if it is wanted, and carries the part."""
-        if self._options.executed_code is ExecutedCode.OFF:
-            block = ""
-            self.count(next(name for name in PARTS if name in part), part, outputs)
-        self._show(block, outputs, is_said=False)
-        self._carry({PART: part, **_shown_text(block)}, outputs)
-
-    def _show(self, value: str, outputs: _Outputs, *, is_said: bool) -> None:
-        """Emits visible text, of the model or of a block; an empty one shows nothing."""
-        if value:
-            self._release(outputs)
-            self._said.show(value, is_said=is_said)
-            outputs.append(text_part(value))
-
-    def _release(self, outputs: _Outputs) -> None:
-        """Emits the calls that were held back: what follows them is no response of the server."""
-        if self._calls.any_held:
-            self._emit(self._calls.release(self.response_id, outputs), outputs)
-
-    def _emit(self, calls: list[SignedCall], outputs: _Outputs) -> None:
-        following = self._carried.take()
-        for call, signature in calls:
-            if call.is_given or signature is not None:
-                signed = {} if signature is None else {SIGNATURE: signature}
-                self._carried.add({state.TOOL_CALL_ID: call.call_id, state.GIVEN: call.is_given, **signed})
-        self._carried.emit(outputs)
-        prefix = self._options.call_id_prefix
-        outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one, _ in calls)
-        self._carried.add(*following)
-        self._carried.emit(outputs)
-
-
-def _shown_text(value: str) -> Wire:
-    """The fields of an item that identify the text right before it."""
-    return {state.TEXT_LENGTH: len(value)} | ({state.CHECKSUM: base.checksum(value)} if value else {})
-
-
-PARTS: Final[Mapping[str, Callable[[Content, Wire, _Outputs], None]]] = {
-    "functionCall": Content.function_call,
-    "functionResponse": Content.function_response,
-    "inlineData": Content.inline_data,
-    "fileData": Content.file_data,
-    "executableCode": Content.executable_code,
-    "codeExecutionResult": Content.code_execution_result,
-    "toolCall": Content.server_tool,
-    "toolResponse": Content.server_tool,
-    "text": Content.text,
-}
-"""The handler of a part, by its data field."""
-
-_SLOW_FIELDS: Final = SOURCE_FIELDS | {"finishReason", "finishMessage"}
-
-MODIFIERS: Final = frozenset(
-    {"audioMetadata", "audioTranscription", "documentMetadata", "mediaProcessing", "mediaResolution", "partMetadata"}
-    | {"speechMetadata", "spreadsheetMetadata", "thought", SIGNATURE, "videoMetadata"}
-)
-"""The modifiers of docs/wires/gemini.md#parts."""
-
-
 # ---- Finish ----
 
 FAILURES: Final[Mapping[str, str]] = {
@@ -580,7 +363,8 @@ class ReportedUsage:
     def say(self, report: Any) -> None:
         """Takes a report."""
         if isinstance(report, dict):
-            self.raw |= {name: value for name, value in report.items() if value is not None}
+            has_gaps = None in report.values()
+            self.raw |= {name: one for name, one in report.items() if one is not None} if has_gaps else report
 
     @property
     def value(self) -> Usage | None:
@@ -614,8 +398,6 @@ _COUNTS: Final = ("prompt", "toolUsePrompt", "candidates", "thoughts", "total")
 
 # ---- Stream ----
 
-_Outputs: TypeAlias = list[StreamOutput]
-
 
 class GeminiResponseReader(base.ResponseReader):
     """Reads one response of a Gemini server. The document of `generateContent` is one chunk."""
@@ -641,10 +423,17 @@ class GeminiResponseReader(base.ResponseReader):
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
-        self._content = Content(options)
+        self._options = options
+        self._calls = ToolCalls()
+        self._carried = state.CarriedParts(options.thinking)
+        self._said = ShownText(keeps_all=options.citations is CitationMode.DATA)
+        self._sources = Sources(options.citations)
+        self._files = 0
+        self._counted: set[str] = set()
         self._usage = ReportedUsage(read_usage)
         self._finish = FinishWords()
         self._candidates = base.Choices(_said)
+        self._response_id: str | None = None
         self._model: str | None = None
         self._created_at: str | None = None  # on Vertex
 
@@ -676,7 +465,7 @@ class GeminiResponseReader(base.ResponseReader):
             return
         self._state = next_state
         self._error = self._error or error
-        self._content.response_id = self._content.response_id or identifier(chunk, "responseId")
+        self._response_id = self._response_id or identifier(chunk, "responseId")
         self._model = self._model or identifier(chunk, "modelVersion")
         self._created_at = self._created_at or identifier(chunk, "createTime")
         self._usage.say(chunk.get("usageMetadata"))
@@ -686,7 +475,7 @@ class GeminiResponseReader(base.ResponseReader):
             if candidates and (failure := ERRORS.failure_beside(candidates[0])) is not None:
                 self._error, self._state = failure, base.LifecycleState.FAILING
             elif len(candidates) == 1 and "promptFeedback" not in chunk and self._candidates.is_alone:
-                self.emit_more = self._content.more(candidates[0])
+                self.emit_more = self._more(candidates[0])
 
     def end(self, *, whole: bool = False) -> _Outputs:
         """Ends the chunks; other candidates than the first may have waited for it."""
@@ -700,11 +489,13 @@ class GeminiResponseReader(base.ResponseReader):
 
     def _read_candidates(self, candidates: list[tuple[int, Wire]], outputs: _Outputs) -> None:
         for _, candidate in candidates:
-            self._content.read(candidate, outputs)
-            self._finish.say(identifier(candidate, "finishReason"), identifier(candidate, "finishMessage"))
-        for place, candidate in self._candidates.lost:
-            self._content.count(f"candidates[{place}]", candidate, outputs)
-        self._candidates.lost.clear()
+            self._read(candidate, outputs)
+            if "finishReason" in candidate or "finishMessage" in candidate:
+                self._finish.say(identifier(candidate, "finishReason"), identifier(candidate, "finishMessage"))
+        if self._candidates.lost:
+            for place, candidate in self._candidates.lost:
+                self._count(f"candidates[{place}]", candidate, outputs)
+            self._candidates.lost.clear()
 
     @property
     def _word(self) -> str | None:
@@ -718,10 +509,12 @@ class GeminiResponseReader(base.ResponseReader):
             outputs += self.fail(ERRORS.failure(said, self._finish.word))
             return
         is_cut, unified = self._finish.is_cut, self._finish.unified
-        if (broken := self._content.complete(outputs, is_cut=is_cut)) is not None:
+        self._sources.emit(self._said, outputs)
+        self._emit_calls(self._calls.release(self._response_id, outputs, is_end=True, is_cut=is_cut), outputs)
+        if (broken := self._calls.ended.end(outputs, is_cut=is_cut)) is not None:
             outputs += self.fail(broken)
             return
-        if self._content.has_calls and unified in {UnifiedFinishReason.STOP, UnifiedFinishReason.OTHER}:
+        if self._calls.count and unified in {UnifiedFinishReason.STOP, UnifiedFinishReason.OTHER}:
             unified = UnifiedFinishReason.TOOL_CALLS
         reason = FinishReason(unified, self._finish.word)
         self._emit_finish(Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED, reason, outputs)
@@ -732,13 +525,173 @@ class GeminiResponseReader(base.ResponseReader):
         said = {"createTime": self._created_at, "finishMessage": self._finish.message}
         served = {name: self._usage.raw[name] for name in _SERVED if isinstance(self._usage.raw.get(name), str)}
         facts = {name: value for name, value in said.items() if value is not None}
-        facts = {**facts, **served, **self._content.sources.metadata}
-        finish = Finish(outcome, reason, self._usage.value, self._content.response_id, self._model, error)
+        facts = {**facts, **served, **self._sources.metadata}
+        finish = Finish(outcome, reason, self._usage.value, self._response_id, self._model, error)
         explanation = self._finish.message if self._finish.is_cut else None
         outputs.append(replace(finish, provider_metadata={"gemini": facts} if facts else {}, explanation=explanation))
         self._state = base.LifecycleState.FINISHED
 
+    # The content
 
+    def _read(self, candidate: Wire, outputs: _Outputs) -> None:
+        """Reads what a candidate adds to the content."""
+        for part in objects(mapping(candidate, "content"), "parts"):
+            names = [name for name in part if name in PARTS]
+            if len(names) > 1:
+                self._read_several(names, part, outputs)
+            elif names:
+                PARTS[names[0]](self, part, outputs)
+            elif usable_signature(part.get(SIGNATURE)) is not None:  # Go proxies leave an empty text out
+                self._text({"text": "", **part}, outputs)
+            elif unknown := sorted(part.keys() - MODIFIERS):
+                self._count(f"part:{unknown[0]}", part, outputs)
+        if not SOURCE_FIELDS.isdisjoint(candidate):
+            self._sources.read(candidate)
+
+    def _more(self, candidate: Wire) -> EmitText | None:
+        """The fast path for more candidates like the last one, with another text; None where there is none."""
+        parts = mapping(candidate, "content").get("parts")
+        part = parts[0] if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict) else {}
+        if part.keys() not in ({"text"}, {"text", "thought"}) or not candidate.keys().isdisjoint(_SLOW_FIELDS):
+            return None
+        if part.get("thought") is not True:
+            return partial(self._show, is_said=True)
+        if self._options.thinking is ThinkingMode.OFF:
+            return lambda _text, _outputs: None
+        return lambda text, outputs: outputs.append(thinking_part(text))
+
+    def _read_several(self, names: list[str], part: Wire, outputs: _Outputs) -> None:
+        """Reads a part with several data fields, in their order; proxies add an empty text to other parts.
+
+        The signature belongs to the call in it, else to the last field.
+        """
+        names = [name for name in names if name != "text" or part[name]]
+        modifiers = {name: value for name, value in part.items() if name not in PARTS and name != SIGNATURE}
+        signed = "functionCall" if "functionCall" in names else names[-1]
+        for name in names:
+            signature = {SIGNATURE: part[SIGNATURE]} if name == signed and SIGNATURE in part else {}
+            PARTS[name](self, {name: part[name], **modifiers, **signature}, outputs)
+
+    def _count(self, name: str, data: Wire, outputs: _Outputs) -> None:
+        """Counts what has no part, once for each name."""
+        if name not in self._counted:
+            self._counted.add(name)
+            outputs.append(Unmapped(name, data))
+
+    # The parts; see PARTS
+
+    def _text(self, part: Wire, outputs: _Outputs) -> None:
+        """A text, or a thought. An empty one may bear a signature."""
+        value = part["text"] if isinstance(part["text"], str) else ""
+        signature = usable_signature(part.get(SIGNATURE))
+        if part.get("thought") is True:
+            if value and self._options.thinking is not ThinkingMode.OFF:
+                outputs.append(thinking_part(value))
+            if signature is not None:
+                self._carry({PART: part}, outputs)
+            return
+        self._show(value, outputs, is_said=True)
+        if signature is not None:
+            self._carry({**_shown_text(value), SIGNATURE: signature}, outputs)
+
+    def _function_call(self, part: Wire, outputs: _Outputs) -> None:
+        """A call for the client, unless the server answers it."""
+        signature = usable_signature(part.get(SIGNATURE))
+        self._calls.take(mapping(part, "functionCall"), signature, outputs)
+
+    def _function_response(self, part: Wire, outputs: _Outputs) -> None:
+        """The response to a call that the server made itself, such as one of an MCP server."""
+        self._calls.answer(mapping(part, "functionResponse"))
+        self._count("functionResponse", part, outputs)
+
+    def _inline_data(self, part: Wire, outputs: _Outputs) -> None:
+        """A file. Images of thoughts are drafts."""
+        if part.get("thought") is True:
+            self._count("inlineData (of a thought)", part, outputs)
+            return
+        blob = mapping(part, "inlineData")
+        file = inline_file(blob.get("data"), identifier(blob, "mimeType"))
+        if file is None:
+            self._count("inlineData (not readable)", part, outputs)
+            return
+        self._release(outputs)
+        outputs.append(file)
+        if (signature := usable_signature(part.get(SIGNATURE))) is not None:
+            self._carry({state.FILE: self._files, SIGNATURE: signature}, outputs)
+        self._files += 1
+
+    def _file_data(self, part: Wire, outputs: _Outputs) -> None:
+        """The address of a file."""
+        file = named_file(mapping(part, "fileData"), self._options.files)
+        if isinstance(file, TextPart):
+            self._show(file.value, outputs, is_said=False)
+            self._carry({PART: part, **_shown_text(file.value)}, outputs)
+        elif file is not None:
+            self._release(outputs)
+            outputs.append(file)
+        else:
+            self._count("fileData (no address for a link)", part, outputs)
+
+    def _executable_code(self, part: Wire, outputs: _Outputs) -> None:
+        """Code that the server runs; never a call of the client."""
+        code = mapping(part, "executableCode")
+        language = text(code, "language")
+        self._show_and_carry(
+            _block(text(code, "code"), "" if language == _UNSPECIFIED else language.lower()), part, outputs
+        )
+
+    def _code_execution_result(self, part: Wire, outputs: _Outputs) -> None:
+        """What came out of it."""
+        result = mapping(part, "codeExecutionResult")
+        ended = _OUTCOMES.get(text(result, "outcome"))
+        said = "" if ended is None else f"\n\nThe code {ended}.\n\n"
+        self._show_and_carry((said + _block(text(result, "output"), "text")), part, outputs)
+
+    def _server_tool(self, part: Wire, outputs: _Outputs) -> None:
+        """A call of a tool of the server, or its response."""
+        self._carry({PART: part}, outputs)
+        self._count(next(name for name in PARTS if name in part), part, outputs)
+
+    def _carry(self, item: Wire, outputs: _Outputs) -> None:
+        """Carries an item. It comes out at its place, so it waits for the calls before it."""
+        self._carried.add(item)
+        if not self._calls.any_held:
+            self._carried.emit(outputs)
+
+    def _show_and_carry(self, block: str, part: Wire, outputs: _Outputs) -> None:
+        """Emits a block that shows a part, if it is wanted, and carries the part."""
+        if self._options.executed_code is ExecutedCode.OFF:
+            block = ""
+            self._count(next(name for name in PARTS if name in part), part, outputs)
+        self._show(block, outputs, is_said=False)
+        self._carry({PART: part, **_shown_text(block)}, outputs)
+
+    def _show(self, value: str, outputs: _Outputs, *, is_said: bool) -> None:
+        """Emits visible text, of the model or of a block; an empty one shows nothing."""
+        if value:
+            self._release(outputs)
+            self._said.show(value, is_said=is_said)
+            outputs.append(text_part(value))
+
+    def _release(self, outputs: _Outputs) -> None:
+        """Emits the calls that were held back: what follows them is no response of the server."""
+        if self._calls.any_held:
+            self._emit_calls(self._calls.release(self._response_id, outputs), outputs)
+
+    def _emit_calls(self, calls: list[tuple[CompleteCall, str | None]], outputs: _Outputs) -> None:
+        following = self._carried.take()
+        for call, signature in calls:
+            if call.is_given or signature is not None:
+                signed = {} if signature is None else {SIGNATURE: signature}
+                self._carried.add({state.TOOL_CALL_ID: call.call_id, state.GIVEN: call.is_given, **signed})
+        self._carried.emit(outputs)
+        prefix = self._options.call_id_prefix
+        outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one, _ in calls)
+        self._carried.add(*following)
+        self._carried.emit(outputs)
+
+
+_SLOW_FIELDS: Final = SOURCE_FIELDS | {"finishReason", "finishMessage"}
 _SERVED: Final = ("trafficType", "serviceTier")
 """The fields of a report that say how the request was served."""
 _REPORTS: Final = frozenset({"usageMetadata", "modelVersion", "responseId", "createTime", "candidates"})
@@ -758,3 +711,28 @@ def _said(candidate: Wire) -> base.Said:
     calls = sum("functionCall" in part for part in parts)
     speaks = any(value for part in parts for name, value in part.items() if name in PARTS and name != "functionCall")
     return base.Said(speaks, frozenset(range(calls)), ends)
+
+
+def _shown_text(value: str) -> Wire:
+    """The fields of an item that identify the text right before it."""
+    return {state.TEXT_LENGTH: len(value)} | ({state.CHECKSUM: base.checksum(value)} if value else {})
+
+
+PARTS: Final[Mapping[str, Callable[[GeminiResponseReader, Wire, _Outputs], None]]] = {
+    "functionCall": GeminiResponseReader._function_call,
+    "functionResponse": GeminiResponseReader._function_response,
+    "inlineData": GeminiResponseReader._inline_data,
+    "fileData": GeminiResponseReader._file_data,
+    "executableCode": GeminiResponseReader._executable_code,
+    "codeExecutionResult": GeminiResponseReader._code_execution_result,
+    "toolCall": GeminiResponseReader._server_tool,
+    "toolResponse": GeminiResponseReader._server_tool,
+    "text": GeminiResponseReader._text,
+}
+"""The handler of a part, by its data field."""
+
+MODIFIERS: Final = frozenset(
+    {"audioMetadata", "audioTranscription", "documentMetadata", "mediaProcessing", "mediaResolution", "partMetadata"}
+    | {"speechMetadata", "spreadsheetMetadata", "thought", SIGNATURE, "videoMetadata"}
+)
+"""The modifiers of docs/wires/gemini.md#parts."""

@@ -36,34 +36,16 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     is_mark,
 )
+from partstream.protocols import serve
 from partstream.protocols.citations import read_citation
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini import errors, models
-from partstream.protocols.gemini.provider_state import (
-    GIVEN,
-    ITEM_TYPE,
-    PART,
-    SIGNATURE,
-    TEXT_LENGTH,
-    TOOL_CALL_ID,
-    WrittenState,
-    is_made_up,
-    made_up_signature,
-    read_sealed,
-    usable_signature,
-)
+from partstream.protocols.gemini import provider_state as state
+from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
 from partstream.protocols.gemini.read_response import FILTERS
 from partstream.protocols.read_request import Counts, checked, described, optional_text, read_bytes, required_text
 from partstream.protocols.schemas import with_inner_schemas
-from partstream.protocols.serve import (
-    MODEL,
-    RequestReader,
-    ResponseWriter,
-    ServedDocument,
-    StreamForm,
-    model_in_path,
-    path_for_model,
-)
+from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, StreamForm, path_for_model
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, Usage
@@ -122,7 +104,7 @@ class GeminiRequestReader(RequestReader):
         tools, tool_mode = _read_tools(body, counts)
         effort, options = _read_generation(body)
         options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
-        named = (model_in_path(pattern, request.path) for pattern in _PATHS)
+        named = (serve.model_in_path(pattern, request.path) for pattern in _PATHS)
         is_stream = request.path.endswith(f":{_STREAM}")
         is_events = parse_qs(request.query).get("alt") == ["sse"]
         return InboundRequest(
@@ -212,11 +194,7 @@ class OpenCalls:
 
 
 class ReadState:
-    """The state that the parts of one message bring back: items, and what else the metadata held that was sealed.
-
-    Args:
-        item_type: The type of the items.
-    """
+    """The state that the parts of one message bring back: items of a type, and what else was sealed beside items."""
 
     def __init__(self, item_type: str) -> None:
         self.place = AnswerPlace()
@@ -230,11 +208,11 @@ class ReadState:
 
     def unseal(self, signature: str) -> bool:
         """Takes what a signature carries that this server made; says whether it is one."""
-        sealed = read_sealed(signature)
+        sealed = state.read_sealed(signature)
         if sealed is not None:
             self._items += [] if sealed.item is None else [sealed.item]
             self._beside = {**self._beside, **sealed.beside}
-        return sealed is not None or is_made_up(signature)
+        return sealed is not None or state.is_made_up(signature)
 
     @property
     def parts(self) -> list[MessagePart]:
@@ -251,7 +229,7 @@ class _ContentReader:
         self._calls = calls
         self._counts = counts
         self._parts: list[MessagePart] = []
-        self._state = ReadState(ITEM_TYPE)
+        self._state = ReadState(state.ITEM_TYPE)
 
     def read(self, part: Mapping[str, Any], where: str) -> None:
         reader = next((reader for name, reader in _READERS.items() if name in part), None)
@@ -273,7 +251,7 @@ class _ContentReader:
         if part.get("thought") is True:
             self._parts += [ThinkingPart(value)] if value else []
             if usable_signature(part.get(SIGNATURE)) is not None:
-                self._state.carry({PART: dict(part)})
+                self._state.carry({state.PART: dict(part)})
             return
         if value:
             self._parts.append(TextPart(value))
@@ -284,7 +262,7 @@ class _ContentReader:
         """Takes the signature of a text, in which something may be sealed."""
         signature = usable_signature(part.get(SIGNATURE))
         if signature is not None and not self._state.unseal(signature):
-            self._state.carry({TEXT_LENGTH: length, SIGNATURE: signature})
+            self._state.carry({state.TEXT_LENGTH: length, SIGNATURE: signature})
 
     def _call(self, part: Mapping[str, Any], where: str) -> None:
         call = object_of(part, "functionCall", where)
@@ -292,8 +270,8 @@ class _ContentReader:
         given, name = optional_text(call, "id", at), required_text(call, "name", at)
         call_id = self._calls.open(given, name)
         signature = usable_signature(part.get(SIGNATURE))
-        if signature is not None and not is_made_up(signature):
-            self._state.carry({TOOL_CALL_ID: call_id, GIVEN: bool(given), SIGNATURE: signature})
+        if signature is not None and not state.is_made_up(signature):
+            self._state.carry({state.TOOL_CALL_ID: call_id, state.GIVEN: bool(given), SIGNATURE: signature})
         arguments = checked(call, "args", dict, "an object", at) or {}
         self._parts.append(ToolCallPart(call_id, name, arguments))
         self._state.place.add_call()
@@ -315,7 +293,7 @@ class _ContentReader:
 
     def _ran(self, part: Mapping[str, Any], _where: str) -> None:
         """What the server ran goes back to it as it came."""
-        self._state.carry({PART: dict(part)})
+        self._state.carry({state.PART: dict(part)})
 
 
 _READERS: Final[Mapping[str, Callable[[_ContentReader, Mapping[str, Any], str], None]]] = {
@@ -389,14 +367,8 @@ def _read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ..
 
 
 def chosen_tools(tools: Mapping[str, Tool], mode: str, allowed: Any, where: str) -> tuple[tuple[Tool, ...], ToolMode]:
-    """The tools that a choice allows, and whether the model must call one.
-
-    Args:
-        tools: The declared tools, by name.
-        mode: The word for the choice, in either case.
-        allowed: The names of those that it allows; nothing allows all.
-        where: The place of the word in the request.
-    """
+    """The tools that a word at a place in the request chooses, and whether the model must call one; of `allowed`, no
+    names allow all."""
     if mode.lower() == "none":
         return (), ToolMode.AUTO
     if mode.lower() not in _MODES:
@@ -424,11 +396,9 @@ def _json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 # ---- Documents (docs/wires/gemini.md#models-and-counting) ----
 
 _ONE: Final = f"/models/{MODEL}"
-_COUNT: Final = f"/models/{MODEL}:countTokens"
-_ANSWER: Final = f"/models/{MODEL}:generateContent"
+_COUNT: Final = f"{_ONE}:countTokens"
 _PAGE: Final = 50
 _MOST: Final = 1000
-_METHODS: Final = ("generateContent", "streamGenerateContent", "countTokens")
 
 
 def _list(request: WireRequest, listed: Sequence[ServedModel], _tokens: int) -> tuple[int, WireEvent]:
@@ -444,7 +414,7 @@ def _list(request: WireRequest, listed: Sequence[ServedModel], _tokens: int) -> 
 
 
 def _one(request: WireRequest, listed: Sequence[ServedModel], _tokens: int) -> tuple[int, WireEvent]:
-    model_id = model_in_path(_ONE, request.path)
+    model_id = serve.model_in_path(_ONE, request.path)
     for model in listed:
         if model.id == model_id:
             return 200, _entry(model)
@@ -463,16 +433,16 @@ def _entry(model: ServedModel) -> WireEvent:
         "displayName": model.name,
         "inputTokenLimit": model.max_input_tokens,
         "outputTokenLimit": model.max_output_tokens,
-        "supportedGenerationMethods": list(_METHODS),
+        "supportedGenerationMethods": ["generateContent", _STREAM, "countTokens"],
         "thinking": model.thinking,
     }
 
 
 def _counted(request: WireRequest) -> InboundRequest:
     """The request that is counted: `contents`, or the whole request in `generateContentRequest`."""
-    model_id = model_in_path(_COUNT, request.path) or ""
+    model_id = serve.model_in_path(_COUNT, request.path) or ""
     body: Mapping[str, Any] = request.body.get("generateContentRequest") or request.body
-    return READ_REQUEST.read(replace(request, path=path_for_model(_ANSWER, model_id), body=body))
+    return READ_REQUEST.read(replace(request, path=path_for_model(f"{_ONE}:generateContent", model_id), body=body))
 
 
 def _count(_request: WireRequest, _models: Sequence[ServedModel], tokens: int) -> tuple[int, WireEvent]:
@@ -509,7 +479,7 @@ class GeminiResponseWriter(ResponseWriter):
         }
         self._signs_calls = models.known_model(asked.model).signs_calls
         self._calls = 0
-        self._thinking_state = WrittenState()
+        self._thinking_state = state.WrittenState()
         self._sources: list[WireEvent] = []
         self._chunks: list[WireEvent] = []
 
@@ -579,7 +549,7 @@ class GeminiResponseWriter(ResponseWriter):
     def _call(self, part: ToolCallPart) -> None:
         signature = self._thinking_state.of_call(part.call_id)
         if signature is None and self._signs_calls and self._calls == 0:
-            signature = made_up_signature(part.call_id)
+            signature = state.made_up_signature(part.call_id)
         self._calls += 1
         call = {"id": part.call_id, "name": part.name, "args": dict(part.input)}
         self._say({"functionCall": call, **({} if signature is None else {SIGNATURE: signature})})
@@ -595,7 +565,7 @@ class GeminiResponseWriter(ResponseWriter):
             self._say(written)
 
     def _finish(self, finish: Finish) -> None:
-        counts = written_usage(finish.usage)
+        counts = named_counts(finish.usage, COUNTS)
         usage = {} if counts is None else {"usageMetadata": counts}
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             self._chunks += [{**usage, **self._head}] if usage else []
@@ -611,18 +581,8 @@ class GeminiResponseWriter(ResponseWriter):
         self._chunks.append({"candidates": [candidate], **usage, **self._head})
 
 
-def written_usage(usage: Usage | None) -> dict[str, int] | None:
-    """The `usageMetadata` of an answer (docs/wires/gemini.md#usage); None where nothing is known."""
-    return named_counts(
-        usage,
-        (
-            "promptTokenCount",
-            "candidatesTokenCount",
-            "thoughtsTokenCount",
-            "totalTokenCount",
-            "cachedContentTokenCount",
-        ),
-    )
+COUNTS: Final = tuple(f"{name}TokenCount" for name in ("prompt", "candidates", "thoughts", "total", "cachedContent"))
+"""The names of the counts of an answer in its `usageMetadata` (docs/wires/gemini.md#usage)."""
 
 
 def named_counts(usage: Usage | None, names: Sequence[str]) -> dict[str, int] | None:
@@ -650,12 +610,7 @@ _OTHER: Final = ("OTHER", "NO_IMAGE", "IMAGE_OTHER")
 
 
 def finish_word(outcome: Outcome, reason: FinishReason | None) -> str:
-    """The finish reason of an answer that did not fail; no word says that there are calls.
-
-    Args:
-        outcome: How it ended.
-        reason: Why the model stopped.
-    """
+    """The finish reason of an answer that did not fail; no word says that there are calls."""
     raw = None if reason is None else reason.raw
     if outcome is Outcome.INCOMPLETE:
         if raw in FILTERS:

@@ -10,15 +10,11 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.protocols.calls import Calls, CompleteCall
 from partstream.protocols.read_response import Wire, identifier, objects, read_arguments, text
-
-_OWN_ID: Final = "gemini_call_"
-
 
 # ---- Streamed arguments ----
 
@@ -28,13 +24,8 @@ _ESCAPED: Final = re.compile(r"\\(.)")
 _VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
-class _Text:
+class _Text(list[str]):
     """A leaf that is a text, in pieces: adding to a text in a container copies it every time."""
-
-    __slots__ = ("pieces",)
-
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
 
 
 class PartialArguments:
@@ -42,6 +33,9 @@ class PartialArguments:
 
     Args:
         begun: Arguments that came whole, or None.
+
+    Attributes:
+        unread: The first entry that fits nowhere, or None.
     """
 
     __slots__ = ("_root", "unread")
@@ -49,7 +43,6 @@ class PartialArguments:
     def __init__(self, begun: Wire | None = None) -> None:
         self._root: dict[str, Any] = {} if begun is None else dict(begun)
         self.unread: Wire | None = None
-        """The first entry that fits nowhere, or None."""
 
     def add(self, entries: Iterable[Wire]) -> None:
         """Takes more entries: `{"jsonPath": "$.edits[0].text", "stringValue": "..."}`."""
@@ -77,9 +70,8 @@ class PartialArguments:
         if name == "stringValue" and isinstance(leaf, str):
             said = _at(parent, steps[-1], _Text())
             if isinstance(said, _Text):
-                said.pieces.append(leaf)
-                return True
-            return False
+                said.append(leaf)
+            return isinstance(said, _Text)
         return _put(parent, steps[-1], None if name == "nullValue" else leaf)
 
 
@@ -124,20 +116,13 @@ def _put(parent: Any, step: str | int, leaf: Any) -> bool:
 
 def _built(value: Any) -> Any:
     if isinstance(value, _Text):
-        return "".join(value.pieces)
+        return "".join(value)
     if isinstance(value, dict):
         return {name: _built(one) for name, one in value.items()}
     return [_built(one) for one in value] if isinstance(value, list) else value
 
 
 # ---- Calls ----
-
-
-class SignedCall(NamedTuple):
-    """A whole call, and the signature that goes back with it."""
-
-    call: CompleteCall
-    signature: str | None
 
 
 class _Call:
@@ -166,12 +151,13 @@ class ToolCalls:
 
     Attributes:
         count: How many calls the client is to make, as far as known.
+        ended: The calls that have come to an end.
     """
 
-    __slots__ = ("_by_id", "_by_name", "_ended", "_held", "_open", "count")
+    __slots__ = ("_by_id", "_by_name", "_held", "_open", "count", "ended")
 
     def __init__(self) -> None:
-        self._ended = Calls(_OWN_ID)
+        self.ended = Calls("gemini_call_")
         self._held: list[_Call] = []
         self._by_id: dict[str, _Call] = {}
         self._by_name: dict[str, deque[_Call]] = {}
@@ -195,8 +181,7 @@ class ToolCalls:
         elif call is not None:
             call.signature = call.signature or signature
         else:
-            if wire:
-                outputs.append(Unmapped(_NAMELESS, wire))
+            outputs += [Unmapped("functionCall (without a name)", wire)] if wire else []
             return
         if call.streamed is not None:
             call.streamed.add(pieces)
@@ -219,8 +204,8 @@ class ToolCalls:
 
     def release(
         self, response_id: str | None, outputs: list[StreamOutput], *, is_end: bool = False, is_cut: bool = False
-    ) -> list[SignedCall]:
-        """The calls that were held back and are whole.
+    ) -> list[tuple[CompleteCall, str | None]]:
+        """The calls that were held back and are whole, each with the signature that goes back with it.
 
         Args:
             response_id: The server's id of the response, or None: ids of ours differ by it.
@@ -233,26 +218,19 @@ class ToolCalls:
         self._held, self._by_id, self._by_name = [], {}, {}
         if waiting is not None:
             self._hold(waiting)
-        self._ended.response_id = response_id
-        complete: list[SignedCall] = []
+        self.ended.response_id = response_id
+        complete: list[tuple[CompleteCall, str | None]] = []
         for call in released:
             unread = None if call.streamed is None else call.streamed.unread
             if unread is not None or (is_cut and call is self._open):
-                self._ended.half(call.id, call.name, call.pieces if unread is None else (unread,))
-            elif (one := self._ended.take(call.id, call.name, call.pieces, outputs)) is not None:
-                complete.append(SignedCall(one, call.signature))
+                self.ended.half(call.id, call.name, call.pieces if unread is None else (unread,))
+            elif (one := self.ended.take(call.id, call.name, call.pieces, outputs)) is not None:
+                complete.append((one, call.signature))
         self.count -= len(released) - len(complete)
         return complete
-
-    def end(self, outputs: list[StreamOutput], *, is_cut: bool) -> ToolArgumentsError | None:
-        """Ends the answer; returns the error of a call that is not whole, if no limit has cut it."""
-        return self._ended.end(outputs, is_cut=is_cut)
 
     def _hold(self, call: _Call) -> None:
         self._held.append(call)
         self._by_name.setdefault(call.name, deque()).append(call)
         if call.id is not None:
             self._by_id.setdefault(call.id, call)
-
-
-_NAMELESS: Final = "functionCall (without a name)"

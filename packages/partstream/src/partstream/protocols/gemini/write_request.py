@@ -15,8 +15,9 @@ between models is a row in :mod:`partstream.protocols.gemini.models`.
 
 from __future__ import annotations
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -37,7 +38,6 @@ from partstream.protocols.serve import WireRequest, path_for_model
 
 
 def _tool_fields(request: ChatRequest, settings: models.GeminiSettings, model: models.KnownModel) -> models.Wire:
-    """The fields of a body that say which tools there are; none where there are none."""
     functions = [_declaration(tool, settings) for tool in request.tools]
     own: list[models.Wire] = [{name: {}} for name in models.server_tools_of(settings, model, functions)]
     tools = [*([{"functionDeclarations": functions}] if functions else []), *own]
@@ -101,8 +101,7 @@ class ContentsWriter:
     def write(self, turn: conversation.MergedTurn) -> None:
         """Adds what a speaker says, and the results of the calls in it."""
         if turn.role is conversation.TurnRole.SYSTEM:
-            text = text_of(turn.content)
-            self._user([self._text(text)] if text else [])
+            self._user([self._text(turn.text)] if turn.text else [])
         elif turn.role is conversation.TurnRole.USER:
             self._user(
                 [
@@ -173,12 +172,10 @@ class ContentsWriter:
             self.written.append({"role": "model", "parts": said.parts})
 
     def _answer(self, results: Sequence[conversation.Result], files: list[models.Wire]) -> None:
-        """Adds the results of calls, in one content with the files that follow them."""
         self.written.append({"role": "user", "parts": [*map(self._response, results), *files]})
 
     def _response(self, result: conversation.Result) -> models.Wire:
-        """The part of a result. Its text is never read as JSON: Gemini 3 resolves `$ref` in it, and fails."""
-        text = text_of_result(result)
+        text = text_of_result(result)  # never read as JSON: Gemini 3 resolves `$ref` in it, and fails
         failed = result.is_error or result.is_added
         said = {"error": text or conversation.FAILED_SILENTLY} if failed else {"output": text}
         given = {"id": self._given_ids[result.call_id]} if result.call_id in self._given_ids else {}
@@ -257,11 +254,6 @@ def text_of_result(result: conversation.Result) -> str:
     return conversation.joined_texts(piece.value for piece in result.content if isinstance(piece, conversation.Text))
 
 
-def text_of(pieces: Iterable[conversation.Piece]) -> str:
-    """The text of pieces."""
-    return "".join(piece.value for piece in pieces if isinstance(piece, conversation.Text))
-
-
 def _files_of(result: conversation.Result) -> list[conversation.Attachment]:
     return [piece for piece in result.content if isinstance(piece, conversation.Attachment)]
 
@@ -272,26 +264,20 @@ def write_conversation(
     model: models.KnownModel,
     make: Callable[..., ContentsWriter] = ContentsWriter,
 ) -> tuple[list[str], ContentsWriter]:
-    """The texts of the system before everything else, which have a place of their own, and the rest of a conversation.
-
-    A system message later in the conversation has no such place, and becomes a text of the user.
-
-    Args:
-        request: The request.
-        settings: What its owner chose.
-        model: What the model takes.
-        make: Makes the writer of the rest.
+    """The texts of the system before everything else, which have a place of their own, and the rest of a conversation,
+    which `make` makes the writer of. A system message later in it has no such place, and becomes a text of the user.
 
     Raises:
         RequestNotExpressibleError: The user gives a file that the models do not take, or too large ones; or a call
             holds what JSON has no form for.
     """
-    leading = 0
-    while leading < len(request.turns) and request.turns[leading].role is conversation.TurnRole.SYSTEM:
-        leading += 1
-    system = [*filter(None, [request.instructions]), *(text_of(turn.content) for turn in request.turns[:leading])]
+    leading = [*takewhile(lambda turn: turn.role is conversation.TurnRole.SYSTEM, request.turns)]
+    system = [
+        *filter(None, [request.instructions]),
+        *("".join(one.value for one in turn.content if isinstance(one, conversation.Text)) for turn in leading),
+    ]
     images = request.settings.tool_images
-    turns = models.within_limit(request.turns[leading:], settings.most_file_megabytes * _MEGABYTE)
+    turns = models.within_limit(request.turns[len(leading) :], settings.most_file_megabytes * _MEGABYTE)
     shown = conversation.shown_by_user(
         turns, of_results=images is ToolImages.USER_MESSAGE, of_assistant=not model.makes_images
     )
@@ -308,14 +294,14 @@ _MEGABYTE: Final = 1_000_000
 # ---- Options ----
 
 WIRE: Final = "gemini"
-_JSON: Final = {"responseMimeType": "application/json"}
 _GENERATION: Final = "generationConfig"
 _THINKING: Final = "thinkingConfig"
 _EITHER: Final = frozenset({"thinkingLevel", "thinkingBudget"})
 
 
 def _format_option(asked: AnswerFormat) -> models.Wire:
-    return _JSON | ({} if asked.schema is None else {"responseJsonSchema": asked.schema})
+    schema = {} if asked.schema is None else {"responseJsonSchema": asked.schema}
+    return {"responseMimeType": "application/json", **schema}
 
 
 _FORMATS: Final = models.spellings("responseMimeType", "responseJsonSchema", "responseSchema")
@@ -346,7 +332,8 @@ OPTIONS: Final = OptionRules(
         **_FORMATS,
         **_TOP,
         **models.spellings("responseModalities", "mediaResolution", _THINKING, "imageConfig", "speechConfig"),
-        **{name: name for name in ("responseLogprobs", "logprobs")},
+        **dict.fromkeys(("responseLogprobs",), "responseLogprobs"),
+        "logprobs": "logprobs",
     },
     takes_others=False,  # one field that it does not know fails the whole request
 )

@@ -60,13 +60,7 @@ def _without_signatures_of_calls(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 _CONFIG: Final = "generation_config"
 _FIELDS: Final = (
-    # 3.7 and 3.8 Flash, and whatever follows them.
-    OptionalField(
-        f"{_CONFIG}.thinking_level", instead="low", sentence=r"thinking.?level \W?minimal\W? is not supported"
-    ),
-    OptionalField(
-        f"{_CONFIG}.thinking_level", sentence=r"thinking.?level(?! \W?minimal)(?: \W?\w+\W?)? is not supported"
-    ),
+    *gemini.level_fields(f"{_CONFIG}.thinking_level", "low"),
     *(
         OptionalField(f"{_CONFIG}.{name}", is_word=True)
         for name in (

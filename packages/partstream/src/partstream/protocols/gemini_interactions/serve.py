@@ -14,7 +14,6 @@ Types: `google-genai` 3.6.1 (docs/wires/gemini.md#interactions).
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,35 +22,17 @@ from partstream.conversation.media import URI_LIST
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
-from partstream.lm.parts import (
-    DataPart,
-    MessagePart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-    is_mark,
-)
+from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
+from partstream.protocols import read_request
 from partstream.protocols.citations import read_citation
-from partstream.protocols.gemini.provider_state import StateOfCall, WrittenState, usable_signature
+from partstream.protocols.gemini.provider_state import WrittenState, usable_signature
 from partstream.protocols.gemini.serve import ReadState, chosen_tools, named_counts, read_blob, web_address
 from partstream.protocols.gemini_interactions import errors
 from partstream.protocols.gemini_interactions.errors import SIGNATURE
 from partstream.protocols.gemini_interactions.read_response import CONTENT, FILES, ITEM_TYPE, STEP, TOOL_CALL_ID
 from partstream.protocols.gemini_interactions.write_request import kind_of_file, read_item
-from partstream.protocols.read_request import (
-    AskedMessages,
-    Counts,
-    checked,
-    described,
-    not_default,
-    optional_text,
-    read_parts,
-    required_text,
-    said,
-    tools_of_type,
-)
-from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent
+from partstream.protocols.read_request import Counts, checked, optional_text, read_parts, required_text
+from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent, rfc3339
 
 if TYPE_CHECKING:
     from partstream.protocols.failures import FailedReply, ServedFailure
@@ -95,7 +76,7 @@ class InteractionsRequestReader(RequestReader):
             messages=(*([ChatMessage.system(system)] if system else ()), *reader.end()),
             options=RequestOptions(tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}),
             stream=checked(body, "stream", bool, "true or false") is True,
-            unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+            unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
         )
 
@@ -106,7 +87,7 @@ READ_REQUEST: Final = InteractionsRequestReader()
 def _read_settings(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode, str, dict[str, Any]]:
     """The tools, whether one must be called, the reasoning effort, and the options of the generation."""
     declared: dict[str, Tool] = {}
-    for where, tool in tools_of_type(body.get("tools"), "function", counts):
+    for where, tool in read_request.tools_of_type(body.get("tools"), "function", counts):
         schema = checked(tool, "parameters", dict, "a JSON schema", where)
         name = required_text(tool, "name", where)
         declared.setdefault(name, Tool(name, optional_text(tool, "description", where), schema))
@@ -118,7 +99,7 @@ def _read_settings(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool,
     elif choice is None or isinstance(choice, str):
         tools, mode = chosen_tools(declared, choice or "", None, at)
     else:
-        raise InvalidRequestError(at, described(choice), "a word or an object")
+        raise InvalidRequestError(at, read_request.described(choice), "a word or an object")
     options.pop("thinking_summaries", None)
     effort = optional_text(options, "thinking_level", "generation_config")
     options.pop("thinking_level", None)
@@ -135,11 +116,11 @@ def _steps(value: object) -> Iterator[tuple[Mapping[str, Any], str]]:
     if isinstance(value, dict):
         value = [value]
     if not isinstance(value, list):
-        raise InvalidRequestError("input", described(value), "a string, a list of contents or a list of steps")
+        raise InvalidRequestError("input", read_request.described(value), "a text, contents or steps")
     for place, step in enumerate(value):
         where = f"input[{place}]"
         if not isinstance(step, dict) or not isinstance(step.get("type"), str):
-            raise InvalidRequestError(where, described(step), "an object with a type")
+            raise InvalidRequestError(where, read_request.described(step), "an object with a type")
         yield ({"type": "user_input", "content": [step]} if step["type"] in CONTENT else step), where
 
 
@@ -148,7 +129,7 @@ class _StepReader:
 
     def __init__(self, counts: Counts) -> None:
         self._counts = counts
-        self._messages = AskedMessages()
+        self._messages = read_request.AskedMessages()
         self._said: list[MessagePart] = []  # by the model, since the user spoke last
         self._state = ReadState(ITEM_TYPE)
 
@@ -236,7 +217,7 @@ def _result(step: Mapping[str, Any], where: str, counts: Counts) -> ToolResultPa
 
 
 _CONTENTS: Final[Mapping[str, Callable[[Mapping[str, Any], str, Counts], Any]]] = {
-    "text": lambda part, where, _counts: said(part, "text", where),
+    "text": lambda part, where, _counts: read_request.said(part, "text", where),
     "function_result": _result,
     **dict.fromkeys(FILES, _file),
 }
@@ -244,19 +225,6 @@ _CONTENTS: Final[Mapping[str, Callable[[Mapping[str, Any], str, Counts], Any]]] 
 
 
 # ---- Responses ----
-
-
-class WrittenSteps(WrittenState):
-    """The state that one answer has brought so far: steps of this wire, and signatures of thoughts for all other."""
-
-    def _item(self, item: Mapping[str, Any], metadata: Mapping[str, Any], *, is_own: bool) -> Iterator[Any]:
-        read = read_item(item) if is_own else None
-        if isinstance(read, StateOfCall):
-            self.note_call(read)
-        elif isinstance(read, Mapping):
-            yield read
-        else:
-            yield from self._sealed(item, metadata)
 
 
 class InteractionsResponseWriter(ResponseWriter):
@@ -268,9 +236,9 @@ class InteractionsResponseWriter(ResponseWriter):
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
         self._model = asked.model
-        self._created = datetime.fromtimestamp(reply.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._created = rfc3339(reply.created_at)
         self._argument_size = reply.argument_size
-        self._carried = WrittenSteps()
+        self._carried = WrittenState(read_item)
         self._events: list[WireEvent] = []
         self._open = ""  # the type of the step that is open
         self._index = 0
@@ -296,8 +264,8 @@ class InteractionsResponseWriter(ResponseWriter):
 
     @staticmethod
     def frame(event: WireEvent) -> bytes:
-        """The bytes of one event, which has a name."""
-        return b"event: %b\ndata: %b\n\n" % (event["event_type"].encode(), dumps(event))
+        """The bytes of one event, which has a name but for a bare error."""
+        return b"event: %b\ndata: %b\n\n" % (event.get("event_type", "error").encode(), dumps(event))
 
     @staticmethod
     def document(events: Sequence[WireEvent]) -> tuple[int, WireEvent]:

@@ -23,17 +23,9 @@ from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings
 from partstream.lm.messages import Tool, ToolMode
 from partstream.protocols.gemini import models
+from partstream.protocols.gemini import write_request as gemini
 from partstream.protocols.gemini.provider_state import DUMMY, StateOfCall, states_of_calls, usable_signature
-from partstream.protocols.gemini.write_request import (
-    FILLER,
-    ContentsWriter,
-    GeminiRequestWriter,
-    checked_input,
-    has_parameters,
-    text_of_result,
-    with_extra_fields,
-    write_conversation,
-)
+from partstream.protocols.gemini.write_request import ContentsWriter, GeminiRequestWriter
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE, without_refused
 from partstream.protocols.gemini_interactions.read_response import ITEM_TYPE, STEP, TOOL_CALL_ID
 from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, notes_on_options, options_of
@@ -86,7 +78,7 @@ class StepsWriter(ContentsWriter):
 
     def whole(self) -> list[models.Wire]:
         """All steps, between the user's first and last one."""
-        filler = {"type": "user_input", "content": [self._text(FILLER)]}
+        filler = {"type": "user_input", "content": [self._text(gemini.FILLER)]}
         before = [] if self._continues or self._is_at(0, "user_input") else [filler]
         after = [] if self._is_at(-1, "user_input", "function_result") else [filler]
         return [*before, *self.written, *after]
@@ -127,7 +119,7 @@ class StepsWriter(ContentsWriter):
                 elif isinstance(piece, conversation.Call) and not piece.is_added:
                     own = state.get(piece.call_id)
                     signed = {} if own is None or own.signature is None else {SIGNATURE: own.signature}
-                    called = {"id": piece.call_id, "name": piece.name, "arguments": checked_input(piece)}
+                    called = {"id": piece.call_id, "name": piece.name, "arguments": gemini.checked_input(piece)}
                     self.written.append({"type": "function_call", **called, **signed})
                 elif isinstance(piece, conversation.Reasoning) and isinstance(said := read_item(piece.item), Mapping):
                     # An empty signature signs nothing, and is refused (googleapis/js-genai#1735).
@@ -140,7 +132,7 @@ class StepsWriter(ContentsWriter):
         self._user(files)
 
     def _response(self, result: conversation.Result) -> models.Wire:
-        text, inside = text_of_result(result), self._inside(result)
+        text, inside = gemini.text_of_result(result), self._inside(result)
         failed = {"is_error": True} if result.is_error or result.is_added else {}
         if failed and not text:
             text = conversation.FAILED_SILENTLY
@@ -188,7 +180,7 @@ def _tools(request: ChatRequest, settings: models.GoogleSettings, model: models.
 def _declaration(tool: Tool) -> models.Wire:
     said = {"type": "function", "name": tool.name}
     described = {"description": tool.description} if tool.description else {}
-    return {**said, **described, **({"parameters": tool.input_schema} if has_parameters(tool) else {})}
+    return {**said, **described, **({"parameters": tool.input_schema} if gemini.has_parameters(tool) else {})}
 
 
 _SERVER_TOOLS: Final[Mapping[str, models.Wire]] = {
@@ -271,7 +263,7 @@ class InteractionsRequestWriter(GeminiRequestWriter):
         settings = request.settings
         own, model = settings.own_settings(InteractionsSettings), models.known_model(request.model_id)
         continued = request.previous_response_id
-        system, steps = write_conversation(
+        system, steps = gemini.write_conversation(
             request, own, model, lambda **how: StepsWriter(**how, continues=continued is not None)
         )
         options = options_of(request, WIRE, OPTIONS)
@@ -300,7 +292,7 @@ class InteractionsRequestWriter(GeminiRequestWriter):
             "stream": True,
             **({"previous_interaction_id": continued} if continued is not None else {}),
         }
-        return with_extra_fields(body, settings.extra_body)
+        return gemini.with_extra_fields(body, settings.extra_body)
 
     def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:
         """The options that have no place."""

@@ -41,7 +41,7 @@ from partstream.protocols.failures import (
 )
 from partstream.protocols.ollama.models import NUM_CTX
 from partstream.protocols.ollama.read_response import COUNTS, DURATIONS, METADATA
-from partstream.protocols.serve import RequestReader, ResponseWriter, ServedDocument, ServedModel, WireRequest
+from partstream.protocols.serve import RequestReader, ResponseWriter, ServedDocument, ServedModel, WireRequest, rfc3339
 
 # ---- Requests ----
 
@@ -260,7 +260,7 @@ class OllamaWriter(ResponseWriter):
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
-        self._head = {"model": asked.model, "created_at": _rfc3339(reply.created_at)}
+        self._head = {"model": asked.model, "created_at": rfc3339(reply.created_at)}
         self._calls = 0
 
     @staticmethod
@@ -329,21 +329,6 @@ class OllamaWriter(ResponseWriter):
         is_long = finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
         word = "length" if is_long or finish.outcome is Outcome.INCOMPLETE else "stop"
         return [self._line({}, done=True, done_reason=word, **times, **counts)]
-
-
-def _rfc3339(seconds: int) -> str:
-    """The moment in UTC, such as `2026-08-21T20:22:19Z`, of seconds since 1970; without a clock."""
-    days, rest = divmod(seconds, 86_400)
-    # Days since 1 March of the year 0, in eras of 400 years, after which the calendar repeats itself.
-    era, day_of_era = divmod(days + 719_468, 146_097)
-    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
-    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    month_from_march = (5 * day_of_year + 2) // 153
-    day = day_of_year - (153 * month_from_march + 2) // 5 + 1
-    month = month_from_march + 3 if month_from_march < 10 else month_from_march - 9
-    year = era * 400 + year_of_era + (month <= 2)
-    hours, minutes = divmod(rest // 60, 60)
-    return f"{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{rest % 60:02}Z"
 
 
 def is_picture(part: DataPart) -> bool:
