@@ -27,7 +27,6 @@ WIRE: Final = Wire(
             {
                 "response.audio.*": "audio, which no request of ours asks for",
                 "response.code_interpreter_call*": _SERVER_TOOL,
-                "response.compaction.compacting": "the summary itself comes as an item",
                 "response.custom_tool_call_input.*": _NOT_OFFERED,
                 "response.file_search_call.*": _SERVER_TOOL,
                 "response.mcp_call*": _SERVER_TOOL,
@@ -37,6 +36,7 @@ WIRE: Final = Wire(
             },
             {
                 "keepalive": "the server of the package, which does not document it",
+                "response.error": "gateways",
                 "response.reasoning.*": "the specification",
                 "response.reasoning_content.*": "gateways",
                 "response.reasoning_summary.*": "a title of the specification's schema",

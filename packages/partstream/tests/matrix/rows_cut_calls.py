@@ -1,6 +1,7 @@
 """A limit ends the answer in the middle of a call: the text stays, the reason is `length`, and the call is counted."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from matrix.bodies import CUTS, DOCUMENTS, STREAMS, Call
 from matrix.rows import Expected, Row
@@ -37,9 +38,29 @@ def _rows() -> Iterator[Row]:
                 if wire in CUTS:
                     right = _expected(wire, is_document=makes is DOCUMENTS, calls=calls)
                     yield Row(shape, wire, make("Hm.", calls, True), right)
-    for wire in ("chat-completions", "anthropic-messages", "openresponses"):
-        right = Expected("Hm.", finish="length", outcome="incomplete", unmapped=("tool call read (incomplete)",))
-        yield Row("before any arguments", wire, STREAMS[wire]("Hm.", (Call(()),), True), right)
+    bare = (Call(()),)
+    for makes, wires in ((STREAMS, (*_SAY_ENDS, "ai-sdk", "ai-gateway")), (DOCUMENTS, _SAY_ENDS)):
+        for wire in wires:
+            right = _expected(wire, is_document=makes is DOCUMENTS, calls=bare)
+            yield Row("before any arguments", wire, makes[wire]("Hm.", bare, True), right)
+        right = _expected("openresponses", is_document=makes is DOCUMENTS, calls=bare)
+        for status in ("completed", "in_progress", None):
+            body = _closed(makes["openresponses"]("Hm.", bare, True), status)
+            yield Row(f"before any arguments, of a call that closed as {status}", "openresponses", body, right)
+
+
+_SAY_ENDS = ("chat-completions", "anthropic-messages", "openresponses")
+"""The wires whose documents hold arguments as they came, also none."""
+
+
+def _closed(body: Any, status: str | None) -> Any:
+    """A body of OpenResponses whose call says another status at its end."""
+    if isinstance(body, list):
+        return [_closed(one, status) for one in body]
+    if not isinstance(body, dict):
+        return body
+    is_cut = body.get("type") == "function_call" and body.get("status") == "incomplete"
+    return {**{key: _closed(one, status) for key, one in body.items()}, **({"status": status} if is_cut else {})}
 
 
 ROWS = tuple(_rows())

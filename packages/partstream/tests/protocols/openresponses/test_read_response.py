@@ -129,6 +129,8 @@ VARIANTS = [
     "response.reasoning_summary.delta",
     "response.reasoning_summary.done",
     "keepalive",
+    "response.error",
+    "response.compaction.compacting",
     "response.image_generation_call.in_progress",
     "response.image_generation_call.generating",
     "response.image_generation_call.partial_image",

@@ -131,6 +131,7 @@ class OpenResponsesStream:
         if self.finished:
             return outputs
         self._texts.release(outputs)
+        self._calls.emit_bare(outputs)
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
         reason = FinishReason(UnifiedFinishReason.ERROR) if outcome is Outcome.FAILED else None
         outputs.append(Finish(outcome, reason, None, self._response_id, self._model, error))
@@ -173,10 +174,17 @@ class OpenResponsesStream:
     def _terminal(self, event: Wire, outputs: Outputs, said: str) -> None:
         response = mapping(event, "response")
         self._remember(response)
+        word = identifier(response, "status")
+        if said == "completed" and word in ("incomplete", "failed", "cancelled"):
+            said = word
+        if word == "cancelled" and said != "incomplete" and not response.get("error"):
+            response = {**response, "error": {"code": word, "message": "the response was cancelled"}}
         status = "failed" if self._reports or response.get("error") else said
         self._calls.ended.response_id = self._response_id
         error: LanguageModelError | None = None
         try:
+            if status != "incomplete":
+                self._calls.emit_bare(outputs)
             self._snapshot(sequence(response, "output"), status, event, outputs)
             error = self._calls.ended.end(outputs, is_cut=status != "completed")
         except UpstreamProtocolError as wrong:
@@ -219,12 +227,16 @@ class OpenResponsesStream:
 
     def _item_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
         self._texts.release(outputs)
+        self._calls.emit_bare(outputs)
         item = mapping(event, "item")
         ITEMS.get(identifier(item, "type"), _COUNTED).added(self, event, outputs, item)
 
     def _item_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
         item = mapping(event, "item")
-        ITEMS.get(identifier(item, "type"), _COUNTED).done(self, event, outputs, item)
+        kind = identifier(item, "type")
+        if kind != "function_call":
+            self._calls.emit_bare(outputs)
+        ITEMS.get(kind, _COUNTED).done(self, event, outputs, item)
 
     def _count_item(self, event: Wire, outputs: Outputs, item: Wire) -> None:
         """Counts an unknown item, or one of a hosted tool (web search, code interpreter, MCP) that the upstream runs:
@@ -262,15 +274,17 @@ class StreamedText(EmittedPrefix):
     The marks that close a sentence are held back (`held`) until the next event: the closing event of a server may
     continue the sentence (recording `openai-shell-container.1`: "…successfully." becomes "…successfully in the
     container."), and an emitted full stop cannot be taken back. Any further delta is such an event: of a long row of
-    marks, only those of the last delta wait. `closed` is set once a closing event has brought the whole text.
+    marks, only those of the last delta wait. `closed` is set once a closing event has brought the whole text, and
+    `repeats` holds that text as long as deltas may repeat it.
     """
 
-    __slots__ = ("closed", "held")
+    __slots__ = ("closed", "held", "repeats")
 
     def __init__(self) -> None:
         super().__init__()
         self.held = ""
         self.closed = False
+        self.repeats: tuple[str, ...] = ()
 
     def push(self, delta: str) -> str:
         """Adds a delta; returns the text to emit now."""
@@ -305,9 +319,16 @@ class StreamedText(EmittedPrefix):
             return self.release(), False
         missing = whole[self._length :]
         self.held = ""
+        self.repeats = (missing, whole) if missing else (whole,)
         if missing:
             self.pieces.append(missing)
         return missing, True
+
+    def is_repeated(self, delta: str) -> bool:
+        """Whether a delta only repeats what a closing event has said: from its beginning, or from where the deltas
+        before had come to. Such a delta came too late, or came again."""
+        self.repeats = tuple(rest[len(delta) :] for rest in self.repeats if rest.startswith(delta))
+        return bool(self.repeats)
 
     @property
     def is_empty(self) -> bool:
@@ -484,14 +505,16 @@ class Slot(StreamedText):
 class TextItem(Item):
     """A message or a reasoning item with its slots by channel and index.
 
-    `said` is set once one of its slots has emitted text, or holds text back.
+    `said` is set once one of its slots has emitted text, or holds text back, and `begun_again` if it was announced once
+    more after its end: then its deltas repeat nothing.
     """
 
-    __slots__ = ("_current", "channels", "said")
+    __slots__ = ("_current", "begun_again", "channels", "said")
 
     def __init__(self, item_id: str | None, output_index: int | None) -> None:
         super().__init__(item_id, output_index)
         self.said = False
+        self.begun_again = False
         self.channels: dict[Channel, dict[int | None, Slot]] = {}
         self._current: dict[Channel, Slot] = {}
 
@@ -582,6 +605,9 @@ class TextEvents:
             return None
         slot = self._slot(event, channel)
         self._activate(slot, outputs)
+        if slot.repeats and not (slot.item and slot.item.begun_again) and slot.is_repeated(delta):
+            outputs.append(Unmapped(f"{event['type']} (repeats the text before it)", event))
+            return None
         said = slot.push(delta)
         _mark_said(slot)
         if said and slot.make is not None:
@@ -628,7 +654,8 @@ class TextEvents:
     def item_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
         """A message or a reasoning item begins."""
         items = self._reasoning if item["type"] == "reasoning" else self._messages
-        items.announce(identifier(item, "id"), index(event, "output_index"))
+        known = items.announce(identifier(item, "id"), index(event, "output_index"))
+        known.begun_again = known.closed
 
     def item_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
         """A message or a reasoning item ends."""
@@ -888,6 +915,7 @@ EVENTS: Final[dict[str, Row]] = {
     "response.incomplete": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "incomplete"),
     "response.failed": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "failed"),
     "error": Row(LifecycleEvent.ERROR, _Stream._error),
+    "response.error": Row(LifecycleEvent.ERROR, _Stream._error),  # of gateways; `response.failed` may follow
     "response.output_item.added": Row(LifecycleEvent.CONTENT, _Stream._item_added),
     "response.output_item.done": Row(LifecycleEvent.CONTENT, _Stream._item_done),
     "response.content_part.added": Row(LifecycleEvent.CONTENT, _PART_ADDED),
@@ -915,6 +943,7 @@ EVENTS: Final[dict[str, Row]] = {
     "response.function_call_arguments.done": Row(LifecycleEvent.CONTENT, _of_calls(CallEvents.arguments_done)),
     # OpenAI sends it while nothing happens (docs/wires/openresponses.md#events-outside-the-specification).
     "keepalive": Row(LifecycleEvent.SILENT, _nothing),
+    "response.compaction.compacting": Row(LifecycleEvent.CONTENT, _nothing),  # the item has the summary
     # The item has the picture; these are its steps, and its drafts.
     **{
         f"response.image_generation_call.{step}": Row(LifecycleEvent.CONTENT, _nothing)
@@ -984,8 +1013,6 @@ def events_of(document: Wire) -> Sequence[Wire]:
         return [{**document, "type": "error"} if document.get("error") else document]
     error = document.get("error")
     last = _LAST.get(identifier(document, "status") or ("failed" if error else "completed"), "response.failed")
-    if document.get("status") == "cancelled" and not error:
-        document = {**document, "error": {"code": "cancelled", "message": "the response was cancelled"}}
     output = document.get("output") if last != "response.failed" else None
     items = [
         {"type": kind, "output_index": place, "item": item}

@@ -322,7 +322,7 @@ class CallEvents(Items[ToolCall]):
         ended: The calls that have come to their end.
     """
 
-    __slots__ = ("_ids", "_prefix", "_release", "ended")
+    __slots__ = ("_bare", "_ids", "_prefix", "_release", "ended")
 
     def __init__(self, prefix: str, release: Callable[[list[StreamOutput]], None]) -> None:
         super().__init__(ToolCall)
@@ -330,6 +330,7 @@ class CallEvents(Items[ToolCall]):
         self._prefix = prefix
         self._release = release
         self._ids: set[str] = set()
+        self._bare: ToolCall | None = None  # the last call, if it closed without arguments: a limit may have cut it
 
     def arguments_delta(self, event: Wire, _outputs: list[StreamOutput], _argument: None) -> EmitText | None:
         """Adds a piece of the arguments; returns the fast path for further pieces."""
@@ -347,6 +348,8 @@ class CallEvents(Items[ToolCall]):
         self._release(outputs)
         call = self.find(identifier(event, "item_id"), index(event, "output_index"))
         if not call.is_settled:
+            call.name = call.name or identifier(event, "name")  # where no item says it
+            call.call_id = call.call_id or identifier(event, "call_id")
             call.say_arguments("done", event.get("arguments"))
             self._emit(call, ARGUMENTS_DONE, outputs)
 
@@ -367,11 +370,23 @@ class CallEvents(Items[ToolCall]):
             call = self._add(*place) if call_id != call.call_id or is_another else call
         was_settled, call.closed = call.is_settled, True
         call.read(item)
-        if not was_settled:
-            call.say_arguments("item", item.get("arguments"))
+        if call is not self._bare:
+            self.emit_bare(outputs)
+        if was_settled:
+            return
+        call.say_arguments("item", item.get("arguments"))
+        if call.reading.pieces:
             self._emit(call, ITEM_DONE, outputs)
-            if call.emitted:
-                call.settle()
+        else:
+            self._bare = call
+        if call.emitted:
+            call.settle()
+
+    def emit_bare(self, outputs: list[StreamOutput]) -> None:
+        """Emits a call that closed without arguments: something follows it, so no limit has cut it."""
+        call, self._bare = self._bare, None
+        if call is not None:
+            self._emit(call, ITEM_DONE, outputs)
 
     def pair(self, snapshot: list[tuple[int, Wire]], status: str) -> dict[int, Close]:
         """Closes each call in the final snapshot of a response with this status, by its place."""
@@ -385,7 +400,8 @@ class CallEvents(Items[ToolCall]):
             return
         call.read(item)
         call.say_arguments("item", item.get("arguments"))
-        self._emit(call, RESPONSE_DONE, outputs)
+        if call.reading.pieces or status != "incomplete":
+            self._emit(call, RESPONSE_DONE, outputs)
 
     def at_end(self, status: str, event: Wire, outputs: list[StreamOutput]) -> None:
         """Emits the calls that no event closed: a completed response has completed them, one that was cut has not."""
