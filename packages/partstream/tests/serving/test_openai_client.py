@@ -142,6 +142,34 @@ def test_a_request_is_counted_and_a_conversation_compacted(tmp_path: Path) -> No
     assert answered.status == "completed"
 
 
+# Its types of 3.52 know no trigger; those of 3.57 do.
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+def test_a_trigger_at_the_end_of_an_input_compacts_it_and_the_conversation_goes_on(tmp_path: Path) -> None:
+    async def use(client: AsyncOpenAI) -> Any:
+        trigger: Any = {"type": "compaction_trigger"}
+        items: Any = [{"role": "developer", "content": "Be terse."}, {"role": "user", "content": "Remember: slate."}]
+        stream = await client.responses.create(model="demo", input=[*items, trigger], stream=True)
+        events = [event async for event in stream]
+        compacted: Any = events[-1].response  # type: ignore[union-attr]
+        whole = await client.responses.create(model="demo", input=[*items, trigger])
+        question: Any = {"role": "user", "content": "Go on."}
+        answered = [
+            await client.responses.create(model="demo", input=[question], previous_response_id=compacted.id),
+            await client.responses.create(model="demo", input=[*compacted.output, question]),
+        ]
+        return [event.type for event in events], compacted, whole, answered
+
+    kinds, compacted, whole, answered = ask(tmp_path, use)
+    assert kinds == [
+        "response.created", "response.in_progress", "response.output_item.added", "response.compaction.compacting",
+        "response.output_item.done", "response.completed",
+    ]  # fmt: skip
+    for response in (compacted, whole):
+        assert [item.type for item in response.output] == ["compaction"]
+        assert response.output[0].encrypted_content
+    assert [one.status for one in answered] == ["completed", "completed"]
+
+
 def test_its_connection_continues_over_a_socket(tmp_path: Path) -> None:
     async def use(client: AsyncOpenAI) -> Any:
         seen: list[list[Any]] = []

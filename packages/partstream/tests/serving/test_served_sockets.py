@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream.server.application import app
+from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import ConnectionLimits, listening_sockets
 from partstream.server.settings import ServingSettings
 from partstream.server.uvicorn_server import HttpServer
@@ -60,6 +61,29 @@ def test_a_handshake_without_the_key_gets_its_status_and_its_words() -> None:
     assert refused.status_code == 401
     assert json.loads(refused.body)["error"]["code"] == "invalid_api_key"
     assert refused.headers["x-request-id"]
+
+
+def test_lanes_and_steering_are_refused_by_name_while_a_response_goes_on() -> None:
+    from websockets.asyncio.client import connect
+
+    async def main() -> dict[str, Any]:
+        async with serving(DemoProvider()) as (_, url), connect(url, additional_headers=HEADERS, proxy=None) as socket:
+            steer = {"type": "response.steer", "previous_response_id": "resp_1", "input": "Stop."}
+            asks = {"type": "response.create", "model": "demo", "input": "Reply with exactly: well"}
+            for said in (steer, {**asks, "stream_id": "lane"}, asks):
+                await socket.send(json.dumps(said))
+            events = {}
+            async for message in socket:
+                event = json.loads(message)
+                events[event["type"]] = event
+                if event["type"] == "response.completed":
+                    return events
+        return {}
+
+    events = asyncio.run(main())
+    assert events["response.steer.failed"]["error"]["code"] == "steering_not_supported"
+    assert (events["error"]["stream_id"], events["error"]["error"]["param"]) == ("lane", "stream_id")
+    assert events["response.completed"]["response"]["output"][-1]["content"][0]["text"] == "well"
 
 
 def test_a_turn_that_is_open_when_the_server_is_stopped_ends_with_its_last_event() -> None:

@@ -118,7 +118,7 @@ def test_requests_are_answered_in_order_and_never_mixed() -> None:
     assert all(len({one["response"]["id"] for one in events if "response" in one}) == 1 for events in turns)
 
 
-@pytest.mark.parametrize("sent", ['{"type":"response.steer","input":"x"}', "no JSON"])
+@pytest.mark.parametrize("sent", ['{"type":"response.cancel"}', "no JSON"])
 def test_what_is_no_request_is_answered_with_an_error_and_the_socket_goes_on(sent: str) -> None:
     async def use(socket: Socket, _: ServingApp) -> Any:
         socket.say(sent)
@@ -136,6 +136,7 @@ def test_what_is_no_request_is_answered_with_an_error_and_the_socket_goes_on(sen
         ({"input": 5}, 400, "invalid_request_error", "input"),
         ({"background": True}, 400, "unsupported_parameter", "background"),
         ({"conversation": "c"}, 400, "unsupported_parameter", "conversation"),
+        ({"stream_id": "lane"}, 400, "unsupported_parameter", "stream_id"),
     ],
 )
 def test_a_request_that_is_refused_is_an_error_with_its_status(body: Any, status: int, code: str, param: str) -> None:

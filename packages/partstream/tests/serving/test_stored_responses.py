@@ -97,6 +97,20 @@ def test_a_response_is_continued_behind_all_input_and_output_before_it_without_i
     assert len({one["id"] for one in (first, second, third)}) == 3
 
 
+def test_a_compacted_response_replaces_what_it_continued_but_the_words_of_people(tmp_path: Path) -> None:
+    async def use(application: ServingApp) -> Any:
+        first = (await create(application, input="a", instructions="old")).json
+        asked: dict[str, Any] = {"input": [{"type": "compaction_trigger"}], "previous_response_id": first["id"]}
+        second = (await create(application, **asked)).json
+        return second, (await create(application, input="b", previous_response_id=second["id"])).json
+
+    second, third = serve(tmp_path, use, echo)
+    assert [item["type"] for item in second["output"]] == ["compaction"]
+    assert text(third).startswith("user: a | user: Summary of the conversation so far")
+    assert text(third).endswith(" | user: b")
+    assert text(third).count("assistant: ") == 1  # in the summary alone, as the echo was asked for it
+
+
 def test_a_conversation_goes_on_after_a_restart_and_in_another_process(tmp_path: Path) -> None:
     first = serve(tmp_path, lambda one: create(one, input="a"), echo).json
     second = serve(tmp_path, lambda one: create(one, input="b", previous_response_id=first["id"]), echo).json

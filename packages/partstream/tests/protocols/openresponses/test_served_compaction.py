@@ -152,3 +152,63 @@ def test_a_summary_that_is_not_whole_is_an_error(outputs: tuple[StreamOutput, ..
     status, reply = compacted(CONVERSATION, *outputs)
     assert status == 500
     assert reply["error"]["message"]
+
+
+TRIGGER = {"type": "compaction_trigger"}
+
+
+def triggered(*outputs: StreamOutput, **body: Any) -> list[dict[str, Any]]:
+    asked = READ_REQUEST.read(request(input=[*CONVERSATION, TRIGGER], **body))
+    writer = WRITE_RESPONSE(asked, Reply("1", 7, secret=SECRET))
+    return [dict(event) for one in outputs for event in writer.write(one)]
+
+
+def test_a_trigger_asks_the_model_for_the_summary_that_the_path_for_compaction_asks_for() -> None:
+    schema = {"format": {"type": "json_schema", "name": "n", "schema": {}}}
+    tool = {"type": "function", "name": "f"}
+    body = {"instructions": "Be exact.", "prompt_cache_key": "k", "tools": [tool], "text": schema, "stream": True}
+    asked = READ_REQUEST.read(request(input=[*CONVERSATION, TRIGGER], **body))
+    compact = COMPACT.reads.read(request(input=CONVERSATION, instructions="Be exact.", prompt_cache_key="k"))
+    assert (asked.messages, asked.options) == (compact.messages, compact.options)
+    assert asked.stream
+    again = COMPACT.reads.read(request(input=[*CONVERSATION, TRIGGER], instructions="Be exact.", prompt_cache_key="k"))
+    assert again.messages == compact.messages
+
+
+def test_the_response_to_a_trigger_is_one_item_with_the_summary() -> None:
+    events = triggered(ThinkingPart("hm"), TextPart("All "), TextPart("of it."), DONE)
+    [item] = events[-1]["response"]["output"]
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    assert {event.get("item_id", item["id"]) for event in events} == {item["id"]}
+    joined = STATE.join(request(input=[item, message("Go on.")]), ResolvedReferences(), SECRET)
+    assert joined.asks.body["input"][0]["content"].endswith("All of it.")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"),
+    [
+        ((Finish(Outcome.FAILED),), "it gave no reason"),
+        ((TextPart("half"), Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH))), "max_output_tokens"),
+        ((DONE,), "an empty answer"),
+    ],
+)
+def test_a_response_to_a_trigger_without_a_whole_summary_fails(outputs: tuple[StreamOutput, ...], said: str) -> None:
+    events = triggered(*outputs)
+    assert events[-1]["type"] == "response.failed"
+    assert said in events[-1]["response"]["error"]["message"]
+    assert events[-1]["response"]["output"] == []
+    assert WRITE_RESPONSE.document(events)[0] == 500
+
+
+@pytest.mark.parametrize(
+    ("items", "error", "where"),
+    [
+        ([TRIGGER], RefusedRequestError, "input"),
+        ([message("a"), TRIGGER, message("b")], InvalidRequestError, r"input\[1\]"),
+    ],
+)
+def test_a_trigger_needs_a_conversation_before_it_and_nothing_after_it(
+    items: list[Any], error: type[Exception], where: str
+) -> None:
+    with pytest.raises(error, match=where):
+        READ_REQUEST.read(request(input=items))

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from partstream.errors import InvalidRequestError
-from partstream.protocols.failures import RefusedRequestError
+from partstream.errors import InvalidRequestError, UnsupportedParameterError
+from partstream.protocols.failures import RefusedRequestError, failure_of
 from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
 from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState
 from protocols.openresponses.served import SECRET, call, message, output, request, stored
@@ -118,12 +118,15 @@ def test_a_field_of_the_wrong_type_is_refused_by_its_name(body: dict[str, Any]) 
         ({"conversation": {"id": "conv_1"}}, "conversation"),
         ({"background": True}, "background"),
         ({"prompt": {"id": "p"}}, "prompt"),
+        ({"stream_id": "lane"}, "stream_id"),
     ],
 )
 def test_what_a_server_has_not_is_refused_by_the_name_of_the_field(body: dict[str, Any], param: str) -> None:
-    with pytest.raises(RefusedRequestError) as caught:
+    with pytest.raises(UnsupportedParameterError, match=f"^{param}: got .*, expected nothing: this server ") as caught:
         STATE.refuse(request(**body))
-    assert (caught.value.param, caught.value.code, caught.value.status) == (param, "unsupported_parameter", 400)
+    reply = WRITE_RESPONSE.failed(failure_of(caught.value))
+    error = reply.body["error"]
+    assert (reply.status, error["param"], error["code"]) == (400, param, "unsupported_parameter")
 
 
 @pytest.mark.parametrize("body", [{}, {"conversation": None}, {"background": False}, {"surprise": 1}])

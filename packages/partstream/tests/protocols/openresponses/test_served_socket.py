@@ -50,7 +50,6 @@ def test_a_client_may_announce_its_conversation_without_an_answer() -> None:
         (b"\xff", "invalid_json", None),
         ("[]", "invalid_request", "type"),
         ("{}", "invalid_request", "type"),
-        ('{"type":"response.steer","input":"now"}', "invalid_request", "type"),
         ('{"type":"response.cancel"}', "invalid_request", "type"),
     ],
 )
@@ -64,6 +63,31 @@ def test_a_message_that_is_no_request_is_answered_with_an_error_and_changes_noth
     assert (event["type"], event["status"]) == ("error", 400)
     assert (event["error"]["code"], event["error"]["param"]) == (code, param)
     assert socket.next_turn() is None  # the request before is still being answered
+
+
+def test_steering_is_refused_in_an_event_of_its_own_that_ends_no_response_and_returns_the_input() -> None:
+    socket = opened()
+    taken(socket, input="hi")
+    steer = {"previous_response_id": "resp_1", "input": [message("now")]}
+    [frame] = socket.receive(dumps({"type": "response.steer", **steer}))
+    event = loads(frame.encode())
+    assert (event["type"], event["steer"]) == ("response.steer.failed", steer)
+    assert (event["error"]["code"], event["error"]["type"]) == ("steering_not_supported", "invalid_request_error")
+    assert event["error"]["message"].startswith("response.steer: got input for the response 'resp_1', expected")
+    socket.ended(ResolvedReferences(), None)
+    assert socket.next_turn() is None  # the input waits nowhere
+
+
+def test_a_lane_is_refused_by_its_name_on_that_lane() -> None:
+    socket = opened()
+    taken(socket, input="hi")
+    [frame] = socket.receive(create(input="b", stream_id="research"))
+    event = loads(frame.encode())
+    assert (event["type"], event["status"], event["stream_id"]) == ("error", 400, "research")
+    assert (event["error"]["code"], event["error"]["param"]) == ("unsupported_parameter", "stream_id")
+    assert event["error"]["message"].startswith("stream_id: got 'research', expected nothing: this server has no lanes")
+    socket.ended(ResolvedReferences(), None)
+    assert socket.next_turn() is None
 
 
 def test_requests_wait_for_their_turn_and_too_many_are_refused() -> None:

@@ -29,15 +29,17 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import file_name
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
-from partstream.errors import AdapterUsageError, InvalidRequestError
+from partstream.errors import AdapterUsageError, InvalidRequestError, LanguageModelError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
+    row_of_class,
+    thinking_part,
 )
 from partstream.protocols import read_request
 from partstream.protocols.failures import RefusedRequestError, common_reply
@@ -62,15 +64,17 @@ from partstream.protocols.openresponses.output_items import (
     write_compaction,
     written_usage,
 )
-from partstream.protocols.openresponses.stored_responses import SOCKET, STATE, SUMMARY, sealed_summary
-from partstream.protocols.provider_state import beside_items, open_state, seal_state
-from partstream.protocols.serve import (
-    FurtherEndpoint,
-    RequestReaderSpec,
-    ResponseWriter,
-    ResponseWriterSpec,
-    ServedDocument,
+from partstream.protocols.openresponses.stored_responses import (
+    SOCKET,
+    STATE,
+    TRIGGER,
+    kept_items,
+    sealed_summary,
+    wants_compaction,
 )
+from partstream.protocols.provider_state import beside_items, open_state, seal_state
+from partstream.protocols.read_response import LifecycleState
+from partstream.protocols.serve import FurtherEndpoint, RequestReaderSpec, ResponseWriterSpec, ServedDocument
 
 if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart, ToolResultContent
@@ -89,6 +93,8 @@ def _read(request: WireRequest) -> InboundRequest:
     body = request.body
     for name, (field_type, expected) in _TYPED_FIELDS.items():
         read_request.checked(body, name, field_type, expected)
+    if wants_compaction(body):
+        return _summary_request(body, stream=body.get("stream") is True)
     counts = read_request.Counts()
     messages = read_items(body.get("input"), counts)
     if instructions := read_request.optional_text(body, "instructions"):
@@ -232,7 +238,7 @@ def read_items(value: object, counts: read_request.Counts) -> list[ChatMessage]:
     if not isinstance(value, list):
         raise InvalidRequestError("input", read_request.described(value), "a string or a list of items")
     reader = _Reader(counts)
-    for place, item in enumerate(value):
+    for place, item in enumerate(value[:-1] if wants_compaction({"input": value}) else value):
         reader.read(item, f"input[{place}]")
     return reader.end()
 
@@ -302,12 +308,15 @@ class _Reader:
             for part in read_content(item[name], f"{where}.{name}", self._counts)
         ]
         state = _state(item, where)
-        self._answer.think([part.value for part in shown if isinstance(part, TextPart)], state.get("id"), state)
+        self._answer.think("".join(part.value for part in shown if isinstance(part, TextPart)), state.get("id"), state)
 
     def _compaction(self, item: Mapping[str, Any], where: str) -> None:
         """A summary of the conversation that only its server can read; it is carried like reasoning."""
         self._close_results()
-        self._answer.think([], None, {"type": item["type"], **_state(item, where)})
+        self._answer.think("", None, {"type": item["type"], **_state(item, where)})
+
+    def _trigger(self, _item: Mapping[str, Any], where: str) -> None:
+        raise InvalidRequestError(where, TRIGGER, "it as the last item of the input alone")
 
     def _close(self) -> None:
         self._close_answer()
@@ -330,6 +339,7 @@ _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = 
     "function_call_output": _Reader._output,
     "reasoning": _Reader._reasoning,
     "compaction": _Reader._compaction,
+    TRIGGER: _Reader._trigger,
 }
 
 
@@ -352,7 +362,7 @@ class _Answer:
         self.ends_with_text = False
         self._place.add_call()
 
-    def think(self, shown: list[str], part_id: str | None, state: dict[str, str]) -> None:
+    def think(self, shown: str, part_id: str | None, state: dict[str, str]) -> None:
         """Adds an item with opaque state; the metadata of its part lists all items so far, each with its place."""
         item: Mapping[str, Any] | None = state
         beside: Mapping[str, Any] = {}
@@ -364,7 +374,7 @@ class _Answer:
             # The metadata of reasoning repeats these fields beside the list.
             own = item if item.keys() <= {"id", "encrypted_content"} else {}
             beside = {**own, **beside, ITEMS: list(self._items)}
-        self.parts.append(ThinkingPart(shown if len(shown) > 1 else "".join(shown), part_id, beside))
+        self.parts.append(thinking_part(shown, part_id, beside))
         self.ends_with_text = False
 
 
@@ -426,11 +436,10 @@ _CONTENT_READERS: Final[
 # ---- Responses ----
 
 
-class OpenResponsesWriter(ResponseWriter):
+class OpenResponsesWriter:
     """One response of an OpenResponses server; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
-        super().__init__(asked, reply)
         self._reply = reply
         identifiers = Identifiers(reply.identity)
         self._response = new_response(asked, identifiers.make("resp", "response"), reply.created_at)
@@ -439,8 +448,22 @@ class OpenResponsesWriter(ResponseWriter):
         self._open: Message | WrittenReasoning | None = None
         self._listed = 0
         self._wants_state = ENCRYPTED_REASONING in (asked.body.get("include") or ())
+        self._state = LifecycleState.IDLE
+        self._rows = _SUMMARY_WRITERS if wants_compaction(asked.body) else _WRITERS
+        self._summary: list[str] = []
+        self._compaction_id = ""
 
-    def _take(self) -> list[dict[str, Any]]:
+    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
+        """Takes the next output and returns its events.
+
+        Raises:
+            AdapterUsageError: The Finish was written before.
+        """
+        if self._state is LifecycleState.FINISHED:
+            raise AdapterUsageError("written to after the Finish")
+        if self._state is LifecycleState.IDLE:
+            self._begin(output)
+        row_of_class(self._rows, output)(self, output)
         return self._events.take()
 
     def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
@@ -454,20 +477,36 @@ class OpenResponsesWriter(ResponseWriter):
         Raises:
             AdapterUsageError: The Finish was written before.
         """
-        if self._is_finished:
+        if self._state is LifecycleState.FINISHED:
             raise AdapterUsageError("written to after the Finish")
-        if not self._is_begun:
-            self._is_begun = True
+        if self._state is LifecycleState.IDLE:
             self._begin(None)
         else:
             self._events.add("response.in_progress", response=self._snapshot("in_progress"))
         return self._events.take()
 
     def _begin(self, output: StreamOutput | None) -> None:
+        self._state = LifecycleState.OPEN
         if isinstance(output, Finish):
             self._name(output)
         self._events.add("response.created", response=self._snapshot("in_progress"))
         self._events.add("response.in_progress", response=self._snapshot("in_progress"))
+        if self._rows is _SUMMARY_WRITERS:
+            item = {"type": COMPACTION, "id": "", "encrypted_content": ""}
+            place, self._compaction_id = self._items.open("cmp", item, self._events)
+            where = {"item_id": self._compaction_id, "output_index": place}
+            self._events.add("response.compaction.compacting", **where)
+
+    def _summarise(self, part: TextPart) -> None:
+        self._summary.append(part.value)
+
+    def _finish_summary(self, finish: Finish) -> None:
+        summary, finish = _whole_summary(self._summary, finish)
+        if finish.outcome is Outcome.COMPLETED:
+            state = sealed_summary(summary, self._reply.secret)
+            item = {"type": COMPACTION, "id": self._compaction_id, "encrypted_content": state}
+            self._items.close(0, item, self._events)
+        self._finish(finish)
 
     def _text(self, part: TextPart) -> None:
         if part.value:
@@ -478,10 +517,7 @@ class OpenResponsesWriter(ResponseWriter):
             if not (isinstance(self._open, WrittenReasoning) and self._open.part_id == part.id):
                 self._close()
                 self._open = WrittenReasoning(self._items, part.id, self._events, is_raw=self._reply.raw_reasoning)
-            if part.entries:
-                self._open.say_entries(part.entries, self._events)
-            else:
-                self._open.say(part.value, self._events)
+            self._open.say(part.value, self._events)
         if part.metadata:
             self._carry(part.id, part.metadata)
 
@@ -517,7 +553,11 @@ class OpenResponsesWriter(ResponseWriter):
         if source is not None:
             self._message().cite(source, self._events)
 
+    def _nothing(self, _output: Unmapped) -> None:
+        """Writes nothing: an output that no part can represent has no event either."""
+
     def _finish(self, finish: Finish) -> None:
+        self._state = LifecycleState.FINISHED
         self._name(finish)
         self._response |= {"output": self._items.done, "usage": written_usage(finish)}
         if finish.outcome is Outcome.COMPLETED:
@@ -552,6 +592,23 @@ class OpenResponsesWriter(ResponseWriter):
 
     def _snapshot(self, status: str) -> dict[str, Any]:
         return {**self._response, "status": status}
+
+
+_WRITERS: Final[dict[type, Callable[..., None]]] = {
+    TextPart: OpenResponsesWriter._text,
+    ThinkingPart: OpenResponsesWriter._thinking,
+    ToolCallPart: OpenResponsesWriter._call,
+    DataPart: OpenResponsesWriter._data,
+    Unmapped: OpenResponsesWriter._nothing,
+    Finish: OpenResponsesWriter._finish,
+}
+
+_SUMMARY_WRITERS: Final[dict[type, Callable[..., None]]] = {
+    **dict.fromkeys(_WRITERS, OpenResponsesWriter._nothing),
+    TextPart: OpenResponsesWriter._summarise,
+    Finish: OpenResponsesWriter._finish_summary,
+}
+"""Of a response that only compacts its input."""
 
 
 def opaque_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any], *, foreign: bool) -> str | None:
@@ -595,9 +652,6 @@ def frame(event: Mapping[str, Any]) -> bytes:
 
 # ---- Compaction ----
 
-_KEPT_CHARACTERS: Final = 60_000
-"""The most characters of messages that a reply repeats as JSON, from the newest back; about 15,000 tokens."""
-
 _TASK: Final = """\
 Summarise the conversation above so that it can be continued without its messages. Keep:
 - what the person wants, decided and refused, in their own terms;
@@ -608,26 +662,30 @@ Write nothing but the summary, in the language of the conversation."""
 
 
 def _read_compaction(request: WireRequest) -> InboundRequest:
-    """The request for a summary: the conversation and the task, without tools.
+    """The request for a summary at a path of its own, which demands a model.
 
     Raises:
         InvalidRequestError: The model is missing, or a field has the wrong type.
         RefusedRequestError: There is no conversation.
     """
-    body = request.body
-    model = read_request.required_text(body, "model", "")
+    read_request.required_text(request.body, "model", "")
+    return _summary_request(request.body, stream=False)
+
+
+def _summary_request(body: Mapping[str, Any], *, stream: bool) -> InboundRequest:
+    """The request for a summary: the conversation and the task, without tools, and without options that an answer
+    alone needs, such as the schema of its text."""
     messages = [_without_calls(message) for message in read_items(body.get("input"), read_request.Counts())]
     if not messages:
         raise RefusedRequestError("got no input to compact, expected input or previous_response_id", "input")
     if instructions := read_request.optional_text(body, "instructions"):
         messages.insert(0, ChatMessage.system(instructions))
     cache_key = read_request.optional_text(body, "prompt_cache_key")
-    options = {"_conversationId": cache_key} if cache_key else {}
     return InboundRequest(
-        model=model,
+        model=read_request.optional_text(body, "model"),
         messages=(*messages, ChatMessage.user(_TASK)),
-        options=RequestOptions(model_options=options),
-        stream=False,
+        options=RequestOptions(model_options={"_conversationId": cache_key} if cache_key else {}),
+        stream=stream,
         body=body,
     )
 
@@ -671,12 +729,9 @@ class _CompactionWriter:
         return [self._reply_to(output)]
 
     def _reply_to(self, finish: Finish) -> dict[str, Any]:
-        summary = "".join(self._pieces).strip()
-        if finish.outcome not in (Outcome.COMPLETED, Outcome.INCOMPLETE) or finish.error is not None:
+        summary, finish = _whole_summary(self._pieces, finish)
+        if finish.outcome is Outcome.FAILED:
             return {"error": error_payload(error_of(finish.error))}
-        if finish.outcome is Outcome.INCOMPLETE or not summary:
-            why = incomplete_reason(finish.reason) if finish.outcome is Outcome.INCOMPLETE else "an empty answer"
-            return error_document(500, f"the model wrote no whole summary: {why}")
         identifiers = Identifiers(self._reply.identity)
         item = {
             "type": COMPACTION,
@@ -687,9 +742,21 @@ class _CompactionWriter:
             "id": identifiers.make("resp", "compaction"),
             "object": "response.compaction",
             "created_at": self._reply.created_at,
-            "output": [*_kept(self._asked.body.get("input"), identifiers), item],
+            "output": [*kept_items(self._asked.body.get("input"), identifiers), item],
             "usage": written_usage(finish) or _NO_USAGE,
         }
+
+
+def _whole_summary(pieces: Sequence[str], finish: Finish) -> tuple[str, Finish]:
+    """The summary, and how its response ends: half a summary, or none, replaces no conversation."""
+    summary = "".join(pieces).strip()
+    if finish.error is not None or finish.outcome not in (Outcome.COMPLETED, Outcome.INCOMPLETE):
+        return summary, replace(finish, outcome=Outcome.FAILED)
+    if summary and finish.outcome is Outcome.COMPLETED:
+        return summary, finish
+    why = incomplete_reason(finish.reason) if finish.outcome is Outcome.INCOMPLETE else "an empty answer"
+    error = LanguageModelError(f"the model wrote no whole summary: {why}")
+    return summary, replace(finish, outcome=Outcome.FAILED, error=error)
 
 
 _NO_USAGE: Final = {
@@ -699,48 +766,6 @@ _NO_USAGE: Final = {
     "output_tokens_details": {"reasoning_tokens": 0},
     "total_tokens": 0,
 }
-
-
-def _kept(value: object, identifiers: Identifiers) -> list[dict[str, Any]]:
-    """The entries that stay unchanged: the newest messages of users and of the system, and calls without an output."""
-    items = value if isinstance(value, list) else [{"role": "user", "content": value}]
-    answered = {item.get("call_id") for item in items if _is(item, "function_call_output")}
-    kept: list[dict[str, Any]] = []
-    room = _KEPT_CHARACTERS
-    for place in range(len(items) - 1, -1, -1):
-        item = items[place]
-        if _is(item, "function_call"):
-            if item.get("call_id") not in answered:
-                kept.append({"status": "completed", **item, "id": item.get("id") or identifiers.make("fc", place)})
-            continue
-        message = _message(item, identifiers.make("msg", place))
-        if message is not None and room >= 0:
-            room -= len(dumps(message))
-            if room >= 0:
-                kept.append(message)
-    return kept[::-1]
-
-
-def _message(item: Any, item_id: str) -> dict[str, Any] | None:
-    """A message in the form of an output item; None for an item that the summary replaces."""
-    is_message = isinstance(item, Mapping) and item.get("type") in ("message", None) and "role" in item
-    if not is_message or item["role"] not in ("user", "system", "developer"):
-        return None
-    content = item.get("content")
-    parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content or ())
-    if parts and str(parts[0].get("text", "")).startswith(SUMMARY):
-        return None
-    return {
-        "type": "message",
-        "id": item.get("id") or item_id,
-        "status": "completed",
-        "role": item["role"],
-        "content": [{"detail": "auto", **part} if part.get("type") == "input_image" else part for part in parts],
-    }
-
-
-def _is(item: object, kind: str) -> bool:
-    return isinstance(item, Mapping) and item.get("type") == kind
 
 
 COMPACT: Final = FurtherEndpoint(

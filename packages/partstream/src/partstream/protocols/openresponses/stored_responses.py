@@ -29,9 +29,9 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.errors import InvalidRequestError
+from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.protocols import serve
-from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.failures import RefusedRequestError, common_reply, failure_of
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, error_document
 from partstream.protocols.openresponses.output_items import COMPACTION, Identifiers
 from partstream.protocols.provider_state import SIGNED, WrongSignatureError, open_signed, sign
@@ -72,11 +72,74 @@ def open_compactions(items: Iterable[Any], secret: bytes) -> list[Any]:
     return opened
 
 
+TRIGGER: Final = "compaction_trigger"
+"""The type of the item that asks for a compaction, as the last one of an input (docs/wires/serving.md#compaction)."""
+
+
+def wants_compaction(body: Mapping[str, Any]) -> bool:
+    """Whether a request for a response asks for the summary of its input in place of an answer."""
+    items = body.get("input")
+    return isinstance(items, list) and bool(items) and _is(items[-1], TRIGGER)
+
+
+def _uncompacted(items: list[Any]) -> list[Any]:
+    """The items of a chain without those that a compaction of the chain has replaced."""
+    for place in range(len(items) - 1, 0, -1):
+        if _is(items[place], COMPACTION) and _is(items[place - 1], TRIGGER):
+            items = [*kept_items(items[: place - 1], Identifiers("")), *items[place:]]
+            break
+    return [item for item in items if not _is(item, TRIGGER)]
+
+
+_KEPT_CHARACTERS: Final = 60_000
+"""The most characters of messages that stay as JSON, from the newest back; about 15,000 tokens."""
+
+
+def kept_items(value: object, identifiers: Identifiers) -> list[dict[str, Any]]:
+    """The items that no summary replaces: the newest messages of users and of the system, and calls without an
+    output."""
+    items = value if isinstance(value, list) else [{"role": "user", "content": value}]
+    answered = {item.get("call_id") for item in items if _is(item, "function_call_output")}
+    kept: list[dict[str, Any]] = []
+    room = _KEPT_CHARACTERS
+    for place in range(len(items) - 1, -1, -1):
+        item = items[place]
+        if _is(item, "function_call"):
+            if item.get("call_id") not in answered:
+                kept.append({"status": "completed", **item, "id": item.get("id") or identifiers.make("fc", place)})
+            continue
+        message = _kept_message(item, identifiers.make("msg", place))
+        if message is not None and room >= 0:
+            room -= len(dumps(message))
+            if room >= 0:
+                kept.append(message)
+    return kept[::-1]
+
+
+def _kept_message(item: Any, item_id: str) -> dict[str, Any] | None:
+    """A message in the form of an output item; None for an item that the summary replaces."""
+    is_message = isinstance(item, Mapping) and item.get("type") in ("message", None) and "role" in item
+    if not is_message or item["role"] not in ("user", "system", "developer"):
+        return None
+    content = item.get("content")
+    parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content or ())
+    if parts and str(parts[0].get("text", "")).startswith(SUMMARY):
+        return None
+    return {
+        "type": "message",
+        "id": item.get("id") or item_id,
+        "status": "completed",
+        "role": item["role"],
+        "content": [{"detail": "auto", **part} if part.get("type") == "input_image" else part for part in parts],
+    }
+
+
 # ---- Requests that refer to earlier responses ----
 
 NOT_FOUND_CODE: Final = "previous_response_not_found"
 
 _NOT_OFFERED: Final[dict[str, str]] = {
+    "stream_id": "this server has no lanes; leave it out, and open a socket for each response that runs beside others",
     "conversation": "this server keeps no conversations; send previous_response_id, or the whole input",
     "background": "this server has no jobs in the background; leave it out and read the stream",
     "prompt": "this server keeps no prompts; send instructions and input",
@@ -88,11 +151,11 @@ def refuse(request: serve.WireRequest) -> None:
     """Refuses a request with a field that this server does not support.
 
     Raises:
-        RefusedRequestError: The request asks for it.
+        UnsupportedParameterError: The request asks for it.
     """
     for name, advice in _NOT_OFFERED.items():
         if request.body.get(name):
-            raise RefusedRequestError(f"got {name}: {advice}", name, "unsupported_parameter")
+            raise UnsupportedParameterError(name, described(request.body[name]), f"nothing: {advice}")
 
 
 def wanted(request: serve.WireRequest) -> serve.RequestReferences:
@@ -127,7 +190,7 @@ def join(request: serve.WireRequest, earlier: serve.ResolvedReferences, secret: 
             raise RefusedRequestError(
                 f"Previous response with id '{asked.answer_id}' not found.", "previous_response_id", NOT_FOUND_CODE
             )
-        before = _said(earlier.chain)
+        before = _uncompacted(_said(earlier.chain))
         _refuse_lonely_outputs(items, before)
         items = before + items
     body = {**request.body, "input": open_compactions(items, secret)}
@@ -453,6 +516,7 @@ STATE: Final = serve.ServedState(
 # ---- WebSocket ----
 
 _CREATE: Final = "response.create"
+_STEER: Final = "response.steer"
 _MOST_WAITING: Final = 8
 
 _MOST_REMEMBERED: Final = 64 * 1024 * 1024
@@ -480,11 +544,15 @@ class ResponsesSocket:
         except (JSONDecodeError, UnicodeEncodeError):
             return [_error(400, "got a message that is not JSON", "invalid_json")]
         kind = said.get("type") if isinstance(said, dict) else None
+        if kind == _STEER:
+            return [_not_steered(said)]
         if kind != _CREATE:
             shown = f"{kind!r:.60}" if isinstance(kind, str) else "no type"
             return [_error(400, f"got {shown}, expected {_CREATE}: this server takes no other event", _UNKNOWN, "type")]
         if len(self._waiting) >= _MOST_WAITING:
             return [_error(429, f"{_MOST_WAITING} requests wait for their turn already", "rate_limit_exceeded")]
+        if said.get("stream_id"):  # in words of its own lane, so that no client takes it for an error of another one
+            return [_no_lane(said["stream_id"])]
         body = {name: value for name, value in said.items() if name not in _NOT_OF_THE_REQUEST}
         request = replace(self._handshake, method="POST", query="", body={**body, "stream": True})
         self._waiting.append(serve.SocketTurn(request, generates=said.get("generate") is not False))
@@ -548,6 +616,25 @@ class ResponsesSocket:
 
 
 _UNKNOWN: Final = "invalid_request"
+
+
+def _not_steered(message: Mapping[str, Any]) -> str:
+    """The refusal of input for a response that runs: an `error` would end that response
+    (docs/wires/serving.md#websocket)."""
+    target = message.get("previous_response_id")
+    said = (
+        f"{_STEER}: got input for the response {target!r:.80}, expected {_CREATE}: this server steers no response; "
+        "send the input with previous_response_id when the response has ended"
+    )
+    error = {"type": "invalid_request_error", "code": "steering_not_supported", "message": said}
+    steer = {"previous_response_id": target, "input": message.get("input")}
+    return dumps({"type": f"{_STEER}.failed", "sequence_number": 0, "error": error, "steer": steer}).decode()
+
+
+def _no_lane(stream_id: object) -> str:
+    said = UnsupportedParameterError("stream_id", described(stream_id), f"nothing: {_NOT_OFFERED['stream_id']}")
+    reply = common_reply(failure_of(said))
+    return dumps({"type": "error", "status": reply.status, "stream_id": stream_id, **reply.body}).decode()
 
 
 def _error(status: int, message: str, code: str, param: str | None = None) -> str:
