@@ -15,7 +15,7 @@ from partstream import ChatMessage, DataPart, RequestOptions, TextPart, Tool, To
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import Continuation, RequestSettings, prepare
 from partstream.conversation.provider_state import Origin
-from partstream.protocols.openresponses.write_request import build_request
+from partstream.protocols.openresponses.write_request import WRITE_REQUEST
 
 MESSAGES = 200
 CHARACTERS = 1_000_000
@@ -50,7 +50,7 @@ def measure(messages: list[ChatMessage], settings: RequestSettings, rounds: int)
     for _ in range(rounds):
         begin = time.perf_counter()
         prepared = prepare(origin, messages, options, settings, "gw-")
-        body = build_request(prepared.request(prepared.carries))
+        body = WRITE_REQUEST.write(prepared.request(prepared.carries)).body
         taken.append((time.perf_counter() - begin) * 1000)
     return median(taken), len(dumps(body))
 

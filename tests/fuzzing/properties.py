@@ -133,8 +133,9 @@ def _cut(data: bytes, ways: random.Random) -> Iterator[bytes]:
 @cache
 def _without_fast_path(name: str) -> Protocol:
     row = PROTOCOLS[name]
-    corner = replace(row.read_response(), deltas=Deltas())
-    return replace(row, read_response=lambda: corner)
+    reader, none = row.read_response(), Deltas()
+    slow = type("Slow", (reader,), {"deltas": none}) if isinstance(reader, type) else replace(reader, deltas=none)
+    return replace(row, read_response=lambda: slow)
 
 
 def _deep(frames: int, read: Callable[[], list[StreamOutput]]) -> list[StreamOutput]:

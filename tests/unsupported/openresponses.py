@@ -1,6 +1,7 @@
 """What OpenResponses has no place for; requests with default settings."""
 
 from __future__ import annotations
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +11,7 @@ from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, 
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.openresponses.errors import INCOMPLETE_REASONS, incomplete_reason
-from partstream.protocols.openresponses.output_items import MADE_UP, annotation_of, source_of
+from partstream.protocols.openresponses.output_items import annotation_of, source_of
 from partstream.protocols.openresponses.read_response import citation_of
 from partstream.protocols.openresponses.write_request import OPTIONS
 from partstream.protocols.options import chosen_options
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["UNSUPPORTED"]
 
 # ---- answers ----
+
+_MADE_UP = re.compile(r"[a-z]+_partstream[0-9a-f]{16}")  # as `make_id` makes them
 
 
 def _data(form: ResponseForm) -> ResponseForm:
@@ -123,7 +126,7 @@ class _Thoughts:
         if self._open is None:
             return
         value, given = self._open.value, self._open.id
-        own = given if given and given not in self._used and not MADE_UP.fullmatch(given) else None
+        own = given if given and given not in self._used and not _MADE_UP.fullmatch(given) else None
         said = {"id": own, "encrypted_content": encrypted}
         known = {name: value for name, value in said.items() if value is not None}
         self._used |= {own} if own else set()
@@ -133,7 +136,7 @@ class _Thoughts:
 
 
 def _without_made_up(item: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in item.items() if name != "id" or not MADE_UP.fullmatch(value)}
+    return {name: value for name, value in item.items() if name != "id" or not _MADE_UP.fullmatch(value)}
 
 
 def _reason(form: ResponseForm) -> ResponseForm:
@@ -164,7 +167,7 @@ def _counts(form: ResponseForm) -> ResponseForm:
 
 
 def _identity(form: ResponseForm) -> ResponseForm:
-    made_up = form.response_id is not None and MADE_UP.fullmatch(form.response_id)
+    made_up = form.response_id is not None and _MADE_UP.fullmatch(form.response_id)
     return replace(form, response_id=None) if made_up else form
 
 

@@ -25,8 +25,8 @@ def test_every_protocol_that_can_be_asked_and_can_answer_is_served():
 
 def test_a_protocol_of_another_package_is_served_at_its_own_path_and_takes_no_other_away():
     own = PROTOCOLS[DEFAULT_PROTOCOL]
-    corner = own.write_request()
-    elsewhere = replace(own, name="elsewhere", write_request=lambda: replace(corner, path="/elsewhere"))
+    moved = type("Moved", (type(own.write_request()),), {"path": "/elsewhere"})
+    elsewhere = replace(own, name="elsewhere", write_request=moved)
     served = endpoints_of([own, elsewhere, replace(own, name="the same place"), PROTOCOLS["ai-sdk"]])
     assert {path: one.protocol.name for path, one in served.items()} == {
         DEFAULT_PATH: DEFAULT_PROTOCOL,
@@ -36,8 +36,8 @@ def test_a_protocol_of_another_package_is_served_at_its_own_path_and_takes_no_ot
 
 def test_the_key_is_in_the_header_that_the_protocol_has_for_it():
     own = PROTOCOLS[DEFAULT_PROTOCOL]
-    corner = own.write_request()
-    other = replace(own, write_request=lambda: replace(corner, authorize=key_in_header("x-api-key")))
+    authorize = staticmethod(key_in_header("x-api-key"))
+    other = replace(own, write_request=type("Other", (type(own.write_request()),), {"authorize": authorize}))
     (endpoint,) = endpoints_of([other]).values()
     assert endpoint.key_headers("secret") == {"x-api-key": "secret"}
     ours = {one.protocol.name: {*one.key_headers("secret")} for one in ENDPOINTS.values()}

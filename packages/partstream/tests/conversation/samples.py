@@ -10,8 +10,7 @@ from partstream import ChatMessage, DataPart, RequestOptions, TextPart, Tool, To
 from partstream.conversation.preparation import ANY_CONVERSATION, Preparation, RequestSettings, prepare
 from partstream.conversation.provider_state import Carried, Origin
 from partstream.protocols.openresponses.serve import READ_REQUEST
-from partstream.protocols.openresponses.write_request import PATH, build_request
-from partstream.protocols.serve import WireRequest
+from partstream.protocols.openresponses.write_request import WRITE_REQUEST
 
 ORIGIN = Origin("upstream", "small")
 PREFIX = "gw-"
@@ -55,9 +54,10 @@ def prepared(*messages: ChatMessage, **options: Any) -> Preparation:
 
 def body_of(*messages: ChatMessage, carried: Carried = Carried.EVERYTHING, **options: Any) -> dict[str, Any]:
     """The body as JSON, after the schema and our own server have accepted it."""
-    body = build_request(prepared(*messages, **options).request(carried))
+    asks = WRITE_REQUEST.write(prepared(*messages, **options).request(carried))
+    body = dict(asks.body)
     validate_request(body)
-    READ_REQUEST.read(WireRequest(PATH, body))
+    READ_REQUEST.read(asks)
     return json.loads(json.dumps(body))
 
 

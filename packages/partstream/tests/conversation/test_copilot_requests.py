@@ -9,7 +9,7 @@ from partstream import DataPart, Role, TextPart, ThinkingPart, ToolCallPart, Too
 from partstream.conversation.preparation import Continuation, RequestSettings
 from partstream.conversation.provider_state import Origin, read_marker
 from partstream.conversation.turns import Call
-from partstream.protocols.openresponses.write_request import build_request
+from partstream.protocols.openresponses.write_request import WRITE_REQUEST
 
 REQUESTS = copilot_requests()
 STORING = RequestSettings(continuation=Continuation.ON)
@@ -21,7 +21,7 @@ every_request = pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUE
 def body(name: str, origin: Origin, settings: RequestSettings) -> dict:
     recorded = REQUESTS[name]
     read = prepared(*recorded.messages, settings=settings, origin=origin, tools=recorded.options.tools, prefix=PREFIX)
-    made = build_request(read.request(read.carries))
+    made = WRITE_REQUEST.write(read.request(read.carries)).body
     validate_request(made)
     return made
 

@@ -89,4 +89,4 @@ def test_what_nobody_is_asked_in_has_no_corner_that_asks(name: str) -> None:
 
 def test_two_streams_of_one_row_share_nothing() -> None:
     corner = PROTOCOLS[DEFAULT_PROTOCOL].read_response()
-    assert corner(StreamOptions()) is not corner.open(StreamOptions())
+    assert corner(StreamOptions()) is not corner(StreamOptions())

@@ -46,8 +46,8 @@ def _events_of(body: WireEvent) -> list[WireEvent]:
 
 def _documented() -> Protocol:
     """The protocol as if it had a document, and read it so."""
-    read = STREAMED.read_response()
-    return replace(STREAMED, read_response=lambda: replace(read, events_of=_events_of))
+    reader = type("Documented", (STREAMED.read_response(),), {"events_of": staticmethod(_events_of)})
+    return replace(STREAMED, read_response=lambda: reader)
 
 
 def response(status: str = "completed", **fields: Any) -> bytes:
@@ -150,7 +150,8 @@ def test_a_document_that_holds_no_answer_is_an_error_whether_or_not_the_protocol
 
 def test_an_answer_that_a_protocol_has_no_document_for_is_a_clear_error():
     async def test() -> None:
-        plain = replace(STREAMED, read_response=lambda: replace(STREAMED.read_response(), events_of=None))
+        reader = type("Streamed", (STREAMED.read_response(),), {"has_documents": False})
+        plain = replace(STREAMED, read_response=lambda: reader)
         body = b'{"id":"resp_1","object":"response","output":[]}'
         _, raised, _ = await asked(document(200, body), plain)
         assert isinstance(raised, ContentTypeError)

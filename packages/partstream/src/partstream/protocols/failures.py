@@ -49,27 +49,6 @@ class FailureKind(StrEnum):
     INTERNAL = "internal"
 
 
-STATUSES: Final[Mapping[FailureKind, int]] = MappingProxyType(
-    {
-        FailureKind.INVALID_REQUEST: 400,
-        FailureKind.UNSUPPORTED_PARAMETER: 400,
-        FailureKind.UNAUTHENTICATED: 401,
-        FailureKind.FORBIDDEN: 403,
-        FailureKind.NOT_FOUND: 404,
-        FailureKind.METHOD_NOT_ALLOWED: 405,
-        FailureKind.MODEL_NOT_FOUND: 404,
-        FailureKind.TOO_LARGE: 413,
-        FailureKind.CONTEXT_LENGTH: 400,
-        FailureKind.RATE_LIMITED: 429,
-        FailureKind.SPENT_BUDGET: 429,
-        FailureKind.OVERLOADED: 503,
-        FailureKind.TIMEOUT: 504,
-        FailureKind.UPSTREAM: 502,
-        FailureKind.INTERNAL: 500,
-    }
-)
-"""The HTTP status of a failure on a wire that has no status of its own for it."""
-
 _STAYS_SO: Final = frozenset({FailureKind.SPENT_BUDGET, FailureKind.UNAUTHENTICATED, FailureKind.FORBIDDEN})
 """Failures after which official clients must not repeat the request. Without the header, Claude Code 2.1.330 repeats it
 for minutes after 401 (tried)."""
@@ -77,43 +56,25 @@ for minutes after 401 (tried)."""
 
 @dataclass(frozen=True, slots=True)
 class ServedFailure:
-    """A failure as a client learns of it.
-
-    Attributes:
-        kind: The kind.
-        message: One sentence for a person; never a secret.
-        param: The field of the request that is to blame, such as `input[2].content`, or None.
-        code: A code for programs where the kind alone says too little, or None.
-        retry_after: The seconds after which asking again may succeed, or None.
-        fields: Further fields of the error object, by the wire's own names.
-        request_id: The id of the request, for wires whose bodies hold it; empty where it is not known.
-        tokens: The tokens of a conversation that is too long; None where they are not known.
-        token_limit: The most tokens that it may have; None where it is not known.
-    """
+    """A failure as a client learns of it."""
 
     kind: FailureKind
-    message: str
-    param: str | None = None
-    code: str | None = None
-    retry_after: float | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    request_id: str = ""
-    tokens: int | None = None
+    message: str  # one sentence for a person; never a secret
+    param: str | None = None  # the field of the request that is to blame, such as `input[2].content`
+    code: str | None = None  # for programs, where the kind alone says too little
+    retry_after: float | None = None  # seconds
+    fields: Mapping[str, Any] = field(default_factory=dict)  # further ones of the error object, by the wire's own names
+    request_id: str = ""  # for wires whose bodies hold it
+    tokens: int | None = None  # of a conversation that is too long
     token_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FailedReply:
-    """A failure in a wire's own words.
-
-    Attributes:
-        status: The HTTP status.
-        headers: Further headers, names in lower case, such as `retry-after`.
-        body: The JSON object.
-    """
+    """A failure in a wire's own words."""
 
     status: int
-    headers: tuple[tuple[str, str], ...]
+    headers: tuple[tuple[str, str], ...]  # further ones, names in lower case, such as `retry-after`
     body: Mapping[str, Any]
 
 
@@ -127,12 +88,8 @@ def retry_headers(failure: ServedFailure) -> tuple[tuple[str, str], ...]:
 
 
 def plain_reply(error: Callable[[int, str], Mapping[str, Any]], failure: ServedFailure) -> FailedReply:
-    """A failure on a wire that has no table of its own.
-
-    Args:
-        error: The JSON object of an HTTP error, given its status and message.
-        failure: The failure; an error that is an object takes its param, code and further fields.
-    """
+    """A failure on a wire that has no table of its own: `error` makes the JSON object of an HTTP error of a status and
+    message, and an error that is an object takes param, code and further fields."""
     status = STATUSES[failure.kind]
     said = error(status, failure.message)
     named = {name: value for name, value in (("param", failure.param), ("code", failure.code)) if value is not None}
@@ -149,20 +106,13 @@ class RefusedRequestError(errors.CallerError):
 
     Attributes:
         param: The field that the server blames, or None where its errors name none.
-        code: The server's code, or None.
-        status: The HTTP status of the refusal.
         fields: Further fields of the error object, by the server's own names.
     """
 
     def __init__(
-        self,
-        message: str,
-        param: str | None = None,
-        code: str | None = None,
-        *,
-        status: int = 400,
+        self, message: str, param: str | None = None, code: str | None = None, *, status: int = 400,
         fields: Mapping[str, Any] = _NOTHING,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(message)
         self.param = param
         self.code = code
@@ -235,34 +185,25 @@ _BY_KIND: Final[Mapping[ErrorKind, FailureKind]] = {
 """What the kind of an upstream's error means for the client; of a kind that is missing, the status says more."""
 
 _OVERLOADED: Final = frozenset(
-    {
-        "model_overloaded",
-        "overloaded",
-        "overloaded_error",
-        "server_is_overloaded",
-        "service_unavailable",
-        "slow_down",
-        "unavailable",
-    }
+    {"model_overloaded", "overloaded", "overloaded_error", "server_is_overloaded"}
+    | {"service_unavailable", "slow_down", "unavailable"}
 )
 """Codes that say it where there is no status."""
 
 _BY_STATUS: Final[Mapping[int, FailureKind]] = {
-    400: FailureKind.INVALID_REQUEST,
-    401: FailureKind.FORBIDDEN,
-    402: FailureKind.SPENT_BUDGET,
-    403: FailureKind.FORBIDDEN,
-    404: FailureKind.NOT_FOUND,
-    408: FailureKind.TIMEOUT,
-    413: FailureKind.TOO_LARGE,
-    422: FailureKind.INVALID_REQUEST,
-    429: FailureKind.RATE_LIMITED,
-    500: FailureKind.UPSTREAM,
-    501: FailureKind.UPSTREAM,
-    502: FailureKind.UPSTREAM,
-    503: FailureKind.OVERLOADED,
-    529: FailureKind.OVERLOADED,
-    504: FailureKind.TIMEOUT,
+    status: kind
+    for kind, statuses in (
+        (FailureKind.INVALID_REQUEST, (400, 422)),
+        (FailureKind.FORBIDDEN, (401, 403)),
+        (FailureKind.SPENT_BUDGET, (402,)),
+        (FailureKind.NOT_FOUND, (404,)),
+        (FailureKind.TIMEOUT, (408, 504)),
+        (FailureKind.TOO_LARGE, (413,)),
+        (FailureKind.RATE_LIMITED, (429,)),
+        (FailureKind.UPSTREAM, (500, 501, 502)),
+        (FailureKind.OVERLOADED, (503, 529)),
+    )
+    for status in statuses
 }
 """What an upstream's HTTP status means where its words say no more."""
 
@@ -281,19 +222,12 @@ _BY_CODE: Final[Mapping[errors.LanguageModelErrorCode, FailureKind]] = {
 
 
 class FailureRow(NamedTuple):
-    """A kind of failure in the words of a wire.
-
-    Attributes:
-        status: The HTTP status.
-        type: The type of the error.
-        code: The code of the error; None where the wire has none for the kind.
-        is_acted_on: Whether clients act on the code: then it wins over the provider's own code.
-    """
+    """A kind of failure in the words of a wire: HTTP status, type and code of the error."""
 
     status: int
     type: str
     code: str | None = None
-    is_acted_on: bool = False
+    is_acted_on: bool = False  # whether clients act on the code: then it wins over the provider's own code
 
 
 _REQUEST: Final = "invalid_request_error"
@@ -319,22 +253,15 @@ _ROWS: Final[Mapping[FailureKind, FailureRow]] = {
 }
 
 
-def common_reply(failure: ServedFailure, rows: Mapping[FailureKind, FailureRow] = _ROWS) -> FailedReply:
-    """A failure as an HTTP reply.
+STATUSES: Final[Mapping[FailureKind, int]] = {kind: row.status for kind, row in _ROWS.items()}
+"""The HTTP status of a failure on a wire that has no status of its own for it."""
 
-    Args:
-        failure: The failure.
-        rows: The words for each kind, for a wire that has other words in the same form.
-    """
+
+def common_reply(failure: ServedFailure, rows: Mapping[FailureKind, FailureRow] = _ROWS) -> FailedReply:
+    """A failure as an HTTP reply, with other `rows` for a wire that has other words in the same form."""
     row = rows[failure.kind]
-    error = {
-        "message": with_wait(failure),
-        "type": row.type,
-        "param": failure.param,
-        "code": _code(failure, row),
-        **failure.fields,
-    }
-    return FailedReply(row.status, retry_headers(failure), {"error": error})
+    said = {"message": with_wait(failure), "type": row.type, "param": failure.param, "code": _code(failure, row)}
+    return FailedReply(row.status, retry_headers(failure), {"error": {**said, **failure.fields}})
 
 
 def sentence_of(error: errors.LanguageModelError | None) -> str:
@@ -351,8 +278,7 @@ def said_in_stream(error: errors.LanguageModelError | None) -> dict[str, Any]:
         return {"message": NO_REASON, "type": _SERVER, "param": None, "code": _SERVER}
     failure = failure_of(error)
     row = _ROWS[failure.kind]
-    code = _code(failure, row) or _SERVER
-    return {"message": with_wait(failure), "type": _SERVER, "param": None, "code": code}
+    return {"message": with_wait(failure), "type": _SERVER, "param": None, "code": _code(failure, row) or _SERVER}
 
 
 def _code(failure: ServedFailure, row: FailureRow) -> str | None:

@@ -1,15 +1,16 @@
 """Reads requests of clients, for all wires: fields, messages, parts, media and tools.
 
-A field that is missing is empty; a field of the wrong type is refused with its place, because the answer depends on it.
-What nothing here has a place for, such as a part or a tool of an unknown type, is counted in :class:`Counts` and fails
-no request. A wire brings the table of its parts; :class:`AskedMessages` joins messages as VS Code has them.
+A field that is missing is empty; a field of the wrong type is refused with its place, because the answer depends on it:
+each function here raises :class:`partstream.errors.InvalidRequestError` for what has another form than its docstring
+says. What nothing here has a place for, such as a part or a tool of an unknown type, is counted in :class:`Counts` and
+fails no request. A wire brings the table of its parts; :class:`AskedMessages` joins messages as VS Code has them.
 """
 
 from __future__ import annotations
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import URI_LIST, sniff
@@ -44,11 +45,7 @@ def described(value: object) -> str:
 
 
 def checked(fields: Mapping[str, Any], name: str, field_type: type, expected: str, where: str = "") -> Any:
-    """The value of a field; None if it is missing or null.
-
-    Raises:
-        InvalidRequestError: It has another type.
-    """
+    """The value of a field; None if it is missing or null."""
     value = fields.get(name)
     if value is not None and not isinstance(value, field_type):
         raise InvalidRequestError(f"{where}.{name}" if where else name, described(value), expected)
@@ -56,20 +53,12 @@ def checked(fields: Mapping[str, Any], name: str, field_type: type, expected: st
 
 
 def optional_text(fields: Mapping[str, Any], name: str, where: str = "") -> str:
-    """The string in a field; empty if it is missing or null.
-
-    Raises:
-        InvalidRequestError: It has another type.
-    """
+    """The string in a field; empty if it is missing or null."""
     return checked(fields, name, str, "a string", where) or ""
 
 
 def required_text(fields: Mapping[str, Any], name: str, where: str) -> str:
-    """The non-empty string in a field.
-
-    Raises:
-        InvalidRequestError: It is missing or empty, or has another type.
-    """
+    """The non-empty string in a field."""
     value = optional_text(fields, name, where)
     if not value:
         got = "an empty string" if fields.get(name) == "" else "nothing"
@@ -81,9 +70,6 @@ def object_in_text(fields: Mapping[str, Any], name: str, where: str) -> dict[str
     """The JSON object that a field holds as text, such as the arguments of a call.
 
     An empty text is an empty object: some servers leave out empty arguments, and clients send back what they got.
-
-    Raises:
-        InvalidRequestError: The field holds anything else.
     """
     text = fields.get(name)
     value = read_arguments(text) if isinstance(text, str) else None
@@ -93,12 +79,7 @@ def object_in_text(fields: Mapping[str, Any], name: str, where: str) -> dict[str
 
 
 def not_default(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that ask for something.
-
-    Args:
-        fields: The fields of a request.
-        defaults: By the names of those to look at, the value that asks for nothing; null never asks for anything.
-    """
+    """The fields that ask for something: `defaults` has the value of each field that asks for nothing, as null does."""
     return {
         name: fields[name]
         for name, default in defaults.items()
@@ -107,14 +88,8 @@ def not_default(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[
 
 
 def messages_by_role(value: object, roles: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    """The role of each message, the message, and its place in the request.
-
-    Args:
-        value: The field `messages`.
-        roles: The roles that there are, in the order in which an error lists them.
-
-    Raises:
-        InvalidRequestError: The field is no list, a message is no object, or it has another role.
+    """The role of each message of the field `messages`, the message, and its place in the request; an error lists the
+    roles that there are in their order.
     """
     if not isinstance(value, list):
         raise InvalidRequestError("messages", described(value), "a list of messages")
@@ -158,24 +133,19 @@ class AskedMessages:
 
 
 _Part = TypeVar("_Part", bound="MessagePart")
+PartReader: TypeAlias = "Callable[[Mapping[str, Any], str, Counts], _Part | None]"
+"""Reads a part, given its place in the request; None gives no part."""
 
 
 def read_parts(
     value: object,
     where: str,
     counts: Counts,
-    readers: Mapping[str, Callable[[Mapping[str, Any], str, Counts], _Part | None]],
+    readers: Mapping[str, PartReader[_Part]],
 ) -> tuple[_Part | TextPart, ...]:
-    """The parts of a content field; a string is one text, and an empty text gives no part.
+    """The parts of a content field at a place; a string is one text, and an empty text gives no part.
 
-    Args:
-        value: The content.
-        where: Its place in the request.
-        counts: Counts the parts of an unknown type.
-        readers: The reader of each known type; None from it gives no part.
-
-    Raises:
-        InvalidRequestError: The content or a part has the wrong form.
+    A part of a type without a reader is counted.
     """
     if isinstance(value, str):
         return (TextPart(value),) if value else ()
@@ -197,11 +167,7 @@ def read_parts(
 
 
 def said(part: Mapping[str, Any], name: str, where: str) -> TextPart | None:
-    """The text in a field of a part; None if it is empty.
-
-    Raises:
-        InvalidRequestError: It is missing, or has another type.
-    """
+    """The text in a field of a part; None if it is empty."""
     if part.get(name) is None:
         raise InvalidRequestError(f"{where}.{name}", "nothing", "a string")
     text = optional_text(part, name, where)
@@ -212,24 +178,13 @@ _UNKNOWN: Final = "application/octet-stream"
 
 
 def read_address(url: str, where: str) -> DataPart:
-    """The content of a URL: its bytes if it is a data URL, else the address itself.
-
-    Raises:
-        InvalidRequestError: It is a damaged data URL.
-    """
+    """The content of a URL: its bytes if it is a data URL, else the address itself."""
     return read_bytes(url, where) if _is_data_url(url) else DataPart.text(url, URI_LIST)
 
 
 def read_bytes(value: str, where: str, label: str = "") -> DataPart:
-    """The bytes of a data URL (RFC 2397) or of plain base64, with their media type.
-
-    Args:
-        value: The data URL, or the base64.
-        where: The place in the request.
-        label: The media type that the request states beside plain base64, if it states one.
-
-    Raises:
-        InvalidRequestError: It is neither.
+    """The bytes of a data URL (RFC 2397) or of plain base64, with their media type; `label` is the one that a request
+    states beside plain base64.
     """
     head, comma, payload = value[5:].partition(",") if _is_data_url(value) else (f"{label};base64", ",", value)
     if not comma:
@@ -251,15 +206,9 @@ def _is_data_url(value: str) -> bool:
 
 
 def tools_of_type(value: object, kind: str, counts: Counts) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The tools of a type, or of none, each with its place in the request; null is no tool.
+    """The tools of a type, which a tool may leave out, each with its place in the request; null is no tool.
 
-    Args:
-        value: The field `tools`.
-        kind: The type of the tools to read, which a tool may leave out.
-        counts: Counts the tools of other types.
-
-    Raises:
-        InvalidRequestError: The field or a tool has the wrong form.
+    Tools of other types are counted.
     """
     if value is None:
         return
@@ -277,11 +226,7 @@ def tools_of_type(value: object, kind: str, counts: Counts) -> Iterator[tuple[st
 
 
 def read_functions(value: object, counts: Counts) -> tuple[Tool, ...]:
-    """The functions in the field `tools`, each described in a field `function`; other tools are counted.
-
-    Raises:
-        InvalidRequestError: The field or a tool has the wrong form.
-    """
+    """The functions in the field `tools`, each described in a field `function`; other tools are counted."""
     tools: dict[str, Tool] = {}
     for where, tool in tools_of_type(value, "function", counts):
         function, at = tool.get("function"), f"{where}.function"

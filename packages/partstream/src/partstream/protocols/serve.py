@@ -1,4 +1,4 @@
-"""What a protocol offers to a server: the corners that read requests and write responses, and what belongs to them.
+"""What a protocol offers to a server: readers of requests, writers of responses, and what belongs to them.
 
 A server names no wire. It takes a :class:`WireRequest` at one of the paths of :class:`RequestReader`, reads it,
 and writes each output of the provider with the writer of :class:`ResponseWriter`, whose :class:`StreamForm` says
@@ -7,9 +7,9 @@ how events become bytes. Beside responses, a wire may have
 - documents of its own (:class:`ServedDocument`): the list of models, one of them, the count of a request;
 - stored answers (:class:`ServedState`): the protocol says which earlier answers a request refers to, how they are
   joined to it, and which routes read what is kept; the server finds the answers of this caller, and keeps new ones;
-- a WebSocket (:class:`ServedSocket`) on which a client sends several requests: the protocol reads the messages and says
-  which requests wait, one after another. The responses are those of HTTP, the same reader, writer and frames; the
-  protocol turns their bytes into messages.
+- a WebSocket (:class:`SocketConversation`) on which a client sends several requests: the protocol reads the messages
+  and says which requests wait, one after another. The responses are those of HTTP, the same reader, writer and frames;
+  the protocol turns their bytes into messages.
 
 All of it is without I/O. A path pattern is a path below the base URL that holds :data:`MODEL` once, such as
 `/models/{model}:streamGenerateContent`, or :data:`ID` once, such as `/responses/{id}`, or neither: one pattern writes
@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote
 
 from partstream.codec.json_codec import dumps
@@ -42,7 +42,7 @@ class RequestReader(ABC):
     """
 
     paths: tuple[str, ...] = ()
-    socket: ServedSocket | None = None
+    socket: type[SocketConversation] | None = None
 
     @abstractmethod
     def read(self, request: WireRequest) -> InboundRequest:
@@ -60,7 +60,7 @@ class RequestReaderSpec(RequestReader):
         self,
         read: Callable[[WireRequest], InboundRequest],
         paths: tuple[str, ...] = (),
-        socket: ServedSocket | None = None,
+        socket: type[SocketConversation] | None = None,
     ) -> None:
         vars(self).update(read=read, paths=paths, socket=socket)
 
@@ -75,37 +75,21 @@ _COMMENT: Final = b": keep-alive\n\n"
 
 @dataclass(frozen=True, slots=True)
 class StreamForm:
-    """How the events of a response become the bytes of its stream.
-
-    Attributes:
-        frame: The bytes of one event.
-        start: The bytes before the first event.
-        separator: The bytes between two events.
-        end: The bytes after the last event.
-        content_type: The media type.
-        keep_alive: The bytes between two events that say nothing but that the connection lives; empty for a form that
-            has none.
-    """
+    """How the events of a response become the bytes of its stream."""
 
     frame: Callable[[WireEvent], bytes]
     start: bytes = b""
     separator: bytes = b""
     end: bytes = b""
     content_type: str = _EVENT_STREAM
-    keep_alive: bytes = b""
+    keep_alive: bytes = b""  # between two events, says nothing but that the connection lives; empty for none
 
 
 class ResponseWriter(ABC):
     """Writes one response of a server: takes the outputs of an answer one by one, returns events. What the class says,
     holds for all responses of its protocol.
 
-    Args:
-        asked: The request.
-        reply: Who answers, and how.
-
     Attributes:
-        content_type: The media type of the stream.
-        end_of_stream: The bytes after the last event.
         documents: What a server has beside its answers, such as the list of models.
         base_paths: The paths of the base URLs of clients, the usual one first.
         request_id_header: The response header in which clients of this wire look for the id of their request.
@@ -189,12 +173,12 @@ class ResponseWriter(ABC):
     def _finish(self, finish: Finish) -> Events: ...
 
     @staticmethod
-    def document(_events: Sequence[WireEvent]) -> tuple[int, WireEvent]:
+    def document(_events: Sequence[WireEvent], /) -> tuple[int, WireEvent]:
         """The events of a whole response as what a client gets that wants no stream: HTTP status and JSON."""
         raise NotImplementedError
 
     @staticmethod
-    def error(_status: int, _message: str) -> WireEvent:
+    def error(_status: int, _message: str, /) -> WireEvent:
         """The JSON object of an HTTP error."""
         raise NotImplementedError
 
@@ -259,15 +243,12 @@ class ResponseWriterSpec:
 class FurtherEndpoint:
     """An endpoint of a protocol's server where a model answers another kind of request, such as one for a summary.
 
-    Attributes:
-        path: The pattern of its path below the base path.
-        reads: The corner that reads its requests.
-        writes: The corner that writes its answers; its documents, routes and further endpoints are not looked at.
+    Documents, routes and further endpoints of its writer do not count.
     """
 
     path: str
     reads: RequestReader
-    writes: Any
+    writes: type[ResponseWriter]
 
 
 # ---- Requests and their paths ----
@@ -370,18 +351,9 @@ def rfc3339(seconds: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """A model of a server, as far as documents tell of it.
+    """A model of a server, as far as documents tell of it: requests call it by its id, people by its name.
 
-    Attributes:
-        id: What requests call it.
-        name: What people call it.
-        max_input_tokens: The most tokens of a request.
-        max_output_tokens: The most tokens of an answer.
-        image_input: Whether it takes images.
-        tool_calling: Whether it calls tools.
-        thinking: Whether it thinks.
-        input_price: US dollars per token of the prompt, as text; None for a model without a price.
-        output_price: US dollars per token of the answer, as text; None for a model without a price.
+    A price is in US dollars per token, as text; None for a model without one.
     """
 
     id: str
@@ -408,8 +380,6 @@ class ServedDocument:
     """A document at a path of its own.
 
     Attributes:
-        method: The HTTP method.
-        path: The pattern of its path below the base path, see :mod:`partstream.protocols.serve`.
         answer: Answers a request, given the models of the server, the usual one first, and the tokens of the request
             that `counts` gives, or 0. It may raise what reading a request raises, and
             :class:`partstream.protocols.failures.RefusedRequestError`.
@@ -436,31 +406,18 @@ class ServedDocument:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """An answer that is kept.
-
-    Attributes:
-        id: Its id.
-        previous_id: The id of the answer that its request continued; None for the first of a chain.
-        request: The JSON object of the request, without what the request took from earlier answers.
-        response: The JSON object of the answer.
-        frames: The events of its stream as bytes, one frame each, in order; None if no stream was kept.
-    """
+    """An answer that is kept, with the JSON objects of its request and response."""
 
     id: str
-    previous_id: str | None
-    request: Mapping[str, Any] = field(repr=False)
+    previous_id: str | None  # of the answer that its request continued
+    request: Mapping[str, Any] = field(repr=False)  # without what the request took from earlier answers
     response: Mapping[str, Any] = field(repr=False)
-    frames: tuple[bytes, ...] | None = field(default=None, repr=False)
+    frames: tuple[bytes, ...] | None = field(default=None, repr=False)  # of its stream, an event each; None if not kept
 
 
 @dataclass(frozen=True, slots=True)
 class RequestReferences:
-    """What of earlier answers a request refers to.
-
-    Attributes:
-        answer_id: The id of the answer that it continues, or None.
-        item_ids: The ids of single items of earlier answers.
-    """
+    """What of earlier answers a request refers to: the answer that it continues, and single items."""
 
     answer_id: str | None = None
     item_ids: tuple[str, ...] = ()
@@ -468,12 +425,7 @@ class RequestReferences:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedReferences:
-    """What was found of what a request refers to.
-
-    Attributes:
-        chain: The answers that the request continues, the oldest first; empty if they were not found.
-        items: The items that were found, by their ids.
-    """
+    """What was found of that: the answers that the request continues, the oldest first, and items by their ids."""
 
     chain: tuple[StoredAnswer, ...] = ()
     items: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
@@ -481,15 +433,10 @@ class ResolvedReferences:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRequest:
-    """A request with what it refers to.
+    """A request with what it refers to."""
 
-    Attributes:
-        asks: The request for the model: it follows the answers that it continues.
-        own: The same without those answers, as it is kept beside its own answer.
-    """
-
-    asks: WireRequest
-    own: WireRequest
+    asks: WireRequest  # for the model: it follows the answers that it continues
+    own: WireRequest  # the same without those answers, as it is kept beside its own answer
 
 
 class Effect(StrEnum):
@@ -503,12 +450,9 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredRoute:
-    """A route that reads or changes an answer that is kept.
+    """A route that reads or changes an answer that is kept; its path has :data:`ID` for the id of the answer.
 
     Attributes:
-        method: The HTTP method.
-        path: The pattern of its path below the base path, with :data:`partstream.protocols.serve.ID`
-            for the id of the answer.
         document: The reply, given the request and the chain of answers that ends with the one that the path names. It
             may raise what reading a request raises, and :class:`partstream.protocols.failures.RefusedRequestError`.
         effect: What it does, before `document` is asked.
@@ -523,75 +467,103 @@ class StoredRoute:
     resumes: Callable[[WireRequest], int | None] | None = None
 
 
-class AnswerRecord(Protocol):
-    """Reads one answer as it is sent, and tells what is to be kept of it; a type of its own: a server names no wire."""
+class AnswerRecord(ABC):
+    """Reads one answer as it is sent, and tells what is to be kept of it."""
 
     @property
+    @abstractmethod
     def answer_id(self) -> str | None:
         """The id of the answer; None while no event has said it."""
-        ...
 
     @property
+    @abstractmethod
     def frames(self) -> Sequence[bytes] | None:
         """The frames so far, in a list that grows; None once they are more than the limit."""
-        ...
 
     @property
+    @abstractmethod
     def response(self) -> Mapping[str, Any] | None:
         """The answer as it is now; None while no event has said anything."""
-        ...
 
+    @abstractmethod
     def add(self, data: bytes) -> bool:
         """Takes the next bytes of the stream, whole frames; says whether the end of the answer is in them."""
-        ...
 
+    @abstractmethod
     def take_document(self, document: Mapping[str, Any]) -> None:
         """Takes the document that is sent in place of a stream."""
-        ...
 
+    @abstractmethod
     def cancel(self) -> None:
         """Records that the answer was stopped because its client left, or asked for that."""
-        ...
 
+    @abstractmethod
     def stored(self, request: WireRequest) -> StoredAnswer | None:
-        """What is to be kept, given :attr:`Joined.own`; None if nothing was said."""
-        ...
+        """What is to be kept, given :attr:`ResolvedRequest.own`; None if nothing was said."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedState:
+class ServedState(ABC):
     """What the server of a protocol remembers.
 
     Attributes:
-        refuse: Refuses a request for something that no server of ours has, by the name of its field; raises
-            :class:`partstream.protocols.failures.RefusedRequestError`.
-        wanted: What of earlier answers a request refers to.
-        join: A request with everything that it refers to, given what was found and the secret of the installation.
-            It raises :class:`partstream.protocols.failures.RefusedRequestError` for what was not found and for sealed
-            text that this installation has not signed.
-        keeps: Whether a request wants its answer to be kept.
-        unkept: The request as it is answered where nothing is kept, so that the answer does not say otherwise.
-        record: Makes the record of one answer, given the most bytes of frames that it may hold.
-        items: The items of an answer that requests may refer to, by their ids.
-        whole: An answer with the answers before it as part of its own request, for one whose chain is not kept.
-        unknown: The error for an id that is not known, or not known to the caller.
-        unstreamed: The error for a stream that was not kept.
         routes: The routes of stored answers.
         fields: The fields of a request that are understood here, so that no reader has to have a place for them.
     """
 
-    refuse: Callable[[WireRequest], None]
-    wanted: Callable[[WireRequest], RequestReferences]
-    join: Callable[[WireRequest, ResolvedReferences, bytes], ResolvedRequest]
-    keeps: Callable[[WireRequest], bool]
-    unkept: Callable[[WireRequest], WireRequest]
-    record: Callable[[int], AnswerRecord]
-    items: Callable[[StoredAnswer], Mapping[str, Mapping[str, Any]]]
-    whole: Callable[[Sequence[StoredAnswer], StoredAnswer], StoredAnswer]
-    unknown: Callable[[str], RefusedRequestError]
-    unstreamed: Callable[[str], RefusedRequestError]
-    routes: tuple[StoredRoute, ...]
-    fields: frozenset[str]
+    routes: tuple[StoredRoute, ...] = ()
+    fields: frozenset[str] = frozenset()
+
+    @abstractmethod
+    def refuse(self, request: WireRequest) -> None:
+        """Refuses a request for something that no server of ours has.
+
+        Raises:
+            UnsupportedParameterError: It asks for that; the error names the field.
+        """
+
+    @abstractmethod
+    def wanted(self, request: WireRequest) -> RequestReferences:
+        """What of earlier answers a request refers to.
+
+        Raises:
+            InvalidRequestError: A field has the wrong type.
+        """
+
+    @abstractmethod
+    def join(self, request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> ResolvedRequest:
+        """A request with everything that it refers to, given what was found and the secret of the installation.
+
+        Raises:
+            RefusedRequestError: Something was not found, or this installation has not signed a sealed text.
+        """
+
+    @abstractmethod
+    def keeps(self, request: WireRequest) -> bool:
+        """Whether a request wants its answer to be kept."""
+
+    @abstractmethod
+    def unkept(self, request: WireRequest) -> WireRequest:
+        """The request as it is answered where nothing is kept, so that the answer does not say otherwise."""
+
+    @abstractmethod
+    def record(self, limit: int) -> AnswerRecord:
+        """Makes the record of one answer, given the most bytes of frames that it may hold."""
+
+    @abstractmethod
+    def items(self, answer: StoredAnswer) -> Mapping[str, Mapping[str, Any]]:
+        """The items of an answer that requests may refer to, by their ids."""
+
+    @abstractmethod
+    def whole(self, chain: Sequence[StoredAnswer], answer: StoredAnswer) -> StoredAnswer:
+        """An answer with the answers before it as part of its own request, for one whose chain is not kept."""
+
+    @abstractmethod
+    def unknown(self, answer_id: str) -> RefusedRequestError:
+        """The error for an id that is not known, or not known to the caller."""
+
+    @abstractmethod
+    def unstreamed(self, answer_id: str) -> RefusedRequestError:
+        """The error for a stream that was not kept."""
 
 
 # ---- Sockets ----
@@ -599,62 +571,43 @@ class ServedState:
 
 @dataclass(frozen=True, slots=True)
 class SocketTurn:
-    """A request that came over a socket.
-
-    Attributes:
-        request: The request, as it would have come over HTTP.
-        generates: Whether a model answers. Otherwise the answer is empty: the client only announces its conversation.
-    """
+    """A request that came over a socket, as it would have come over HTTP."""
 
     request: WireRequest
-    generates: bool = True
+    generates: bool = True  # otherwise no model answers: the client only announces its conversation
 
 
-class SocketConversation(Protocol):
-    """What is said on one socket; a type of its own, because a server names no wire."""
+class SocketConversation(ABC):
+    """What is said on one socket."""
 
+    @abstractmethod
+    def __init__(self, handshake: WireRequest) -> None:
+        """Begins with the request of the handshake, which has no body."""
+
+    @abstractmethod
     def receive(self, message: str | bytes) -> Sequence[str]:
         """Takes a message of the client; returns what is answered to it at once. A request waits for its turn."""
-        ...
 
+    @abstractmethod
     def next_turn(self) -> SocketTurn | None:
         """The next request, unless one is being answered or none waits; it is being answered from now on."""
-        ...
 
+    @abstractmethod
     def recall(self, wanted: RequestReferences) -> ResolvedReferences:
         """What the socket itself remembers of what a request refers to."""
-        ...
 
+    @abstractmethod
     def messages(self, data: bytes) -> Sequence[str]:
         """The messages for the next bytes of the answer's stream, which are whole frames."""
-        ...
 
+    @abstractmethod
     def refused(self, status: int, document: Mapping[str, Any]) -> Sequence[str]:
         """The messages for a request that was refused before its answer began; the turn is over then."""
-        ...
 
+    @abstractmethod
     def ended(self, earlier: ResolvedReferences, stored: StoredAnswer | None) -> None:
-        """Ends the turn.
+        """Ends the turn, given what was found for its request, and the answer, if it has one."""
 
-        Args:
-            earlier: What was found of what its request refers to.
-            stored: The answer, with what its own request said; None if it has none.
-        """
-        ...
-
+    @abstractmethod
     def too_old(self) -> Sequence[str]:
         """The messages for a socket that is closed because it has been open for too long."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ServedSocket:
-    """The WebSocket at the path of an endpoint.
-
-    Attributes:
-        open: Makes the conversation of one socket, given the request of its handshake, which has no body.
-        headers: Headers of the reply to the handshake.
-    """
-
-    open: Callable[[WireRequest], SocketConversation]
-    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,9 +1,9 @@
 """Translates requests and answers from one wire into another, sans-IO.
 
-Any two protocols with the corners it takes translate into each other, through the values in the middle:
-:class:`partstream.lm.outputs.InboundRequest` and the outputs of a response. docs/translation.md says what each pair
-loses on the way; tests/unsupported has the table of each protocol. A function raises :class:`MissingCornerError` if the
-protocol cannot be asked or served.
+Any two protocols with the readers and writers that it takes translate into each other, through the values in the
+middle: :class:`partstream.lm.outputs.InboundRequest` and the outputs of a response. docs/translation.md says what each
+pair loses on the way; tests/unsupported has the table of each protocol. A function raises :class:`MissingCornerError`
+if the protocol cannot be asked or served.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from partstream.protocols.serve import ResponseWriter, WireEvent, WireRequest
 
 
 class MissingCornerError(CallerError):
-    """A protocol lacks a corner that a translation needs, such as `write_response`."""
+    """A protocol lacks a reader or a writer that a translation needs, such as `write_response`."""
 
     def __init__(self, protocol: str, corner: str) -> None:
         super().__init__(f"the protocol {protocol!r} has no {corner}")
@@ -44,10 +44,10 @@ def write_question(
     """
     if protocol.write_request is None:
         raise MissingCornerError(protocol.name, "write_request")
-    corner = protocol.write_request()
-    rules = corner.conversation_rules(settings, asked.model)
+    writer = protocol.write_request()
+    rules = writer.conversation_rules(settings, asked.model)
     prepared = prepare(Origin(upstream, asked.model), asked.messages, asked.options, settings, rules=rules)
-    return corner.write(prepared.request(corner.carries))
+    return writer.write(prepared.request(writer.carries))
 
 
 def read_question(protocol: Protocol, request: WireRequest) -> InboundRequest:
@@ -71,8 +71,8 @@ def write_answer(
 
 def frame_answer(protocol: Protocol, events: Iterable[WireEvent]) -> bytes:
     """Frames the events of an answer as bytes."""
-    corner = _answering(protocol)
-    return b"".join(map(corner.frame, events)) + corner.end_of_stream
+    writer = _answering(protocol)
+    return b"".join(map(writer.frame, events)) + writer.end_of_stream
 
 
 def write_document(

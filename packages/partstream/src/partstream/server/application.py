@@ -298,8 +298,8 @@ class SocketExchange:
         socket = endpoint.reads.socket
         assert socket is not None  # noqa: S101 - the route has one
         wire = endpoint.request(self._request.path, {}, self._request.headers, self._request.query, "GET")
-        conversation = socket.open(wire)
-        headers = (*self._state.request_id_headers(self._request.request_id), *socket.headers.items())
+        conversation = socket(wire)
+        headers = self._state.request_id_headers(self._request.request_id)
         await self._send({"type": "websocket.accept", "headers": requests.encoded_headers(headers)})
         reading = asyncio.get_running_loop().create_task(self._read(conversation))
         try:

@@ -331,7 +331,7 @@ class UpstreamRequest:
     @property
     def takes_documents(self) -> bool:
         """Whether a document that the upstream sends in place of a stream can be read."""
-        return self.protocol.read_response().events_of is not None
+        return self.protocol.read_response().has_documents
 
 
 MOST_PAUSES: Final = 10

@@ -4,8 +4,8 @@ from typing import Any
 
 from partstream.lm.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.lm.parts import TextPart
-from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
-from partstream.protocols.openresponses.stored_responses import ResponseRecord
+from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
+from partstream.protocols.openresponses.stored_responses import STATE
 from partstream.protocols.serve import StoredAnswer, WireRequest
 
 SECRET = b"a secret of the installation"
@@ -36,13 +36,13 @@ def stored(name: str, *items: Any, said: str = "", previous: str | None = None, 
 
 def frames_of(asked: WireRequest, *outputs: StreamOutput, identity: str = "1") -> list[bytes]:
     """The stream of a response, a frame at a time, with the mark of its end."""
-    writer = WRITE_RESPONSE(READ_REQUEST.read(asked), Reply(identity, 7))
-    frames = [WRITE_RESPONSE.frame(event) for one in outputs for event in writer.write(one)]
-    return [*frames, WRITE_RESPONSE.end_of_stream]
+    writer = OpenResponsesWriter(READ_REQUEST.read(asked), Reply(identity, 7))
+    frames = [OpenResponsesWriter.frame(event) for one in outputs for event in writer.write(one)]
+    return [*frames, OpenResponsesWriter.end_of_stream]
 
 
 def recorded(asked: WireRequest, *outputs: StreamOutput, limit: int = 100_000) -> StoredAnswer:
-    record = ResponseRecord(limit)
+    record = STATE.record(limit)
     for frame in frames_of(asked, *(outputs or (TextPart("hello"), DONE))):
         record.add(frame)
     answer = record.stored(asked)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.errors import UpstreamProtocolError
-from partstream.protocols.openresponses.errors import identifier, index, mapping, sequence, text
+from partstream.protocols.openresponses.errors import mapping, sequence, text
+from partstream.protocols.read_response import identifier, index
 
 
 @pytest.mark.parametrize(

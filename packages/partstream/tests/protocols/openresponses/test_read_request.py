@@ -11,7 +11,7 @@ from conversation.samples import PDF, PNG
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.errors import InvalidRequestError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
-from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
+from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
 from partstream.protocols.serve import WireRequest
 
 user, assistant, system = ChatMessage.user, ChatMessage.assistant, ChatMessage.system
@@ -315,4 +315,4 @@ def test_any_json_is_answered_or_refused_never_another_error(body):
         asked = _asked(**body)
     except InvalidRequestError:
         return
-    assert WRITE_RESPONSE(asked, Reply("identity", 0)).write(Finish(Outcome.COMPLETED))
+    assert OpenResponsesWriter(asked, Reply("identity", 0)).write(Finish(Outcome.COMPLETED))

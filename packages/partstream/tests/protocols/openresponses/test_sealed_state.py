@@ -11,7 +11,7 @@ from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import ToolNames
 from partstream.lm.outputs import Finish, Outcome, Reply
 from partstream.lm.parts import ResponsePart
-from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
+from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 
@@ -30,7 +30,7 @@ def _answer(*parts: ResponsePart) -> tuple[ResponsePart, ...]:
 
 def _output(*parts: ResponsePart, **body: Any) -> list[dict[str, Any]]:
     asked = READ_REQUEST.read(WireRequest("/responses", {"model": "small", "input": "Hi", **body}))
-    writer = WRITE_RESPONSE(asked, Reply("identity", 1))
+    writer = OpenResponsesWriter(asked, Reply("identity", 1))
     events = [event for output in (*parts, Finish(Outcome.COMPLETED)) for event in writer.write(output)]
     output: list[dict[str, Any]] = events[-1]["response"]["output"]
     return output

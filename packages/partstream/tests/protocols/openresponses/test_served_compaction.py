@@ -9,13 +9,13 @@ from partstream.errors import InvalidRequestError
 from partstream.lm.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
+from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
 from partstream.protocols.serve import ResolvedReferences, ServedState
 from protocols.openresponses.served import DONE, SECRET, call, message, output, request
 
-[COMPACT] = WRITE_RESPONSE.further
-assert WRITE_RESPONSE.state is not None
-STATE: ServedState = WRITE_RESPONSE.state
+[COMPACT] = OpenResponsesWriter.further
+assert OpenResponsesWriter.state is not None
+STATE: ServedState = OpenResponsesWriter.state
 
 CONVERSATION = [
     message("You are terse.", "developer"),
@@ -159,7 +159,7 @@ TRIGGER = {"type": "compaction_trigger"}
 
 def triggered(*outputs: StreamOutput, **body: Any) -> list[dict[str, Any]]:
     asked = READ_REQUEST.read(request(input=[*CONVERSATION, TRIGGER], **body))
-    writer = WRITE_RESPONSE(asked, Reply("1", 7, secret=SECRET))
+    writer = OpenResponsesWriter(asked, Reply("1", 7, secret=SECRET))
     return [dict(event) for one in outputs for event in writer.write(one)]
 
 
@@ -197,7 +197,7 @@ def test_a_response_to_a_trigger_without_a_whole_summary_fails(outputs: tuple[St
     assert events[-1]["type"] == "response.failed"
     assert said in events[-1]["response"]["error"]["message"]
     assert events[-1]["response"]["output"] == []
-    assert WRITE_RESPONSE.document(events)[0] == 500
+    assert OpenResponsesWriter.document(events)[0] == 500
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from partstream.codec.json_codec import loads
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart, ToolCallPart
-from partstream.protocols.openresponses.stored_responses import ResponseRecord, event_of
+from partstream.protocols.openresponses.stored_responses import STATE, event_of
 from protocols.openresponses.served import DONE, frames_of, message, recorded, request
 
 
@@ -18,7 +18,7 @@ def test_the_frames_are_those_that_were_sent_and_their_place_is_their_number() -
 def test_frames_that_are_sent_together_with_comments_are_told_apart() -> None:
     asked = request(input="hi", stream=True)
     frames = frames_of(asked, TextPart("event: response.completed\n"), DONE)
-    record = ResponseRecord(100_000)
+    record = STATE.record(100_000)
     assert not record.add(b"".join([b": keep-alive\n\n", *frames[:3]]))
     assert record.add(b"".join(frames[3:]))
     answer = record.stored(asked)
@@ -35,7 +35,7 @@ def test_a_stored_answer_has_its_own_input_and_the_one_before() -> None:
 
 
 def test_the_id_is_known_with_the_first_event_and_a_running_response_is_in_progress() -> None:
-    record = ResponseRecord(100_000)
+    record = STATE.record(100_000)
     assert (record.answer_id, record.response, record.stored(request())) == (None, None, None)
     record.add(frames_of(request(input="hi"), TextPart("a"))[0])
     assert record.response is not None
@@ -45,7 +45,7 @@ def test_the_id_is_known_with_the_first_event_and_a_running_response_is_in_progr
 
 def test_a_response_that_its_client_left_is_kept_as_cancelled_with_what_was_said() -> None:
     asked = request(input="hi", stream=True)
-    record = ResponseRecord(100_000)
+    record = STATE.record(100_000)
     for frame in frames_of(asked, TextPart("half"), Finish(Outcome.INCOMPLETE)):
         record.add(frame)
     record.cancel()
@@ -62,7 +62,7 @@ def test_a_response_that_its_client_left_is_kept_as_cancelled_with_what_was_said
 def test_a_stream_without_an_end_keeps_the_items_that_were_whole() -> None:
     asked = request(input="hi", stream=True)
     for limit in (100_000, 900):
-        record = ResponseRecord(limit)
+        record = STATE.record(limit)
         for frame in frames_of(asked, ToolCallPart("c1", "f", {}), TextPart("half"))[:-1]:
             record.add(frame)
         answer = record.stored(asked)
@@ -79,7 +79,7 @@ def test_a_stream_above_the_limit_is_kept_without_its_frames() -> None:
 
 def test_a_document_is_kept_and_an_error_is_not() -> None:
     whole = recorded(request(input="hi", stream=True)).response
-    record = ResponseRecord(100)
+    record = STATE.record(100)
     record.take_document({"error": {"message": "no"}})
     assert record.stored(request(input="hi")) is None
     record.take_document(whole)
@@ -95,7 +95,7 @@ def test_nothing_that_the_client_said_beside_its_input_is_kept() -> None:
 
 
 def test_frames_are_told_apart_once_however_often_somebody_looks() -> None:
-    record = ResponseRecord(100_000)
+    record = STATE.record(100_000)
     seen = []
     for frame in frames_of(request(input="hi"), TextPart("a"), TextPart("b"), DONE)[:-1]:
         record.add(frame)

@@ -6,12 +6,12 @@ import pytest
 
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.protocols.failures import RefusedRequestError, failure_of
-from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE
+from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
 from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState
 from protocols.openresponses.served import SECRET, call, message, output, request, stored
 
-assert WRITE_RESPONSE.state is not None
-STATE: ServedState = WRITE_RESPONSE.state
+assert OpenResponsesWriter.state is not None
+STATE: ServedState = OpenResponsesWriter.state
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_field_of_the_wrong_type_is_refused_by_its_name(body: dict[str, Any]) 
 def test_what_a_server_has_not_is_refused_by_the_name_of_the_field(body: dict[str, Any], param: str) -> None:
     with pytest.raises(UnsupportedParameterError, match=f"^{param}: got .*, expected nothing: this server ") as caught:
         STATE.refuse(request(**body))
-    reply = WRITE_RESPONSE.failed(failure_of(caught.value))
+    reply = OpenResponsesWriter.failed(failure_of(caught.value))
     error = reply.body["error"]
     assert (reply.status, error["param"], error["code"]) == (400, param, "unsupported_parameter")
 

@@ -6,7 +6,7 @@ import pytest
 
 from partstream.errors import InvalidRequestError
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.openresponses.stored_responses import ROUTES, items_of, unknown, unstreamed
+from partstream.protocols.openresponses.stored_responses import ROUTES, STATE
 from partstream.protocols.serve import Effect, StoredRoute, fits_path, id_in_path
 from protocols.openresponses.served import message, output, request, stored
 
@@ -99,11 +99,11 @@ def test_what_is_deleted_is_named() -> None:
 
 
 def test_an_unknown_response_is_not_found_and_one_without_frames_has_no_stream() -> None:
-    assert (unknown("r9").status, unknown("r9").code) == (404, "not_found")
-    assert (unstreamed("r9").status, unstreamed("r9").param) == (400, "stream")
+    assert (STATE.unknown("r9").status, STATE.unknown("r9").code) == (404, "not_found")
+    assert (STATE.unstreamed("r9").status, STATE.unstreamed("r9").param) == (400, "stream")
 
 
 def test_items_are_found_by_their_ids_those_of_the_input_too() -> None:
-    found = items_of(CHAIN[1])
+    found = STATE.items(CHAIN[1])
     assert found["msg_own"]["role"] == "user"
     assert found["msg_r2"]["role"] == "assistant"

@@ -8,22 +8,28 @@ from partstream.codec.json_codec import dumps, loads
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
 from partstream.protocols.openresponses.serve import READ_REQUEST
-from partstream.protocols.openresponses.stored_responses import ResponsesSocket
-from partstream.protocols.serve import RequestReferences, ResolvedReferences, SocketTurn, WireRequest
+from partstream.protocols.openresponses.stored_responses import SOCKET
+from partstream.protocols.serve import (
+    RequestReferences,
+    ResolvedReferences,
+    SocketConversation,
+    SocketTurn,
+    WireRequest,
+)
 from protocols.openresponses.served import DONE, frames_of, message, recorded, request
 
 HANDSHAKE = WireRequest("/responses", {}, {"user-agent": "u"}, method="GET", base_path="/v1")
 
 
-def opened() -> ResponsesSocket:
-    return ResponsesSocket(HANDSHAKE)
+def opened() -> SocketConversation:
+    return SOCKET(HANDSHAKE)
 
 
 def create(**body: Any) -> bytes:
     return dumps({"type": "response.create", "model": "m", **body})
 
 
-def taken(socket: ResponsesSocket, **body: Any) -> SocketTurn:
+def taken(socket: SocketConversation, **body: Any) -> SocketTurn:
     assert socket.receive(create(**body)) == []
     turn = socket.next_turn()
     assert turn is not None

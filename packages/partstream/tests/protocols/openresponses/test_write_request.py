@@ -8,8 +8,9 @@ from conversation.rows import ROWS
 from conversation.samples import ORIGIN, WEATHER, asked, assistant, body_of, system, user
 from partstream import DataPart, TextPart, ThinkingPart, Tool, ToolMode
 from partstream.conversation.preparation import Continuation, RequestSettings, SystemAs
+from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
-from partstream.protocols.openresponses.errors import refuses_reasoning, refuses_response_id
+from partstream.protocols.openresponses.errors import ERRORS
 from partstream.protocols.openresponses.write_request import EncryptedReasoning, OpenResponsesSettings, Truncation
 
 PLAIN = {"model": "small", "input": [asked("Hi")], "stream": True, "store": False}
@@ -216,4 +217,5 @@ REFUSALS: dict[str, tuple[LanguageModelError, bool, bool]] = {
 
 @pytest.mark.parametrize(("error", "response", "reasoning"), REFUSALS.values(), ids=REFUSALS)
 def test_a_refusal_says_which_carried_state_it_is_about(error: Any, response: bool, reasoning: bool):
-    assert (refuses_response_id(error), refuses_reasoning(error)) == (response, reasoning)
+    refused = ERRORS.refused(error)
+    assert (Carried.RESPONSE in refused, Carried.REASONING in refused) == (response, reasoning)

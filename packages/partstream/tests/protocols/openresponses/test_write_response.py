@@ -12,7 +12,7 @@ from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallP
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
 from partstream.protocols.openresponses.read_response import EVENTS
-from partstream.protocols.openresponses.serve import READ_REQUEST, WRITE_RESPONSE, frame, write_document
+from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
 from partstream.protocols.read_response import LifecycleState, strict_step
 from partstream.protocols.serve import WireRequest
 from protocols.answers import answers
@@ -30,7 +30,7 @@ def _asked(**body: Any) -> InboundRequest:
 
 
 def _write(*outputs: StreamOutput, reply: Reply = REPLY, **body: Any) -> list[dict[str, Any]]:
-    writer = WRITE_RESPONSE(_asked(**body), reply)
+    writer = OpenResponsesWriter(_asked(**body), reply)
     ending = () if isinstance(outputs[-1], Finish) else (COMPLETED,)
     return [event for output in (*outputs, *ending) for event in writer.write(output)]
 
@@ -102,7 +102,7 @@ def test_every_answer_lives_by_the_strict_rows_of_the_table(outputs):
 
 
 def test_events_come_as_their_parts_do():
-    writer = WRITE_RESPONSE(_asked(), REPLY)
+    writer = OpenResponsesWriter(_asked(), REPLY)
     assert _types(writer.write(TextPart("Hé"))) == [
         "created", "in_progress", "output_item.added", "content_part.added", "output_text.delta"
     ]  # fmt: skip
@@ -312,25 +312,25 @@ def test_all_24_event_types_are_known_to_the_schema_that_validates():
 
 def test_a_frame_is_event_and_data_with_line_feeds_and_an_empty_line():
     event = {"type": "response.output_text.delta", "delta": "a\r\nb\u2028é"}
-    name, data, *rest = frame(event).decode().split("\n")
+    name, data, *rest = OpenResponsesWriter.frame(event).decode().split("\n")
     assert name == "event: response.output_text.delta"
     assert json.loads(data.removeprefix("data: ")) == event
     assert rest == ["", ""]
-    assert WRITE_RESPONSE.end_of_stream == b"data: [DONE]\n\n"
+    assert OpenResponsesWriter.end_of_stream == b"data: [DONE]\n\n"
 
 
 def test_a_frame_of_an_event_without_a_type_has_no_event_line():
-    assert frame({"id": 1}) == b'data: {"id":1}\n\n'
+    assert OpenResponsesWriter.frame({"id": 1}) == b'data: {"id":1}\n\n'
 
 
 def test_without_a_stream_the_document_is_the_response_of_the_terminal_event():
     events = _write(TextPart("Hi"))
-    assert write_document(events) == (200, events[-1]["response"])
-    assert write_document(_write(TextPart("Hi"), CUT))[0] == 200
+    assert OpenResponsesWriter.document(events) == (200, events[-1]["response"])
+    assert OpenResponsesWriter.document(_write(TextPart("Hi"), CUT))[0] == 200
 
 
 def test_without_a_stream_a_failure_is_a_server_error():
-    assert write_document(_write(TextPart("Hi"), FAILED)) == (
+    assert OpenResponsesWriter.document(_write(TextPart("Hi"), FAILED)) == (
         500,
         {"error": {"type": "server_error", "code": "odd", "message": "It broke.", "param": None}},
     )
@@ -349,6 +349,6 @@ def test_without_a_stream_a_failure_is_a_server_error():
     ],
 )
 def test_an_error_has_the_type_that_goes_with_its_status(status, kind):
-    error = WRITE_RESPONSE.error(status, "No.")["error"]
+    error = OpenResponsesWriter.error(status, "No.")["error"]
     assert set(error) == {"message", "type", "param", "code"}
     assert (error["message"], error["type"]) == ("No.", kind)

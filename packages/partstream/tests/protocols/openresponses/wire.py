@@ -9,7 +9,7 @@ from typing import Any
 from partstream.errors import EmptyStreamError, LanguageModelError, TruncatedStreamError
 from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.openresponses.read_response import READ_RESPONSE
+from partstream.protocols.openresponses.read_response import OpenResponsesStream
 from partstream.protocols.protocol import known_framings
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response
@@ -204,7 +204,7 @@ def read_bytes(chunks: Iterable[bytes], options: StreamOptions = DEFAULTS, frami
 
 
 def read_events(events: Iterable[Event], options: StreamOptions = DEFAULTS) -> Result:
-    stream = open_response(READ_RESPONSE, options)
+    stream = open_response(OpenResponsesStream, options)
     outputs: list[StreamOutput] = []
     for one in events:
         outputs += stream.feed(one)

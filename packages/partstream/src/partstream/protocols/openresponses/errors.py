@@ -7,21 +7,19 @@ Source: OpenResponses specification 2026-04-24, "Errors"; the codes are those th
 """
 
 from __future__ import annotations
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import as_count
 from partstream.conversation.provider_state import Carried
 from partstream.errors import UpstreamHTTPError, UpstreamProtocolError
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.errors import Errors
-from partstream.protocols.failures import said_in_stream
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
-from partstream.protocols.read_response import shown
+from partstream.protocols.read_response import Wire, identifier, shown
 from partstream.protocols.schemas import smallest_schemas
 
 if TYPE_CHECKING:
-    from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError
+    from partstream.errors import UpstreamError, UpstreamFailureError
 
 # ---- Fields that servers refuse, and their replacements ----
 
@@ -56,9 +54,6 @@ OPTIONAL_FIELDS: Final = (
 
 _CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].parameters")),)
 
-REFUSED_FIELDS: Final = refused_fields(OPTIONAL_FIELDS, _CORRECTIONS)
-"""For :attr:`partstream.protocols.errors.Errors.refused_fields`."""
-
 LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 """For :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
 
@@ -68,37 +63,22 @@ LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 
 def _refused(error: UpstreamError) -> Carried:
     """The provider state that an error refuses."""
-    response = Carried.RESPONSE if refuses_response_id(error) else Carried.NOTHING
-    return response | (Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING)
-
-
-def refuses_response_id(error: UpstreamError) -> bool:
-    """Whether an upstream does not know the stored response that a request continues."""
-    if error.provider_code in {"previous_response_not_found", "response_not_found"}:
-        return True
+    blames_request = not isinstance(error, UpstreamHTTPError) or error.http_status in {400, 404, 422}
+    said = error.message.lower().replace("_", " ") if blames_request else ""
+    refused = Carried.NOTHING
     # "No tool call found for function call output": it has the response, but not the call in it.
-    said = _said(error)
-    return "previous_response" in said or "previous response" in said or "no tool call found" in said
+    is_unknown = error.provider_code in {"previous_response_not_found", "response_not_found"}
+    if is_unknown or "previous response" in said or "no tool call found" in said:
+        refused |= Carried.RESPONSE
+    # For instance of another account, or of a replaced model.
+    if error.provider_code == "invalid_encrypted_content" or "encrypted content" in said:
+        refused |= Carried.REASONING
+    return refused
 
 
-def refuses_reasoning(error: UpstreamError) -> bool:
-    """Whether an upstream refuses encrypted reasoning, for instance of another account or of a replaced model."""
-    return error.provider_code == "invalid_encrypted_content" or "encrypted content" in _said(error).replace("_", " ")
-
-
-def _said(error: UpstreamError) -> str:
-    """The message of a refusal in lower case; empty for errors that do not blame the request."""
-    if isinstance(error, UpstreamHTTPError) and error.http_status not in {400, 404, 422}:
-        return ""
-    return error.message.lower()
-
-
-ERRORS: Final = Errors(refused=_refused, refused_fields=REFUSED_FIELDS)
+ERRORS: Final = Errors(refused=_refused, refused_fields=refused_fields(OPTIONAL_FIELDS, _CORRECTIONS))
 
 # ---- Errors for a client ----
-
-SERVER_ERROR: Final = "server_error"
-"""Type and code of an error whose provider gave none."""
 
 _KINDS: Final[dict[int, tuple[str, str | None]]] = {
     400: ("invalid_request", None),
@@ -112,28 +92,14 @@ _KINDS: Final[dict[int, tuple[str, str | None]]] = {
 
 def error_document(status: int, message: str) -> dict[str, Any]:
     """The JSON object of an HTTP error."""
-    kind, code = _KINDS.get(status, (SERVER_ERROR, SERVER_ERROR) if status >= 500 else ("invalid_request", None))
+    kind, code = _KINDS.get(status, ("server_error", "server_error") if status >= 500 else ("invalid_request", None))
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
-def error_of(error: LanguageModelError | None) -> dict[str, Any]:
-    """The `error` of a failed response. Codex acts on its codes (docs/wires/openresponses.md#what-codex-demands)."""
-    said = said_in_stream(error)
-    return {"code": said["code"], "message": said["message"]}
-
-
-def error_payload(error: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload of an `error` event, and the error of a document, for the error of a failed response."""
-    return {"type": SERVER_ERROR, "code": error["code"], "message": error["message"], "param": None}
-
-
-# ---- Fields: a missing one is None, one of the wrong type is an error of the upstream ----
+# ---- Fields: a missing one is empty, one of the wrong type is an error of the upstream ----
 
 ENCRYPTED_REASONING: Final = "reasoning.encrypted_content"
 """The entry of `include` that demands the state of reasoning."""
-
-Wire: TypeAlias = dict[str, Any]
-"""A JSON object as it came. Real servers deviate, so nothing about it is certain."""
 
 
 def text(event: Wire, name: str) -> str:
@@ -142,61 +108,28 @@ def text(event: Wire, name: str) -> str:
     Raises:
         UpstreamProtocolError: The field holds something else.
     """
-    value = event.get(name)
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    raise _wrong_type(event, name, value, "a string")
+    value: str | None = _checked(event, name, str, "a string")
+    return value or ""
 
 
 def mapping(event: Wire, name: str) -> Wire:
-    """The object in a field; empty if it is null or missing.
-
-    Raises:
-        UpstreamProtocolError: The field holds something else.
-    """
-    value = event.get(name)
-    if value is None:
-        return {}
-    if isinstance(value, dict):
-        return value
-    raise _wrong_type(event, name, value, "an object")
+    """The object in a field; see :func:`text`."""
+    value: Wire | None = _checked(event, name, dict, "an object")
+    return value or {}
 
 
 def sequence(event: Wire, name: str) -> list[Wire]:
-    """The objects in a list field; empty if it is null or missing (Ollama sends `output: null`).
+    """The objects in a list field; see :func:`text`. Ollama sends `output: null`."""
+    value: list[Wire] | None = _checked(event, name, list, "a list of objects")
+    return value or []
 
-    Raises:
-        UpstreamProtocolError: The field holds something else, or the list holds something other than objects.
-    """
-    value = event.get(name)
-    if value is None:
-        return []
-    if isinstance(value, list) and all(isinstance(element, dict) for element in value):
+
+def _checked(event: Wire, name: str, kind: Any, expected: str) -> Any:
+    value: Any = event.get(name)
+    if value is None or (isinstance(value, kind) and (kind is not list or all(isinstance(one, dict) for one in value))):
         return value
-    raise _wrong_type(event, name, value, "a list of objects")
-
-
-def index(event: Wire, name: str) -> int | None:
-    """The integer in a field, or None. Some servers omit indices; an index of the wrong type counts as missing."""
-    value = event.get(name)
-    return value if type(value) is int else None
-
-
-def identifier(event: Wire, name: str) -> str | None:
-    """The non-empty string in a field, or None."""
-    value = event.get(name)
-    return value if isinstance(value, str) and value else None
-
-
-def _wrong_type(event: Wire, name: str, value: object, expected: str) -> UpstreamProtocolError:
-    return UpstreamProtocolError(
-        event_type=identifier(event, "type"),
-        field=name,
-        got=f"{type(value).__name__} {shown(value)}",
-        expected=expected,
-    )
+    got = f"{type(value).__name__} {shown(value)}"
+    raise UpstreamProtocolError(event_type=identifier(event, "type"), field=name, got=got, expected=expected)
 
 
 # ---- The end of a response: usage, finish reason and error ----

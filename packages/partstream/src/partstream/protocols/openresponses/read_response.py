@@ -5,7 +5,7 @@ item. The states of a response are one table (:mod:`partstream.protocols.read_re
 tables, so handlers do not look at the state. Events and items of other types come out as :class:`Unmapped`. There is no
 I/O, no clock and no logging.
 
-A response consists of items: messages and reasoning (:class:`TextEvents`), tool calls
+A response consists of items: messages and reasoning, tool calls
 (:mod:`partstream.protocols.openresponses.tool_calls`), and items of tools that the upstream runs itself. Each text of
 an item arrives as deltas, and up to four closing events repeat it whole: the part, the text, the item and the final
 snapshot. Emitted text cannot be taken back, so a closing event only adds a missing suffix (:class:`StreamedText`).
@@ -15,42 +15,37 @@ Real servers name parts in other ways than the specification:
 - vLLM counts `content_index` up with every delta (docs/wires/openresponses.md#vllm), and llama.cpp omits it: the open
   slot of the item is meant.
 - LiteLLM closes messages under ids that nothing opened (docs/wires/openresponses.md#litellm): the text itself tells
-  which slot it closes (:class:`TextIndex`).
+  which slot it closes (:class:`_TextIndex`).
 - Many servers leave the final snapshot empty; others send only the last event, or a document in place of a stream
-  (:func:`events_of`).
+  (:meth:`OpenResponsesStream.events_of`).
 
 Source: OpenResponses specification 2026-04-24; docs/wires/openresponses.md describes real servers.
 """
 
 from __future__ import annotations
-from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.conversation.provider_state import ITEMS as REASONING_ITEMS
 from partstream.conversation.provider_state import MOST_ITEMS
-from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.files import Files, picture_in
-from partstream.protocols.openresponses.errors import (
-    ERRORS,
-    Wire,
-    failure,
-    finish_reason,
-    identifier,
-    index,
-    mapping,
-    sequence,
-    text,
-    usage,
+from partstream.protocols.openresponses.errors import ERRORS, failure, finish_reason, mapping, sequence, text, usage
+from partstream.protocols.openresponses.tool_calls import (
+    IN_ORDER,
+    SAME_ID,
+    SAME_PLACE,
+    CallEvents,
+    Item,
+    Items,
+    of_kind,
 )
-from partstream.protocols.openresponses.tool_calls import IN_ORDER, SAME_ID, SAME_PLACE, CallEvents, Close, Item, Items
-from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import (
     FOLD_AT,
     TRANSITIONS,
@@ -59,207 +54,17 @@ from partstream.protocols.read_response import (
     EmittedPrefix,
     LifecycleEvent,
     LifecycleState,
+    MatchConfidence,
+    ResponseReader,
+    Wire,
     checksum,
+    identifier,
+    index,
     shown,
 )
 
 Outputs: TypeAlias = list[StreamOutput]
-
-
-class OpenResponsesStream:
-    """One response of an OpenResponses server; see :class:`partstream.lm.outputs.ResponseStream`."""
-
-    def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.emit_more: EmitText | None = None
-        self._state = LifecycleState.IDLE
-        self._rows = DISPATCH[LifecycleState.IDLE]
-        self._files = Files(options.files)
-        self._texts = TextEvents(options, self._files)
-        self._calls = CallEvents(options.call_id_prefix, self._texts.release)
-        self._counted: set[tuple[str, int | str | None]] = set()
-        self._reports: list[Wire] = []
-        self._response_id: str | None = None
-        self._model: str | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Whether the :class:`Finish` is out."""
-        return self._state is LifecycleState.FINISHED or self._state is LifecycleState.ENDED
-
-    @property
-    def failing(self) -> bool:
-        """Whether an error was reported and its `response.failed` is still missing."""
-        return self._state is LifecycleState.FAILING
-
-    def feed(self, event: Mapping[str, Any]) -> Outputs:
-        """Reads the next event and returns its outputs, in order."""
-        outputs: Outputs = []
-        self.feed_into(event, outputs)
-        return outputs
-
-    def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
-        """Reads the next event and appends its outputs."""
-        self.emit_more = None
-        try:
-            next_state, handler, argument = self._rows[event["type"]]
-        except (KeyError, TypeError):
-            self._unknown(event, outputs)
-            return
-        try:
-            self.emit_more = handler(self, event, outputs, argument)
-        except UpstreamProtocolError as error:
-            outputs += self.fail(error)
-            return
-        if next_state is not self._state:
-            self._enter(next_state)
-
-    def end(self, *, whole: bool = False) -> Outputs:
-        """Ends the events."""
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError("the stream was ended before")
-        outputs: Outputs = []
-        if self._state is LifecycleState.FAILING:
-            outputs = self.fail(failure(*self._reports))
-        elif self._state is not LifecycleState.FINISHED:
-            outputs = self.fail(TruncatedStreamError(self._state.name))
-        self._enter(LifecycleState.ENDED)
-        return outputs
-
-    def fail(self, error: LanguageModelError) -> Outputs:
-        """Ends the response with an error; nothing if it has finished already."""
-        outputs: Outputs = []
-        if self.finished:
-            return outputs
-        self._texts.release(outputs)
-        self._calls.emit_bare(outputs)
-        outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
-        reason = FinishReason(UnifiedFinishReason.ERROR) if outcome is Outcome.FAILED else None
-        outputs.append(Finish(outcome, reason, None, self._response_id, self._model, error))
-        self._enter(LifecycleState.FINISHED)
-        return outputs
-
-    def _enter(self, state: LifecycleState) -> None:
-        self._state = state
-        self._rows = DISPATCH[state]
-
-    def _unknown(self, event: Mapping[str, Any], outputs: Outputs) -> None:
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
-        if self._state is LifecycleState.FINISHED:
-            return
-        kind = event.get("type")
-        if (error := ERRORS.failure_in_unknown(event)) is not None:
-            outputs.extend(self.fail(error))
-        elif isinstance(kind, str) and kind:
-            self._texts.release(outputs)
-            outputs.append(Unmapped(kind, event))
-        else:
-            got = "no type" if kind is None else f"type {shown(kind)}"
-            wrong = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
-            outputs.extend(self.fail(wrong))
-
-    # The response
-
-    def _lifecycle(self, event: Wire, _outputs: Outputs, _argument: None) -> None:
-        self._remember(mapping(event, "response"))
-
-    def _remember(self, response: Wire) -> None:
-        self._response_id = identifier(response, "id") or self._response_id
-        self._model = identifier(response, "model") or self._model
-
-    def _error(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        self._texts.release(outputs)
-        self._reports.append(event)
-
-    def _terminal(self, event: Wire, outputs: Outputs, said: str) -> None:
-        response = mapping(event, "response")
-        self._remember(response)
-        word = identifier(response, "status")
-        if said == "completed" and word in ("incomplete", "failed", "cancelled"):
-            said = word
-        if word == "cancelled" and said != "incomplete" and not response.get("error"):
-            response = {**response, "error": {"code": word, "message": "the response was cancelled"}}
-        status = "failed" if self._reports or response.get("error") else said
-        self._calls.ended.response_id = self._response_id
-        error: LanguageModelError | None = None
-        try:
-            if status != "incomplete":
-                self._calls.emit_bare(outputs)
-            self._snapshot(sequence(response, "output"), status, event, outputs)
-            error = self._calls.ended.end(outputs, is_cut=status != "completed")
-        except UpstreamProtocolError as wrong:
-            error = wrong
-        status = status if error is None else "failed"
-        self._texts.release(outputs)
-        if status == "failed":
-            error = error or failure(*self._reports, response)
-            reason = FinishReason(UnifiedFinishReason.ERROR, said)
-        else:
-            self._texts.at_end(outputs)
-            reason = finish_reason(response, status, has_tool_calls=self._calls.ended.count > 0)
-        compacted = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
-        metadata = compacted if self._texts.compacted else {}
-        outputs.append(
-            Finish(Outcome(status), reason, usage(response), self._response_id, self._model, error, metadata)
-        )
-
-    def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: Outputs) -> None:
-        """Adds the outputs of the final snapshot that the stream left out. Many servers leave the snapshot empty."""
-        kinds = [identifier(item, "type") for item in output]
-        paired: dict[str | None, list[tuple[int, Wire]]] = {"message": [], "reasoning": [], "function_call": []}
-        for place, kind in enumerate(kinds):
-            if kind in paired:
-                paired[kind].append((place, output[place]))
-        closers = self._texts.pair(paired["message"], paired["reasoning"])
-        closers |= self._calls.pair(paired["function_call"], status)
-        seen = {kind for kind, _ in self._counted}
-        for place, kind in enumerate(kinds):
-            if place in closers:
-                closers[place](event, outputs, output[place])
-            elif kind in ITEMS:
-                ITEMS[kind].done(self, event, outputs, output[place])
-            elif kind not in seen:
-                outputs.append(Unmapped(kind or _NO_TYPE, output[place]))
-        if status != "failed":
-            self._calls.at_end(status, event, outputs)
-
-    # Items
-
-    def _item_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        self._texts.release(outputs)
-        self._calls.emit_bare(outputs)
-        item = mapping(event, "item")
-        ITEMS.get(identifier(item, "type"), _COUNTED).added(self, event, outputs, item)
-
-    def _item_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        item = mapping(event, "item")
-        kind = identifier(item, "type")
-        if kind != "function_call":
-            self._calls.emit_bare(outputs)
-        ITEMS.get(kind, _COUNTED).done(self, event, outputs, item)
-
-    def _count_item(self, event: Wire, outputs: Outputs, item: Wire) -> None:
-        """Counts an unknown item, or one of a hosted tool (web search, code interpreter, MCP) that the upstream runs:
-        none of them is a call for the consumer. The final snapshot counts only types that the stream has not."""
-        self._texts.release(outputs)
-        kind, place = identifier(item, "type") or _NO_TYPE, index(event, "output_index")
-        key = (kind, identifier(item, "id") if place is None else place)
-        if key not in self._counted:
-            self._counted.add(key)
-            outputs.append(Unmapped(kind, item))
-
-    def _picture_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
-        """Shows the picture that the server made; its drafts come in events of their own, and are no part of it."""
-        if identifier(item, "result") is None:
-            if item["type"] not in {kind for kind, _ in self._counted}:
-                self._count_item(event, outputs, item)
-            return
-        self._texts.release(outputs)
-        media_type = identifier(item, "output_format")
-        self._files.show(item["result"], item, outputs, media_type and f"image/{media_type}")
-
-
-_NO_TYPE: Final = "an item without a type"
+_Make: TypeAlias = "Callable[[str], TextPart | ThinkingPart]"
 
 
 # ---- Texts: a slot is one content part ----
@@ -336,94 +141,6 @@ class StreamedText(EmittedPrefix):
         return super().is_empty and not self.held
 
 
-_LOOKED_AT: Final = 8
-"""The number of slots with the same text that a search looks at, the latest first, for one of another item."""
-
-_Shelf: TypeAlias = "tuple[Hashable | None, Hashable]"
-"""All slots of a channel, or those of one item."""
-
-SlotT = TypeVar("SlotT", bound=StreamedText)
-
-
-class _Place(NamedTuple):
-    """Where a slot is filed."""
-
-    length: int
-    checksum: int
-    open: bool
-
-
-class TextIndex(Generic[SlotT]):
-    """Finds the slot that has emitted a text, or the beginning of one, without a look at every slot.
-
-    A slot is filed under the length and checksum of its emitted text, and again when that has changed since the last
-    search. One index holds the slots of one response's messages, or of its reasoning.
-    """
-
-    __slots__ = ("_changed", "_lengths", "_places", "_slots")
-
-    def __init__(self) -> None:
-        self._changed: dict[SlotT, _Shelf] = {}
-        self._places: dict[SlotT, _Place] = {}
-        self._slots: dict[tuple[_Shelf, _Place], OrderedDict[SlotT, Hashable]] = {}
-        self._lengths: dict[_Shelf, list[int]] = {}  # of the slots that are open, each once, in order
-
-    def touch(self, slot: SlotT, item: Hashable, channel: Hashable) -> None:
-        """Marks the one slot whose text may grow from now on."""
-        self._changed.pop(slot, None)
-        self._changed[slot] = item, channel
-
-    def find(self, channel: Hashable, whole: str, item: Hashable | None, without: Hashable | None) -> SlotT | None:
-        """The latest slot that has emitted `whole`; else the open one that has emitted most of its beginning.
-
-        Only slots of `item` count, unless it is None; those of `without` do not count.
-        """
-        self._file_changed()
-        shelf = item, channel
-        length, all_of_it = len(whole), checksum(whole)
-        for is_open in (True, False):
-            if slot := self._latest(shelf, _Place(length, all_of_it, is_open), without):
-                return slot
-        found: SlotT | None = None
-        end, begun = 0, 0
-        for length in self._lengths.get(shelf, ()):
-            if length >= len(whole):
-                break
-            begun = checksum(whole[end:length], begun)
-            end = length
-            found = self._latest(shelf, _Place(length, begun, open=True), without) or found
-        return found
-
-    def _latest(self, shelf: _Shelf, place: _Place, without: Hashable | None) -> SlotT | None:
-        slots = self._slots.get((shelf, place))
-        if slots is None:
-            return None
-        latest = islice(reversed(slots.items()), _LOOKED_AT)
-        return next((slot for slot, item in latest if item is not without), None)
-
-    def _file_changed(self) -> None:
-        for slot, (item, channel) in self._changed.items():
-            place = None if slot.is_empty else _Place(*slot.summary, not slot.closed)
-            before = self._places.get(slot)
-            if place is None or place == before:
-                continue
-            for shelf in ((None, channel), (item, channel)):
-                if before is not None:
-                    del self._slots[shelf, before][slot]
-                    if not self._slots[shelf, before]:
-                        del self._slots[shelf, before]
-                self._slots.setdefault((shelf, place), OrderedDict())[slot] = item
-                if place.open:
-                    lengths = self._lengths.setdefault(shelf, [])
-                    at = bisect_left(lengths, place.length)
-                    if lengths[at : at + 1] != [place.length]:
-                        lengths.insert(at, place.length)
-            self._places[slot] = place
-        if self._changed:
-            last, shelf = self._changed.popitem()
-            self._changed = {last: shelf}
-
-
 class Channel(NamedTuple):
     """A kind of text of messages or reasoning, with the fields of its part's index and of its whole text."""
 
@@ -447,16 +164,26 @@ PART_CHANNELS: Final = {
 }
 """The channel of each type of content part."""
 
+TEXTS: Final = {
+    "output_text": OUTPUT_TEXT,
+    "refusal": REFUSAL,
+    # The specification's name, then OpenAI's and others' (docs/wires/openresponses.md#names-of-reasoning-events).
+    "reasoning": REASONING,
+    "reasoning_text": REASONING,
+    "reasoning_content": REASONING,
+    "reasoning_summary_text": SUMMARY,
+    "reasoning_summary": SUMMARY,  # the title of the schema, which its enum contradicts
+}
+"""The channel of each pair of events that streams a text and repeats it."""
+
 PICTURES: Final = frozenset({"output_image", "image", "image_url", "input_image"})
 """The types of content parts that gateways have for a picture: the whole message brings it."""
 
 
-class Slot(StreamedText):
+class _Slot(StreamedText):
     """A content part that text streams into.
 
     Attributes:
-        output_index: The item's place according to the slot's events, or None.
-        part_index: The part's place in the item according to the slot's events, or None.
         make: Makes the output of a fragment, or None when nothing is to be emitted.
         emit_more: The fast path for deltas, see :class:`partstream.lm.outputs.ResponseStream`; None without an
             `output_index`, because then only the slow path finds the item of a delta.
@@ -464,24 +191,17 @@ class Slot(StreamedText):
         annotated: Whether annotations arrived by events of their own; closing events only repeat them.
     """
 
-    __slots__ = ("annotated", "announced", "channel", "emit_more", "item", "make", "output_index", "part_index")
+    __slots__ = ("annotated", "announced", "channel", "emit_more", "item", "make", "part_index")
 
-    def __init__(
-        self,
-        channel: Channel,
-        output_index: int | None,
-        part_index: int | None,
-        make: Callable[[str], TextPart | ThinkingPart] | None,
-    ) -> None:
+    def __init__(self, item: _TextItem, channel: Channel, part_index: int | None, make: _Make | None) -> None:
         super().__init__()
+        self.item = item
         self.channel = channel
-        self.output_index = output_index
         self.part_index = part_index
         self.make = make
-        self.item: TextItem | None = None
         self.announced = False
         self.annotated = False
-        self.emit_more = None if output_index is None else self._make_emit()
+        self.emit_more = None if item.output_index is None else self._make_emit()
 
     def _make_emit(self) -> EmitText:
         """Everything is a local name here, because this function is called for nearly every event."""
@@ -502,7 +222,7 @@ class Slot(StreamedText):
         return emit
 
 
-class TextItem(Item):
+class _TextItem(Item):
     """A message or a reasoning item with its slots by channel and index.
 
     `said` is set once one of its slots has emitted text, or holds text back, and `begun_again` if it was announced once
@@ -515,54 +235,72 @@ class TextItem(Item):
         super().__init__(item_id, output_index)
         self.said = False
         self.begun_again = False
-        self.channels: dict[Channel, dict[int | None, Slot]] = {}
-        self._current: dict[Channel, Slot] = {}
+        self.channels: dict[Channel, dict[int | None, _Slot]] = {}
+        self._current: dict[Channel, _Slot] = {}
 
-    def existing(self, channel: Channel, part_index: int | None) -> Slot | None:
+    def existing(self, channel: Channel, part_index: int | None) -> _Slot | None:
         """The slot that an event means, or None.
 
         An index that no `content_part.added` announced means the slot that is open: vLLM counts `content_index` up
         with every delta (docs/wires/openresponses.md#vllm), llama.cpp leaves it out.
         """
-        exact = self.announced_at(channel, part_index)
-        if exact is not None:
-            return exact
-        current = self._current.get(channel)
-        if current is not None and (part_index is None or not current.closed):
+        exact, current = self.at(channel, part_index), self._current.get(channel)
+        if exact is None and current is not None and (part_index is None or not current.closed):
             return current
-        return None
+        return exact
 
-    def announced_at(self, channel: Channel, part_index: int | None) -> Slot | None:
-        """The slot of that very index, or None."""
+    def at(self, channel: Channel, part_index: int | None) -> _Slot | None:
         return self.channels.get(channel, {}).get(part_index)
 
-    def add(self, slot: Slot) -> Slot:
-        """Adds a new slot and makes it the open one of its channel."""
-        slot.item = self
+    def add(self, slot: _Slot) -> _Slot:
         self.channels.setdefault(slot.channel, {})[slot.part_index] = slot
         self._current[slot.channel] = slot
         return slot
 
 
-class TextItems(Items[TextItem]):
-    """All messages, or all reasoning items, of one response, with the texts that their slots have emitted."""
+_LOOKED_AT: Final = 8
+"""The number of slots that a search looks at: those whose text changed last, and older ones with the same text."""
 
-    __slots__ = ("texts",)
+
+class _TextIndex:
+    """Finds the slot that has emitted a text, or the beginning of one, without a look at every slot.
+
+    The slots of a channel whose text changed last are compared; an older one is filed under its length and checksum.
+    """
+
+    __slots__ = ("_filed", "_places", "_recent")
 
     def __init__(self) -> None:
-        super().__init__(TextItem)
-        self.texts = TextIndex[Slot]()
+        self._recent: dict[Channel, OrderedDict[_Slot, None]] = {}
+        self._places: dict[_Slot, Hashable] = {}
+        self._filed: dict[Hashable, OrderedDict[_Slot, None]] = {}
 
-    def saying(self, empty: Slot, whole: str) -> Slot | None:
-        """The slot whose text `whole` repeats, although it came for the slot `empty`; None if there is none.
+    def touch(self, slot: _Slot) -> None:
+        """Marks the one slot whose text may grow from now on."""
+        recent = self._recent.setdefault(slot.channel, OrderedDict())
+        recent[slot] = None
+        recent.move_to_end(slot)
+        if slot in self._places:
+            del self._filed[self._places.pop(slot)][slot]
+        if len(recent) > _LOOKED_AT:
+            oldest, _ = recent.popitem(last=False)
+            if not oldest.is_empty:
+                self._places[oldest] = place = (oldest.channel, *oldest.summary)
+                self._filed.setdefault(place, OrderedDict())[oldest] = None
 
-        LiteLLM closes a message under an id that it never opened (docs/wires/openresponses.md#litellm), and vLLM a part
-        under such an index. An announced slot counts as itself: two messages may say the same.
+    def find(self, channel: Channel, whole: str, item: Item | None, without: Item | None) -> _Slot | None:
+        """The latest slot that has emitted `whole`, an open one first; else the open one that has emitted most of its
+        beginning.
+
+        Only slots of `item` count, unless it is None; those of `without` do not count.
         """
-        item = empty.item
-        if item is not None and item.announced:
-            return None if empty.announced else self.texts.find(empty.channel, whole, item, without=None)
-        return self.texts.find(empty.channel, whole, None, without=item if empty.announced else None)
+        same = self._filed.get((channel, len(whole), checksum(whole)), OrderedDict())
+        slots = *reversed(self._recent.get(channel, OrderedDict())), *islice(reversed(same), _LOOKED_AT)
+        found = [slot for slot in slots if slot.item is not without and (item is None or slot.item is item)]
+        found = [slot for slot in found if not slot.is_empty and slot.begins(whole)]
+        # Among equals, the latest stays first.
+        found.sort(key=lambda slot: (slot.length, not slot.closed), reverse=True)
+        return next((slot for slot in found if slot.length == len(whole) or not slot.closed), None)
 
 
 def citation_of(annotation: Wire) -> Citation:
@@ -579,48 +317,245 @@ def citation_of(annotation: Wire) -> Citation:
     )
 
 
-class TextEvents:
-    """Handlers of the events of messages and reasoning (text, refusals, thinking, citations) with their items.
+# ---- The response ----
 
-    `compacted` is set once the upstream has summarised the conversation.
-    """
 
-    def __init__(self, options: StreamOptions, files: Files) -> None:
-        self.compacted = False
+class OpenResponsesStream(ResponseReader):
+    """One response of an OpenResponses server."""
+
+    has_documents = True
+    reads_tags = False
+    _word: str | None = None
+
+    def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
+        super().__init__(options)
+        self._rows = DISPATCH[LifecycleState.IDLE]
+        self._files = Files(options.files)
         self._options = options
-        self._files = files
-        self._messages = TextItems()
-        self._reasoning = TextItems()
+        self._messages = Items(_TextItem)
+        self._reasoning = Items(_TextItem)
+        self._index = _TextIndex()
+        self._calls = CallEvents(options.call_id_prefix, self._release)
         self._citations = Citations(options.citations)
-        self._active: Slot | None = None  # the slot of the last delta, the only one that may hold text back
+        self._active: _Slot | None = None  # the slot of the last delta, the only one that may hold text back
         self._carried: list[dict[str, str]] = []  # the provider state of the response, in order
         self._carried_keys: set[Hashable] = set()
+        self._compacted = False  # whether the upstream has summarised the conversation
+        self._counted: set[tuple[str, int | str | None]] = set()
+        self._reports: list[Wire] = []
+        self._response: Wire = {}  # of the terminal event
+        self._response_id: str | None = None
+        self._model: str | None = None
 
-    # Events of texts
+    @classmethod
+    def claim(cls, kind: str | None, event: Wire) -> MatchConfidence:
+        """Tells whether an event is one of this protocol: `error`, without a prefix, exists in others too."""
+        if kind is not None and kind.startswith("response."):
+            return MatchConfidence.SURE
+        is_possible = kind == "error" and not isinstance(event.get("error"), str)
+        return MatchConfidence.POSSIBLE if is_possible else MatchConfidence.NO
 
-    def delta(self, event: Wire, outputs: Outputs, channel: Channel) -> EmitText | None:
-        """Emits a piece of a text; returns the fast path for further pieces."""
+    @classmethod
+    def events_of(cls, document: Wire) -> Sequence[Wire]:
+        """The events of a document that a server sends in place of a stream: a response, or a body with an error alone.
+
+        Each item is opened and closed, so that two equal ones remain two. The reader refuses any other document.
+        """
+        if identifier(document, "type") is not None:
+            return [document]  # a server that sends its last event alone
+        if "output" not in document and ("status" not in document or not identifier(document, "id")):
+            return [{**document, "type": "error"} if document.get("error") else document]
+        status = identifier(document, "status") or ("failed" if document.get("error") else "completed")
+        last = f"response.{status if status in _STATUSES else 'failed'}"
+        output = document.get("output") if last != "response.failed" else None
+        items = [
+            {"type": kind, "output_index": place, "item": item}
+            for place, item in enumerate(output if isinstance(output, list) else ())
+            if isinstance(item, dict)
+            for kind in ("response.output_item.added", "response.output_item.done")
+        ]
+        return [{"type": "response.created", "response": document}, *items, {"type": last, "response": document}]
+
+    def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
+        """Reads the next event and appends its outputs."""
+        self.emit_more = None
+        try:
+            next_state, handler, argument = self._rows[event["type"]]
+        except (KeyError, TypeError):
+            self._unknown(event, outputs)
+            return
+        try:
+            self.emit_more = handler(self, event, outputs, argument)
+        except UpstreamProtocolError as error:
+            outputs += self.fail(error)
+            return
+        if next_state is not self._state:
+            self._enter(next_state)
+
+    def end(self, *, whole: bool = False) -> Outputs:
+        """Ends the events."""
+        outputs = super().end(whole=whole)
+        self._enter(LifecycleState.ENDED)
+        return outputs
+
+    def _is_whole(self, *, told: bool) -> bool:
+        return False  # a terminal event alone says so
+
+    def _complete(self, outputs: Outputs) -> None:
+        raise NotImplementedError
+
+    def _settle(self, outputs: Outputs) -> None:
+        self._release(outputs)
+        self._calls.emit_bare(outputs)
+
+    def _emit_finish(
+        self, outcome: Outcome, reason: FinishReason | None, outputs: Outputs, error: LanguageModelError | None = None
+    ) -> None:
+        compacted = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
+        about = compacted if self._response and self._compacted else {}
+        said = usage(self._response)
+        outputs.append(Finish(outcome, reason, said, self._response_id, self._model, error, about))
+        self._enter(LifecycleState.FINISHED)
+
+    def _enter(self, state: LifecycleState) -> None:
+        self._state = state
+        self._rows = DISPATCH[state]
+
+    def _unknown(self, event: Mapping[str, Any], outputs: Outputs) -> None:
+        if self._state is LifecycleState.ENDED:
+            raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
+        if self._state is LifecycleState.FINISHED:
+            return
+        kind = event.get("type")
+        if (error := ERRORS.failure_in_unknown(event)) is not None:
+            outputs.extend(self.fail(error))
+        elif isinstance(kind, str) and kind:
+            self._release(outputs)
+            outputs.append(Unmapped(kind, event))
+        else:
+            got = "no type" if kind is None else f"type {shown(kind)}"
+            wrong = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
+            outputs.extend(self.fail(wrong))
+
+    # The response
+
+    def _lifecycle(self, event: Wire, _outputs: Outputs, _argument: None) -> None:
+        self._remember(mapping(event, "response"))
+
+    def _remember(self, response: Wire) -> None:
+        self._response_id = identifier(response, "id") or self._response_id
+        self._model = identifier(response, "model") or self._model
+
+    def _report(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        self._release(outputs)
+        self._reports.append(event)
+        self._error = failure(*self._reports)
+
+    def _terminal(self, event: Wire, outputs: Outputs, said: str) -> None:
+        response = mapping(event, "response")
+        self._remember(response)
+        word = identifier(response, "status")
+        if said == "completed" and word in ("incomplete", "failed", "cancelled"):
+            said = word
+        if word == "cancelled" and said != "incomplete" and not response.get("error"):
+            response = {**response, "error": {"code": word, "message": "the response was cancelled"}}
+        self._response = response
+        status = "failed" if self._reports or response.get("error") else said
+        self._calls.ended.response_id = self._response_id
+        error: LanguageModelError | None = None
+        try:
+            if status != "incomplete":
+                self._calls.emit_bare(outputs)
+            self._snapshot(sequence(response, "output"), status, event, outputs)
+            error = self._calls.ended.end(outputs, is_cut=status != "completed")
+        except UpstreamProtocolError as wrong:
+            error = wrong
+        self._release(outputs)
+        if status == "failed" or error is not None:
+            error = error or failure(*self._reports, response)
+            self._emit_finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR, said), outputs, error)
+            return
+        outputs += self._citations.at_end()
+        reason = finish_reason(response, status, has_tool_calls=self._calls.ended.count > 0)
+        self._emit_finish(Outcome(status), reason, outputs)
+
+    def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: Outputs) -> None:
+        """Adds the outputs of the final snapshot that the stream left out. Many servers leave the snapshot empty."""
+        rules = (SAME_ID, SAME_PLACE, IN_ORDER)
+        texts = self._messages.match_snapshot(of_kind(output, "message"), rules)
+        texts |= self._reasoning.match_snapshot(of_kind(output, "reasoning"), rules)
+        calls = self._calls.pair(output)
+        seen = {kind for kind, _ in self._counted}
+        for place, item in enumerate(output):
+            kind = identifier(item, "type")
+            if place in texts:
+                self._close_item(texts[place], event, outputs, item)
+            elif place in calls:
+                self._calls.in_snapshot(calls[place], status, outputs, item)
+            elif kind in ITEMS:
+                ITEMS[kind].done(self, event, outputs, item)
+            elif kind not in seen:
+                outputs.append(Unmapped(kind or _NO_TYPE, item))
+        if status != "failed":
+            self._calls.at_end(status, event, outputs)
+
+    # Items
+
+    def _item_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        self._release(outputs)
+        self._calls.emit_bare(outputs)
+        item = mapping(event, "item")
+        ITEMS.get(identifier(item, "type"), _COUNTED).added(self, event, outputs, item)
+
+    def _item_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        item = mapping(event, "item")
+        kind = identifier(item, "type")
+        if kind != "function_call":
+            self._calls.emit_bare(outputs)
+        ITEMS.get(kind, _COUNTED).done(self, event, outputs, item)
+
+    def _count_item(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+        """Counts an unknown item, or one of a hosted tool (web search, code interpreter, MCP) that the upstream runs:
+        none of them is a call for the consumer. The final snapshot counts only types that the stream has not."""
+        self._release(outputs)
+        kind, place = identifier(item, "type") or _NO_TYPE, index(event, "output_index")
+        key = (kind, identifier(item, "id") if place is None else place)
+        if key not in self._counted:
+            self._counted.add(key)
+            outputs.append(Unmapped(kind, item))
+
+    def _picture_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+        """Shows the picture that the server made; its drafts come in events of their own, and are no part of it."""
+        if identifier(item, "result") is None:
+            if item["type"] not in {kind for kind, _ in self._counted}:
+                self._count_item(event, outputs, item)
+            return
+        self._release(outputs)
+        media_type = identifier(item, "output_format")
+        self._files.show(item["result"], item, outputs, media_type and f"image/{media_type}")
+
+    # Texts
+
+    def _delta(self, event: Wire, outputs: Outputs, channel: Channel) -> EmitText | None:
         delta = text(event, "delta")
         if not delta:
             return None
         slot = self._slot(event, channel)
         self._activate(slot, outputs)
-        if slot.repeats and not (slot.item and slot.item.begun_again) and slot.is_repeated(delta):
+        if slot.repeats and not slot.item.begun_again and slot.is_repeated(delta):
             outputs.append(Unmapped(f"{event['type']} (repeats the text before it)", event))
             return None
         said = slot.push(delta)
-        _mark_said(slot)
+        slot.item.said = True
         if said and slot.make is not None:
             outputs.append(slot.make(said))
         return slot.emit_more
 
-    def text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
-        """Emits the missing part of a whole text."""
+    def _text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
         self._close(self._slot(event, channel), text(event, channel.whole_field), event, outputs)
 
-    def part_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        """A part of an item begins."""
-        self.release(outputs)
+    def _part_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        self._release(outputs)
         part = mapping(event, "part")
         channel = self._part_channel(event, part)
         if channel is None:
@@ -629,11 +564,10 @@ class TextEvents:
             return
         item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
         part_index = index(event, channel.index_field)
-        if item.announced_at(channel, part_index) is None:
+        if item.at(channel, part_index) is None:
             self._new_slot(item, channel, part_index).announced = True
 
-    def part_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        """A part of an item ends."""
+    def _part_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
         part = mapping(event, "part")
         channel = self._part_channel(event, part)
         if channel is None:
@@ -641,34 +575,26 @@ class TextEvents:
         slot = self._close(self._slot(event, channel), text(part, channel.whole_field), event, outputs)
         self._close_annotations([part], slot, outputs)
 
-    def annotation(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        """A source of a text."""
-        self.release(outputs)
+    def _annotation(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        self._release(outputs)
         slot = self._slot(event, OUTPUT_TEXT)
         slot.annotated = True
         if annotation := mapping(event, "annotation"):
             self._cite(annotation, slot, outputs)
 
-    # Items
-
-    def item_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
-        """A message or a reasoning item begins."""
+    def _text_item_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
         items = self._reasoning if item["type"] == "reasoning" else self._messages
         known = items.announce(identifier(item, "id"), index(event, "output_index"))
         known.begun_again = known.closed
 
-    def item_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
-        """A message or a reasoning item ends."""
-        place = identifier(item, "id"), index(event, "output_index")
-        if item["type"] == "reasoning":
-            self._close_reasoning(self._reasoning.find(*place), event, outputs, item)
-        else:
-            self._close_message(self._messages.find(*place), event, outputs, item)
+    def _text_item_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+        items = self._reasoning if item["type"] == "reasoning" else self._messages
+        self._close_item(items.find(identifier(item, "id"), index(event, "output_index")), event, outputs, item)
 
-    def compaction_done(self, _event: Wire, outputs: Outputs, item: Wire) -> None:
+    def _compaction_done(self, _event: Wire, outputs: Outputs, item: Wire) -> None:
         """A summary of the conversation that only the upstream can read. It goes back like reasoning, and once."""
-        self.compacted = True
-        self.release(outputs)
+        self._compacted = True
+        self._release(outputs)
         fields = {name: identifier(item, name) for name in ("type", "id", "encrypted_content")}
         state = {name: value for name, value in fields.items() if value is not None}
         if "encrypted_content" not in state or self._options.thinking is not ThinkingMode.PART:
@@ -676,9 +602,7 @@ class TextEvents:
         if _key(state) not in self._carried_keys and (listed := self._carry(state, item, outputs)):
             outputs.append(thinking_part("", None, listed))
 
-    # The response
-
-    def release(self, outputs: Outputs) -> None:
+    def _release(self, outputs: Outputs) -> None:
         """Emits the text that was held back, before anything else is emitted."""
         slot = self._active
         if slot is not None and slot.held:
@@ -686,27 +610,18 @@ class TextEvents:
             if slot.make is not None:
                 outputs.append(slot.make(said))
 
-    def pair(self, messages: list[tuple[int, Wire]], reasoning: list[tuple[int, Wire]]) -> dict[int, Close]:
-        """Handlers that close the messages and the reasoning of the final snapshot, by place."""
-        rules = (SAME_ID, SAME_PLACE, IN_ORDER)
-        closers: dict[int, Close] = {}
-        for place, item in self._messages.match_snapshot(messages, rules).items():
-            closers[place] = partial(self._close_message, item)
-        for place, item in self._reasoning.match_snapshot(reasoning, rules).items():
-            closers[place] = partial(self._close_reasoning, item)
-        return closers
+    def _close_item(self, item: _TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
+        """Adds what the whole item says and the events before did not."""
+        close = self._close_reasoning if wire["type"] == "reasoning" else self._close_message
+        close(item, event, outputs, wire)
 
-    def at_end(self, outputs: Outputs) -> None:
-        """Emits the text for the end of a response."""
-        outputs.extend(self._citations.at_end())
-
-    def _close_annotations(self, parts: list[Wire], slot: Slot, outputs: Outputs) -> None:
+    def _close_annotations(self, parts: list[Wire], slot: _Slot, outputs: Outputs) -> None:
         if slot.channel is OUTPUT_TEXT and not slot.annotated:
             for part in parts:
                 for annotation in sequence(part, "annotations"):
                     self._cite(annotation, slot, outputs)
 
-    def _cite(self, annotation: Wire, slot: Slot, outputs: Outputs) -> None:
+    def _cite(self, annotation: Wire, slot: _Slot, outputs: Outputs) -> None:
         key = (  # recognizes an annotation of the same text that closing events repeat
             id(slot),
             identifier(annotation, "type"),
@@ -715,7 +630,7 @@ class TextEvents:
         )
         outputs.extend(self._citations.render(citation_of(annotation), slot, key))
 
-    def _items(self, channel: Channel) -> TextItems:
+    def _items(self, channel: Channel) -> Items[_TextItem]:
         return self._reasoning if channel.is_reasoning else self._messages
 
     def _part_channel(self, event: Wire, part: Wire) -> Channel | None:
@@ -724,48 +639,50 @@ class TextEvents:
             # vLLM opens an `output_text` part inside a reasoning item (docs/wires/openresponses.md#vllm).
             where = identifier(event, "item_id"), index(event, "output_index")
             reasoning = self._reasoning.known(*where)
-            if (
-                reasoning is not None
-                and reasoning.announced
-                and not reasoning.closed
-                and not self._messages.known(*where)
-            ):
+            is_open = reasoning is not None and reasoning.announced and not reasoning.closed
+            if is_open and not self._messages.known(*where):
                 return REASONING
         return channel
 
-    def _slot(self, event: Wire, channel: Channel) -> Slot:
+    def _slot(self, event: Wire, channel: Channel) -> _Slot:
         item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
         part_index = index(event, channel.index_field)
         return item.existing(channel, part_index) or self._new_slot(item, channel, part_index)
 
-    def _new_slot(self, item: TextItem, channel: Channel, part_index: int | None) -> Slot:
-        make: Callable[[str], TextPart | ThinkingPart] | None = text_part
+    def _new_slot(self, item: _TextItem, channel: Channel, part_index: int | None) -> _Slot:
+        make: _Make | None = text_part
         if channel.is_reasoning:
             make = partial(thinking_part, id=item.id) if self._options.thinking is ThinkingMode.PART else None
-        return item.add(Slot(channel, item.output_index, part_index, make))
+        return item.add(_Slot(item, channel, part_index, make))
 
-    def _activate(self, slot: Slot, outputs: Outputs) -> Slot:
+    def _activate(self, slot: _Slot, outputs: Outputs) -> None:
         if self._active is not slot:
-            self.release(outputs)
+            self._release(outputs)
             self._active = slot
-        self._items(slot.channel).texts.touch(slot, slot.item, slot.channel)
-        return slot
+        self._index.touch(slot)
 
-    def _close(self, slot: Slot, whole: str, event: Wire, outputs: Outputs) -> Slot:
-        """Emits the text that a closing event adds to a slot."""
-        if slot.is_empty and whole:
-            slot = self._items(slot.channel).saying(slot, whole) or slot
+    def _close(self, slot: _Slot, whole: str, event: Wire, outputs: Outputs) -> _Slot:
+        """Emits the text that a closing event adds to a slot.
+
+        LiteLLM closes a message under an id that it never opened (docs/wires/openresponses.md#litellm), and vLLM a part
+        under such an index: the slot is meant that has said the text. An announced slot counts as itself: two messages
+        may say the same.
+        """
+        item = slot.item
+        if slot.is_empty and whole and not (item.announced and slot.announced):
+            of, without = (item, None) if item.announced else (None, item if slot.announced else None)
+            slot = self._index.find(slot.channel, whole, of, without) or slot
         self._activate(slot, outputs)
         missing, agrees = slot.close(whole)
         if whole:
-            _mark_said(slot)
+            slot.item.said = True
         if missing and slot.make is not None:
             outputs.append(slot.make(missing))
         if not agrees:
             outputs.append(Unmapped(f"{event['type']} (differs from the text before it)", event))
         return slot
 
-    def _close_parts(self, item: TextItem, groups: dict[Channel, list[Wire]], event: Wire, outputs: Outputs) -> None:
+    def _close_parts(self, item: _TextItem, groups: dict[Channel, list[Wire]], event: Wire, outputs: Outputs) -> None:
         for channel, parts in groups.items():
             slots = list(islice(item.channels.get(channel, {}).values(), max(len(parts), 1)))
             if len(slots) == 1 and len(parts) > 1:
@@ -782,7 +699,7 @@ class TextEvents:
                 slot = self._close(slot, text(part, channel.whole_field), event, outputs)
                 self._close_annotations([part], slot, outputs)
 
-    def _close_message(self, item: TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
+    def _close_message(self, item: _TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
         content = wire.get("content")
         parts = [{"type": "output_text", "text": content}] if isinstance(content, str) else sequence(wire, "content")
         groups: dict[Channel, list[Wire]] = {}
@@ -791,29 +708,29 @@ class TextEvents:
             if channel is not None and not channel.is_reasoning:
                 groups.setdefault(channel, []).append(part)
             elif identifier(part, "type") in PICTURES:
-                self.release(outputs)
+                self._release(outputs)
                 self._files.show(picture_in(part), part, outputs)
             elif not item.closed:
                 outputs.append(Unmapped(f"part:{identifier(part, 'type')}", part))
         self._close_parts(item, groups, event, outputs)
-        self.release(outputs)
+        self._release(outputs)
         item.closed = True
 
-    def _close_reasoning(self, item: TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
+    def _close_reasoning(self, item: _TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
         groups = {SUMMARY: sequence(wire, "summary"), REASONING: sequence(wire, "content")}
         if item.said:
             # Text of one channel is not repeated through the other (docs/wires/openresponses.md#xai-and-deepseek).
             groups = {channel: parts for channel, parts in groups.items() if channel in item.channels}
         if self._active is None or self._active.item is not item:
-            self.release(outputs)
+            self._release(outputs)
         before = len(outputs)
         self._close_parts(item, groups, event, outputs)
-        self.release(outputs)
+        self._release(outputs)
         if not item.closed:
             item.closed = True
             self._close_metadata(item, wire, outputs, before)
 
-    def _close_metadata(self, item: TextItem, wire: Wire, outputs: Outputs, before: int) -> None:
+    def _close_metadata(self, item: _TextItem, wire: Wire, outputs: Outputs, before: int) -> None:
         """Adds the provider state to the item's last thinking part."""
         identity = {"id": identifier(wire, "id") or item.id, "encrypted_content": identifier(wire, "encrypted_content")}
         known = {name: value for name, value in identity.items() if value is not None}
@@ -841,23 +758,18 @@ class TextEvents:
         return {REASONING_ITEMS: list(self._carried)}
 
 
+_NO_TYPE: Final = "an item without a type"
+_STATUSES: Final = frozenset({"completed", "incomplete", "queued", "in_progress"})
+"""The statuses of a document that is no failure; the last two are of a response in the background."""
+
+
 def _key(state: dict[str, str]) -> Hashable:
     return state.get("id") or frozenset(state.items())
-
-
-def _mark_said(slot: Slot) -> None:
-    if slot.item is not None:
-        slot.item.said = True
 
 
 # ---- The tables of items and events ----
 
 _Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, Outputs, Any], EmitText | None]"
-
-
-def _of_texts(handler: Callable[[TextEvents, Any, Outputs, Any], EmitText | None]) -> _Handler:
-    """Makes a handler of the stream from a handler of its texts."""
-    return lambda stream, event, outputs, argument: handler(stream._texts, event, outputs, argument)
 
 
 def _of_calls(handler: Callable[[CallEvents, Any, Outputs, Any], EmitText | None]) -> _Handler:
@@ -876,15 +788,14 @@ class ItemRow(NamedTuple):
     done: _Handler
 
 
-_COUNTED: Final = ItemRow(OpenResponsesStream._count_item, OpenResponsesStream._count_item)
+_Stream = OpenResponsesStream
+_COUNTED: Final = ItemRow(_Stream._count_item, _Stream._count_item)
 
 ITEMS: Final[Mapping[str | None, ItemRow]] = {
-    **dict.fromkeys(
-        ("message", "reasoning"), ItemRow(_of_texts(TextEvents.item_added), _of_texts(TextEvents.item_done))
-    ),
+    **dict.fromkeys(("message", "reasoning"), ItemRow(_Stream._text_item_added, _Stream._text_item_done)),
     "function_call": ItemRow(_of_calls(CallEvents.added), _of_calls(CallEvents.done)),
-    "image_generation_call": ItemRow(_nothing, OpenResponsesStream._picture_done),
-    "compaction": ItemRow(_nothing, _of_texts(TextEvents.compaction_done)),
+    "image_generation_call": ItemRow(_nothing, _Stream._picture_done),
+    "compaction": ItemRow(_nothing, _Stream._compaction_done),
 }
 """Every type of item that is understood. All others are counted."""
 
@@ -897,9 +808,6 @@ class Row(NamedTuple):
     argument: Channel | str | None = None
 
 
-_Stream = OpenResponsesStream
-_DELTA, _TEXT_DONE = _of_texts(TextEvents.delta), _of_texts(TextEvents.text_done)
-_PART_ADDED, _PART_DONE = _of_texts(TextEvents.part_added), _of_texts(TextEvents.part_done)
 _ARGUMENTS_DELTA = _of_calls(CallEvents.arguments_delta)
 
 
@@ -914,31 +822,20 @@ EVENTS: Final[dict[str, Row]] = {
     "response.completed": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "completed"),
     "response.incomplete": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "incomplete"),
     "response.failed": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "failed"),
-    "error": Row(LifecycleEvent.ERROR, _Stream._error),
-    "response.error": Row(LifecycleEvent.ERROR, _Stream._error),  # of gateways; `response.failed` may follow
+    "error": Row(LifecycleEvent.ERROR, _Stream._report),
+    "response.error": Row(LifecycleEvent.ERROR, _Stream._report),  # of gateways; `response.failed` may follow
     "response.output_item.added": Row(LifecycleEvent.CONTENT, _Stream._item_added),
     "response.output_item.done": Row(LifecycleEvent.CONTENT, _Stream._item_done),
-    "response.content_part.added": Row(LifecycleEvent.CONTENT, _PART_ADDED),
-    "response.content_part.done": Row(LifecycleEvent.CONTENT, _PART_DONE),
-    "response.reasoning_summary_part.added": Row(LifecycleEvent.CONTENT, _PART_ADDED),
-    "response.reasoning_summary_part.done": Row(LifecycleEvent.CONTENT, _PART_DONE),
-    "response.output_text.delta": Row(LifecycleEvent.CONTENT, _DELTA, OUTPUT_TEXT),
-    "response.output_text.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, OUTPUT_TEXT),
-    "response.output_text.annotation.added": Row(LifecycleEvent.CONTENT, _of_texts(TextEvents.annotation)),
-    "response.refusal.delta": Row(LifecycleEvent.CONTENT, _DELTA, REFUSAL),
-    "response.refusal.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, REFUSAL),
-    # The specification's name, then OpenAI's and others' (docs/wires/openresponses.md#names-of-reasoning-events).
-    "response.reasoning.delta": Row(LifecycleEvent.CONTENT, _DELTA, REASONING),
-    "response.reasoning.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, REASONING),
-    "response.reasoning_text.delta": Row(LifecycleEvent.CONTENT, _DELTA, REASONING),
-    "response.reasoning_text.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, REASONING),
-    "response.reasoning_content.delta": Row(LifecycleEvent.CONTENT, _DELTA, REASONING),
-    "response.reasoning_content.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, REASONING),
-    "response.reasoning_summary_text.delta": Row(LifecycleEvent.CONTENT, _DELTA, SUMMARY),
-    "response.reasoning_summary_text.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, SUMMARY),
-    # The title of the schema, which its enum contradicts.
-    "response.reasoning_summary.delta": Row(LifecycleEvent.CONTENT, _DELTA, SUMMARY),
-    "response.reasoning_summary.done": Row(LifecycleEvent.CONTENT, _TEXT_DONE, SUMMARY),
+    "response.content_part.added": Row(LifecycleEvent.CONTENT, _Stream._part_added),
+    "response.content_part.done": Row(LifecycleEvent.CONTENT, _Stream._part_done),
+    "response.reasoning_summary_part.added": Row(LifecycleEvent.CONTENT, _Stream._part_added),
+    "response.reasoning_summary_part.done": Row(LifecycleEvent.CONTENT, _Stream._part_done),
+    "response.output_text.annotation.added": Row(LifecycleEvent.CONTENT, _Stream._annotation),
+    **{
+        f"response.{name}.{end}": Row(LifecycleEvent.CONTENT, handler, channel)
+        for name, channel in TEXTS.items()
+        for end, handler in (("delta", _Stream._delta), ("done", _Stream._text_done))
+    },
     "response.function_call_arguments.delta": Row(LifecycleEvent.CONTENT, _ARGUMENTS_DELTA),
     "response.function_call_arguments.done": Row(LifecycleEvent.CONTENT, _of_calls(CallEvents.arguments_done)),
     # OpenAI sends it while nothing happens (docs/wires/openresponses.md#events-outside-the-specification).
@@ -953,8 +850,8 @@ EVENTS: Final[dict[str, Row]] = {
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
 
-DELTAS: Final = Deltas(
-    places={name: (("delta",),) for name, row in EVENTS.items() if row.handler in (_DELTA, _ARGUMENTS_DELTA)},
+OpenResponsesStream.deltas = Deltas(
+    places={name: (("delta",),) for name, row in EVENTS.items() if row.handler in (_Stream._delta, _ARGUMENTS_DELTA)},
     # The index tells the items of deltas apart, where there is one: some servers give each event another id.
     varying=("sequence_number", "obfuscation", "item_id"),
 )
@@ -972,57 +869,3 @@ def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler
 
 
 DISPATCH: Final = {state: _dispatch(state) for state in LifecycleState}
-
-
-# ---- The protocol's reader ----
-
-
-def claims(kind: str | None, event: Wire) -> MatchConfidence:
-    """Tells whether an event of a recording belongs to this protocol.
-
-    Its one type without the prefix exists in other protocols too.
-    """
-    if kind is not None and kind.startswith("response."):
-        return MatchConfidence.SURE
-    is_possible = kind == "error" and not isinstance(event.get("error"), str)
-    return MatchConfidence.POSSIBLE if is_possible else MatchConfidence.NO
-
-
-_LAST: Final = {
-    "completed": "response.completed",
-    "incomplete": "response.incomplete",
-    "failed": "response.failed",
-    "cancelled": "response.failed",
-    # Of a response in the background, whose output is not complete yet.
-    "queued": "response.queued",
-    "in_progress": "response.in_progress",
-}
-"""The last event of a response, by its status."""
-
-
-def events_of(document: Wire) -> Sequence[Wire]:
-    """The events of a document that a server sends in place of a stream (`ResponseResource`, and "Errors" for a body
-    that holds only an error).
-
-    Each item is opened and closed, so that two equal ones remain two. A document that is neither a response nor an
-    error is passed on, and the adapter refuses it.
-    """
-    if identifier(document, "type") is not None:
-        return [document]  # a server that sends its last event alone
-    if "output" not in document and ("status" not in document or not identifier(document, "id")):
-        return [{**document, "type": "error"} if document.get("error") else document]
-    error = document.get("error")
-    last = _LAST.get(identifier(document, "status") or ("failed" if error else "completed"), "response.failed")
-    output = document.get("output") if last != "response.failed" else None
-    items = [
-        {"type": kind, "output_index": place, "item": item}
-        for place, item in enumerate(output if isinstance(output, list) else ())
-        if isinstance(item, dict)
-        for kind in ("response.output_item.added", "response.output_item.done")
-    ]
-    return [{"type": "response.created", "response": document}, *items, {"type": last, "response": document}]
-
-
-READ_RESPONSE: Final = ResponseReaderSpec(
-    open=OpenResponsesStream, claim=claims, deltas=DELTAS, events_of=events_of, item_of_tags=no_item
-)

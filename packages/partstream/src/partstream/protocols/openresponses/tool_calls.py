@@ -6,29 +6,26 @@ Real servers omit both, change them, or use them twice: GitHub Copilot changes i
 `output_item.added`. So an item is found by kind and `output_index`, then by kind and `item_id`, then as the only open
 item of its kind that no field contradicts.
 
-A call can be complete at three points: at the end of its arguments, of its item, and of the response. The points differ
-in the arguments that count as complete (:class:`EmissionPoint`). Each call is emitted once, and only with arguments
-that are a JSON object. Up to four sources repeat the arguments; the most trusted one counts
+A call can be complete at three points: at the end of its arguments, of its item, and of the response. Before the last
+one, arguments that are no JSON object may still become one. Each call is emitted once, and only with arguments that are
+a JSON object. Up to four sources repeat the arguments; the most trusted one counts
 (docs/wires/openresponses.md#which-arguments-count).
 """
 
 from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Hashable, Sequence
-from functools import partial
 from hashlib import sha256
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from partstream.conversation.turns import canonical_json
 from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
 from partstream.protocols.calls import Calls, Reading, read_pieces, read_sources
-from partstream.protocols.openresponses.errors import Wire, identifier, index, text
+from partstream.protocols.openresponses.errors import text
+from partstream.protocols.read_response import Wire, identifier, index
 
 # ---- Items ----
-
-Close: TypeAlias = Callable[[Wire, list[StreamOutput], Wire], None]
-"""Closes one item, given the event, the outputs, and the item in the event."""
 
 
 class Item:
@@ -64,36 +61,6 @@ IN_ORDER: Final = MatchRule(lambda _item: True, lambda _place, _wire: True)
 """The first item that is left."""
 
 
-class _Candidates(Generic[ItemT]):
-    """Items that an event without an index may mean, in order of first appearance.
-
-    An item that `may_be_meant` refuses once is refused for ever, and a search drops it: each search costs no more than
-    the items that it drops.
-    """
-
-    __slots__ = ("_items", "_may_be_meant")
-
-    def __init__(self, may_be_meant: Callable[[ItemT], bool]) -> None:
-        self._may_be_meant = may_be_meant
-        self._items: OrderedDict[ItemT, None] = OrderedDict()
-
-    def add(self, item: ItemT) -> None:
-        """Adds an item; a known one keeps its place."""
-        self._items[item] = None
-
-    def first_two(self) -> list[ItemT]:
-        """The first two that may be meant, or fewer: callers only ask whether there is exactly one."""
-        found: list[ItemT] = []
-        gone: list[ItemT] = []
-        for item in self._items:
-            (found if self._may_be_meant(item) else gone).append(item)
-            if len(found) == 2:
-                break
-        for item in gone:
-            del self._items[item]
-        return found
-
-
 class Items(Generic[ItemT]):
     """All items of one kind in one response, in order of first appearance."""
 
@@ -104,16 +71,14 @@ class Items(Generic[ItemT]):
         self._by_index: dict[int, ItemT] = {}
         self._by_id: dict[str, ItemT] = {}
         self.all: list[ItemT] = []
-        self._open = _Candidates[ItemT](lambda item: not item.closed)
-        self._announced = _Candidates[ItemT](lambda item: not item.closed)
-        self._unplaced = _Candidates[ItemT](lambda item: not item.closed)
-        self._nameless = _Candidates[ItemT](lambda item: not item.closed and item.id is None)
+        # Items that an event without an index may mean, in order of first appearance.
+        self._open: OrderedDict[ItemT, None] = OrderedDict()
+        self._announced: OrderedDict[ItemT, None] = OrderedDict()
+        self._unplaced: OrderedDict[ItemT, None] = OrderedDict()
+        self._nameless: OrderedDict[ItemT, None] = OrderedDict()
 
     def announce(self, item_id: str | None, output_index: int | None) -> ItemT:
-        """The item that `output_item.added` introduces.
-
-        It is new unless its id is known, or earlier events have implied it.
-        """
+        """The item that `output_item.added` introduces: new, unless its id is known or earlier events implied it."""
         known = self._by_id.get(item_id) if item_id is not None else None
         if known is not None and None not in (output_index, known.output_index) and known.output_index != output_index:
             known = None  # one id for two items, with different indices
@@ -122,9 +87,9 @@ class Items(Generic[ItemT]):
             known = at_index if at_index is not None and not at_index.announced and not at_index.closed else None
         item = known or self._add(item_id, output_index)
         item.announced = True
-        self._announced.add(item)
+        self._announced[item] = None
         if item.output_index is None:
-            self._unplaced.add(item)
+            self._unplaced[item] = None
         return item
 
     def find(self, item_id: str | None, output_index: int | None) -> ItemT:
@@ -136,12 +101,12 @@ class Items(Generic[ItemT]):
         by_id = self._by_id.get(item_id) if item_id is not None else None
         if output_index is None:
             if by_id is not None or item_id is None:
-                return by_id or _only(self._open.first_two())
+                return by_id or _only(_first_two(self._open))
             # An implied item with another id is another item.
-            return _only({*self._announced.first_two(), *self._nameless.first_two()})
+            return _only({*_first_two(self._announced), *_first_two(self._nameless, nameless=True)})
         at_index = self._by_index.get(output_index)
         if at_index is None:  # only an item that never had an index can be meant
-            return by_id or _only(self._unplaced.first_two())
+            return by_id or _only(_first_two(self._unplaced))
         if at_index.closed and by_id is not None:
             return at_index if at_index.id == item_id else by_id
         if at_index.closed and item_id is not None and item_id != at_index.id and not at_index.announced:
@@ -170,14 +135,35 @@ class Items(Generic[ItemT]):
     def _add(self, item_id: str | None, output_index: int | None) -> ItemT:
         item = self._make(item_id, output_index)
         self.all.append(item)
-        self._open.add(item)
+        self._open[item] = None
         if item_id is None:
-            self._nameless.add(item)
+            self._nameless[item] = None
         if output_index is not None:
             self._by_index[output_index] = item
         if item_id is not None:
             self._by_id[item_id] = item
         return item
+
+
+def of_kind(output: list[Wire], kind: str) -> list[tuple[int, Wire]]:
+    """The items of a type in the final snapshot, with their places."""
+    return [(place, item) for place, item in enumerate(output) if identifier(item, "type") == kind]
+
+
+def _first_two(items: OrderedDict[ItemT, None], *, nameless: bool = False) -> list[ItemT]:
+    """The first two open items, or fewer: callers only ask whether there is exactly one.
+
+    An item that has closed is dropped: each search costs no more than the items that it drops.
+    """
+    found: list[ItemT] = []
+    gone: list[ItemT] = []
+    for item in items:
+        (gone if item.closed or (nameless and item.id is not None) else found).append(item)
+        if len(found) == 2:
+            break
+    for item in gone:
+        del items[item]
+    return found
 
 
 def _only(candidates: Collection[ItemT]) -> ItemT | None:
@@ -187,34 +173,13 @@ def _only(candidates: Collection[ItemT]) -> ItemT | None:
 # ---- Tool calls ----
 
 
-class EmissionPoint(NamedTuple):
-    """A point at which a call may be emitted.
-
-    Attributes:
-        empty_is_complete: Whether no arguments at all mean `{}`. At `function_call_arguments.done` neither they nor
-            `{}` do: servers that send an empty string there send the arguments in `output_item.done`.
-        must_be_whole: Whether arguments that are not a JSON object are an error; before that, a later point may
-            still bring them.
-    """
-
-    empty_is_complete: bool
-    must_be_whole: bool
-
-
-ARGUMENTS_DONE: Final = EmissionPoint(empty_is_complete=False, must_be_whole=False)
-ITEM_DONE: Final = EmissionPoint(empty_is_complete=True, must_be_whole=False)
-RESPONSE_DONE: Final = EmissionPoint(empty_is_complete=True, must_be_whole=True)
-
-
 class ToolCall(Item):
     """A function call item.
 
     Attributes:
-        call_id: The id that results refer to; None until an item brought it. Without one, results refer to the item.
-        name: The function; None until an item brought it.
+        call_id: The id that results refer to. Without one, results refer to the item.
         cut: Whether the item ended with the status `incomplete`: it will never be whole.
         emitted: Whether the call has come to its end, as a call or not.
-        deltas: The pieces of the arguments.
     """
 
     __slots__ = ("_arguments", "_changes", "_content", "_reading", "call_id", "cut", "deltas", "emitted", "name")
@@ -251,11 +216,7 @@ class ToolCall(Item):
 
     @property
     def reading(self) -> Reading:
-        """The arguments of the most trusted source. They are read once, however often events end them.
-
-        Some servers send ciphertext in the deltas and plain text at the end (GitHub Copilot), some send no deltas
-        (LM Studio), and some send no arguments at the end.
-        """
+        """The arguments of the most trusted source. They are read once, however often events end them."""
         state = len(self.deltas), self._changes
         if self._reading is None or self._reading[0] != state:
             sources = {name: (value,) for name, value in self._arguments.items()} | {"deltas": tuple(self.deltas)}
@@ -279,7 +240,7 @@ class ToolCall(Item):
 
 
 _PRECEDENCE: Final = ("item", "done", "deltas", "added")
-"""The sources of arguments, the most trusted one first."""
+"""The sources of arguments, the most trusted one first (docs/wires/openresponses.md#which-arguments-count)."""
 
 
 def _content(name: str | None, pieces: Sequence[Any], value: dict[str, Any] | None) -> Hashable | None:
@@ -297,10 +258,7 @@ def _content_of_item(item: Wire) -> Hashable | None:
 _RULES: Final = (
     MatchRule(lambda call: call.call_id, lambda _place, wire: identifier(wire, "call_id")),
     SAME_ID,
-    MatchRule(
-        lambda call: call.content,
-        lambda _place, wire: _content_of_item(wire),
-    ),
+    MatchRule(lambda call: call.content, lambda _place, wire: _content_of_item(wire)),
     MatchRule(
         lambda call: None if None in (call.output_index, call.name) else (call.output_index, call.name),
         lambda place, wire: (place, identifier(wire, "name")),
@@ -314,12 +272,7 @@ snapshot (vLLM), by name and arguments, then by place and name; the last rule is
 class CallEvents(Items[ToolCall]):
     """The function calls of one response, with the handlers of their events.
 
-    Args:
-        prefix: The prefix of emitted call ids.
-        release: Emits the text that was held back, before a call is emitted.
-
-    Attributes:
-        ended: The calls that have come to their end.
+    `ended` holds the calls that have come to their end; `release` emits the text that was held back before a call.
     """
 
     __slots__ = ("_bare", "_ids", "_prefix", "_release", "ended")
@@ -347,11 +300,14 @@ class CallEvents(Items[ToolCall]):
         """The arguments of a call end."""
         self._release(outputs)
         call = self.find(identifier(event, "item_id"), index(event, "output_index"))
-        if not call.is_settled:
-            call.name = call.name or identifier(event, "name")  # where no item says it
-            call.call_id = call.call_id or identifier(event, "call_id")
-            call.say_arguments("done", event.get("arguments"))
-            self._emit(call, ARGUMENTS_DONE, outputs)
+        if call.is_settled:
+            return
+        call.name = call.name or identifier(event, "name")  # where no item says it
+        call.call_id = call.call_id or identifier(event, "call_id")
+        call.say_arguments("done", event.get("arguments"))
+        # Neither no arguments nor `{}` are the end: servers that send these here send the arguments with the item.
+        if call.reading.arguments.value:
+            self._emit(call, outputs)
 
     def added(self, event: Wire, _outputs: list[StreamOutput], item: Wire) -> None:
         """A call begins."""
@@ -375,10 +331,10 @@ class CallEvents(Items[ToolCall]):
         if was_settled:
             return
         call.say_arguments("item", item.get("arguments"))
-        if call.reading.pieces:
-            self._emit(call, ITEM_DONE, outputs)
-        else:
+        if not call.reading.pieces:
             self._bare = call
+            return
+        self._emit(call, outputs)
         if call.emitted:
             call.settle()
 
@@ -386,14 +342,16 @@ class CallEvents(Items[ToolCall]):
         """Emits a call that closed without arguments: something follows it, so no limit has cut it."""
         call, self._bare = self._bare, None
         if call is not None:
-            self._emit(call, ITEM_DONE, outputs)
+            self._emit(call, outputs)
+            if call.emitted:
+                call.settle()
 
-    def pair(self, snapshot: list[tuple[int, Wire]], status: str) -> dict[int, Close]:
-        """Closes each call in the final snapshot of a response with this status, by its place."""
-        pairs = self.match_snapshot(snapshot, _RULES)
-        return {place: partial(self._in_snapshot, call, status) for place, call in pairs.items()}
+    def pair(self, output: list[Wire]) -> dict[int, ToolCall]:
+        """The calls of the final snapshot, by place."""
+        return self.match_snapshot(of_kind(output, "function_call"), _RULES)
 
-    def _in_snapshot(self, call: ToolCall, status: str, _event: Wire, outputs: list[StreamOutput], item: Wire) -> None:
+    def in_snapshot(self, call: ToolCall, status: str, outputs: list[StreamOutput], item: Wire) -> None:
+        """Emits a call as the final snapshot of a response with this status has it."""
         if call.emitted or status == "failed":
             return
         if status == "incomplete" and item.get("status") != "completed":
@@ -401,7 +359,7 @@ class CallEvents(Items[ToolCall]):
         call.read(item)
         call.say_arguments("item", item.get("arguments"))
         if call.reading.pieces or status != "incomplete":
-            self._emit(call, RESPONSE_DONE, outputs)
+            self._emit(call, outputs, is_last=True)
 
     def at_end(self, status: str, event: Wire, outputs: list[StreamOutput]) -> None:
         """Emits the calls that no event closed: a completed response has completed them, one that was cut has not."""
@@ -417,15 +375,15 @@ class CallEvents(Items[ToolCall]):
                 # Arguments whose call could not be found; other events brought the calls whole.
                 outputs.append(Unmapped("function_call_arguments (of no call)", event))
             else:
-                self._emit(call, RESPONSE_DONE, outputs)
+                self._emit(call, outputs, is_last=True)
 
-    def _emit(self, call: ToolCall, point: EmissionPoint, outputs: list[StreamOutput]) -> None:
+    def _emit(self, call: ToolCall, outputs: list[StreamOutput], *, is_last: bool = False) -> None:
+        """Emits a call that is whole; at the end of the response, one that is not is an error."""
         if call.emitted or call.cut:
             return
         pieces, said = call.reading
-        call_id = call.call_id or (call.id if point.must_be_whole and call.name else None)
-        is_whole = bool(said.value) if not point.empty_is_complete else said.value is not None
-        if not point.must_be_whole and not (is_whole and call_id and call.name):
+        call_id = call.call_id or (call.id if is_last and call.name else None)
+        if not is_last and (said.value is None or not call_id or not call.name):
             return
         call.emitted = True
         one = self.ended.take(call_id, call.name, pieces, outputs, read=said)

@@ -1,19 +1,19 @@
 """Writes a request as the body of OpenResponses.
 
-:mod:`partstream.conversation.turns` has prepared the conversation. :func:`build_request` writes the body in this order:
-model, input items, instructions, tools, then the chosen options; an option of the request wins over the configuration
-of the model. The protocol has no cache breakpoints: servers find the common beginning by themselves, helped by
-`prompt_cache_key`. `strict` is false for all tools, because arbitrary schemas do not satisfy strict mode
+:mod:`partstream.conversation.turns` has prepared the conversation. The body is written in this order: model, input
+items, instructions, tools, then the chosen options; an option of the request wins over the configuration of the model.
+The protocol has no cache breakpoints: servers find the common beginning by themselves, helped by `prompt_cache_key`.
+`strict` is false for all tools, because arbitrary schemas do not satisfy strict mode
 (docs/wires/openresponses.md#tools).
 
 Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemParam`.
 """
 
 from __future__ import annotations
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind, data_url, file_name
@@ -31,7 +31,8 @@ from partstream.protocols.options import (
     options_of,
     with_extra_fields,
 )
-from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, OwnSettings, RequestWriterSpec, count_of_fields
+from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, OwnSettings, RequestWriter, count_of_fields
+from partstream.protocols.read_response import Wire
 from partstream.protocols.schemas import PLAIN, for_model
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import Choice, choice, whole
@@ -134,46 +135,80 @@ OPTIONS: Final = OptionRules(
 )
 
 
-def build_request(request: ChatRequest) -> dict[str, Any]:
-    """The JSON body of a request for a streamed response.
-
-    Raises:
-        RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
-    """
-    settings = request.settings
-    own = settings.own_settings(OpenResponsesSettings)
-    body: dict[str, Any] = {
-        "model": request.model_id,
-        "input": input_items(request.turns, settings),
-        "stream": True,
-        "store": settings.stores,
-    }
-    if request.instructions:
-        body["instructions"] = request.instructions
-    if request.previous_response_id is not None:
-        body["previous_response_id"] = request.previous_response_id
-    if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.input_schema,
-                "strict": False,
-            }
-            for tool in request.tools
-        ]
-        body["tool_choice"] = "required" if request.tool_mode is ToolMode.REQUIRED else "auto"
-    if own.truncation is not None:
-        body["truncation"] = own.truncation.value
-    if own.compact_at is not None:
-        # OpenAI's reference, `context_management`.
-        body["context_management"] = [{"type": "compaction", "compact_threshold": own.compact_at}]
-    body |= _chosen(request)
-    return with_extra_fields(body, settings.extra_body)
+# Servers refuse reasoning without the item that it led to; a summary of the conversation needs no such item.
+_RULES: Final = ConversationRules(may_end=lambda item: item.get("type") not in {None, "reasoning"})
 
 
-def _chosen(request: ChatRequest) -> dict[str, Any]:
+class OpenResponsesRequests(RequestWriter):
+    """Writes requests for streamed responses."""
+
+    path = PATH
+    continues = True
+    errors = ERRORS
+    leave_out = staticmethod(LEAVE_OUT)
+    empty_request = NO_FIELDS
+    # OpenAI's reference, `POST /responses/input_tokens`.
+    count = CountEndpoint(
+        count_of_fields(
+            "/responses/input_tokens",
+            frozenset(
+                {"conversation", "input", "instructions", "model", "parallel_tool_calls", "previous_response_id"}
+                | {"reasoning", "text", "tool_choice", "tools", "truncation"}
+            ),
+        )
+    )
+
+    def write(self, request: ChatRequest) -> WireRequest:
+        """Writes a request down.
+
+        Raises:
+            RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
+        """
+        settings = request.settings
+        own = settings.own_settings(OpenResponsesSettings)
+        body: dict[str, Any] = {
+            "model": request.model_id,
+            "input": input_items(request.turns, settings),
+            "stream": True,
+            "store": settings.stores,
+        }
+        if request.instructions:
+            body["instructions"] = request.instructions
+        if request.previous_response_id is not None:
+            body["previous_response_id"] = request.previous_response_id
+        if request.tools:
+            body["tools"] = [
+                {
+                    "type": "function",
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.input_schema,
+                    "strict": False,
+                }
+                for tool in request.tools
+            ]
+            body["tool_choice"] = "required" if request.tool_mode is ToolMode.REQUIRED else "auto"
+        if own.truncation is not None:
+            body["truncation"] = own.truncation.value
+        if own.compact_at is not None:
+            # OpenAI's reference, `context_management`.
+            body["context_management"] = [{"type": "compaction", "compact_threshold": own.compact_at}]
+        body |= _chosen(request, own)
+        return WireRequest(PATH, with_extra_fields(body, settings.extra_body))
+
+    def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:
+        """Notes about options that the wire has no place for."""
+        return notes_on_options(options_of(request, WIRE, OPTIONS))
+
+    def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:
+        """The items and schemas that the server of a model takes."""
+        return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id))
+
+
+WRITE_REQUEST: Final = OpenResponsesRequests()
+
+
+def _chosen(request: ChatRequest, own: OpenResponsesSettings) -> dict[str, Any]:
     """The chosen values: from the options of the request, else from the configuration of the model."""
     settings = request.settings
     options = options_of(request, WIRE, OPTIONS)
@@ -190,22 +225,17 @@ def _chosen(request: ChatRequest) -> dict[str, Any]:
     if settings.context_size_field and request.context_size is not None:
         chosen[settings.context_size_field] = request.context_size
     chosen |= options.fields
-    if _wants_encrypted_reasoning(request, chosen) and "include" not in chosen:
-        chosen["include"] = [ENCRYPTED_REASONING]
+    wants_state = own.encrypted_reasoning is EncryptedReasoning.ON
+    if own.encrypted_reasoning is EncryptedReasoning.AUTO:
+        reasoning = chosen.get("reasoning")
+        reasons = isinstance(reasoning, dict) and reasoning.get("effort") not in {None, "none"}
+        wants_state = request.has_reasoning or reasons
+    if wants_state:
+        chosen.setdefault("include", [ENCRYPTED_REASONING])
     return chosen
 
 
-def _wants_encrypted_reasoning(request: ChatRequest, chosen: dict[str, Any]) -> bool:
-    wanted = request.settings.own_settings(OpenResponsesSettings).encrypted_reasoning
-    if wanted is EncryptedReasoning.AUTO:
-        effort = chosen.get("reasoning")
-        return request.has_reasoning or (isinstance(effort, dict) and effort.get("effort") not in {None, "none"})
-    return wanted is EncryptedReasoning.ON
-
-
 # ---- Input items ----
-
-Wire: TypeAlias = dict[str, Any]
 
 _MAX_IMAGE_URL: Final = 20_971_520
 _MAX_FILE_DATA: Final = 33_554_432
@@ -221,65 +251,48 @@ def input_items(turns: Iterable[conversation.Turn], settings: RequestSettings) -
     Raises:
         RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
     """
-    writer = _Writer(settings)
     of_results = settings.tool_images is not ToolImages.NATIVE
-    for turn in conversation.shown_by_user(turns, of_results=of_results, of_assistant=True):
-        writer.write(turn)
-    return writer.items
+    shown = conversation.shown_by_user(turns, of_results=of_results, of_assistant=True)
+    system = "developer" if settings.system_as is SystemAs.DEVELOPER else "system"
+    return [item for turn in shown for item in _items_of(turn, system)]
 
 
-class _Writer:
-    """The items of one request so far."""
+def _items_of(turn: conversation.Turn, system: str) -> Iterator[Wire]:
+    match turn.role:
+        case conversation.TurnRole.SYSTEM:
+            yield from _message(system, [_input(one) for one in turn.content if isinstance(one, conversation.Text)])
+        case conversation.TurnRole.USER:
+            shown = conversation.Text | conversation.Attachment
+            yield from _message("user", [_input(one) for one in turn.content if isinstance(one, shown)])
+        case conversation.TurnRole.TOOL:
+            for one in turn.content:
+                if isinstance(one, conversation.Result):
+                    yield {"type": "function_call_output", "call_id": one.call_id, "output": _output(one)}
+        case conversation.TurnRole.ASSISTANT:
+            yield from _answer(turn.content)
 
-    def __init__(self, settings: RequestSettings) -> None:
-        self.items: list[Wire] = []
-        self._system = "developer" if settings.system_as is SystemAs.DEVELOPER else "system"
 
-    def write(self, turn: conversation.Turn) -> None:
-        match turn.role:
-            case conversation.TurnRole.SYSTEM:
-                self._message(
-                    self._system, [_input(piece) for piece in turn.content if isinstance(piece, conversation.Text)]
-                )
-            case conversation.TurnRole.USER:
-                self._message(
-                    "user",
-                    [
-                        _input(piece)
-                        for piece in turn.content
-                        if isinstance(piece, conversation.Text | conversation.Attachment)
-                    ],
-                )
-            case conversation.TurnRole.ASSISTANT:
-                self._assistant(turn)
-            case conversation.TurnRole.TOOL:
-                self.items += (
-                    {"type": "function_call_output", "call_id": piece.call_id, "output": _output(piece)}
-                    for piece in turn.content
-                    if isinstance(piece, conversation.Result)
-                )
+def _answer(content: Sequence[conversation.Piece]) -> Iterator[Wire]:
+    said: list[Wire] = []
+    for piece in content:
+        if isinstance(piece, conversation.Text):
+            said.append({"type": "output_text", "text": piece.value})
+            continue
+        yield from _message("assistant", said)
+        said = []
+        if isinstance(piece, conversation.Call):
+            arguments = call_arguments(piece).decode()
+            call = {"type": "function_call", "call_id": piece.call_id, "name": piece.name, "arguments": arguments}
+            yield {**call, "status": "completed"}
+        elif isinstance(piece, conversation.Reasoning):
+            is_reasoning = piece.item.get("type", "reasoning") == "reasoning"
+            yield {**({"type": "reasoning", "summary": []} if is_reasoning else {}), **piece.item}
+    yield from _message("assistant", said)
 
-    def _assistant(self, turn: conversation.Turn) -> None:
-        said: list[Wire] = []
-        for piece in turn.content:
-            if isinstance(piece, conversation.Text):
-                said.append({"type": "output_text", "text": piece.value})
-                continue
-            self._message("assistant", said)
-            said = []
-            if isinstance(piece, conversation.Call):
-                arguments = call_arguments(piece).decode()
-                call = {"type": "function_call", "call_id": piece.call_id, "name": piece.name, "arguments": arguments}
-                self.items.append({**call, "status": "completed"})
-            elif isinstance(piece, conversation.Reasoning):
-                is_reasoning = piece.item.get("type", "reasoning") == "reasoning"
-                own = {"type": "reasoning", "summary": []} if is_reasoning else {}
-                self.items.append({**own, **piece.item})
-        self._message("assistant", said)
 
-    def _message(self, role: str, content: list[Wire]) -> None:
-        if content:
-            self.items.append({"type": "message", "role": role, "content": content})
+def _message(role: str, content: list[Wire]) -> Iterator[Wire]:
+    if content:
+        yield {"type": "message", "role": role, "content": content}
 
 
 def _output(result: conversation.Result) -> str | list[Wire]:
@@ -309,36 +322,3 @@ def _input(piece: conversation.ResultContent) -> Wire:
     if is_image:
         return {"type": "input_image", "image_url": url, "detail": "auto"}
     return {"type": "input_file", "filename": file_name(piece.media_type), "file_data": url}
-
-
-# OpenAI's reference, `POST /responses/input_tokens`.
-COUNT: Final = CountEndpoint(
-    count_of_fields(
-        "/responses/input_tokens",
-        frozenset(
-            {"conversation", "input", "instructions", "model", "parallel_tool_calls", "previous_response_id"}
-            | {"reasoning", "text", "tool_choice", "tools", "truncation"}
-        ),
-    )
-)
-
-# Servers refuse reasoning without the item that it led to; a summary of the conversation needs no such item.
-_RULES: Final = ConversationRules(may_end=lambda item: item.get("type") not in {None, "reasoning"})
-
-
-def conversation_rules(_settings: RequestSettings, model_id: str) -> ConversationRules:
-    """The items and schemas that the server of a model takes."""
-    return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id))
-
-
-WRITE_REQUEST: Final = RequestWriterSpec(
-    write=lambda request: WireRequest(PATH, build_request(request)),
-    notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
-    path=PATH,
-    conversation_rules=conversation_rules,
-    continues=True,
-    errors=ERRORS,
-    leave_out=LEAVE_OUT,
-    count=COUNT,
-    empty_request=NO_FIELDS,
-)
