@@ -103,7 +103,7 @@ class MergedEntries:
             own = text(entry, self._text_field(entry) or "")
             piece = self.add_apart(entry) if own and place and not is_named else self.add(entry)
             if own and not piece and outputs is not None:
-                outputs.append(Unmapped(f"{entry['type']} (repeated)", entry))
+                outputs.append(Unmapped(f"{text(entry, 'type') or 'thinking'} (repeated)", entry))
             said += piece
         return said
 
