@@ -7,7 +7,9 @@ from partstream import Finish, StreamOptions, TextPart, ThinkingMode, ThinkingPa
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response
+from protocols.openresponses.wire import sse
 
 WIRES = sorted(STREAMS.keys() - {"chat-completions", "ollama"})
 PIECES = ("<think>Let me", " think.</think>\n", "Hi")
@@ -62,3 +64,10 @@ def test_tags_are_text_after_thinking_in_its_own_place() -> None:
     ]
     outputs = [one for event in (events[0], *thought, *events[1:]) for one in stream.feed(event)]
     assert (_said(outputs, ThinkingPart), _said(outputs, TextPart)) == ("Hm", "".join(PIECES))
+
+
+def test_tags_are_found_after_a_text_that_is_held_back_on_the_fast_path_too() -> None:
+    pieces = ("!", "Let me", " think", "</think>", "Hi")  # OpenResponses holds back the mark that may end a sentence
+    reader = StreamReader("openresponses", StreamOptions(think_tags=ThinkTags.STARTS_INSIDE))
+    outputs = [one for chunk in sse(STREAMS["openresponses"](pieces)) for one in reader.feed(chunk)]
+    assert (_said(outputs, ThinkingPart), _said(outputs, TextPart)) == ("!Let me think", "Hi")

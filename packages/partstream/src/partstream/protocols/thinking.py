@@ -268,7 +268,8 @@ class _Rendering(ABC):
     def _emit_shown(self, emit: EmitText, text: str, outputs: list[StreamOutput]) -> None:
         said: list[StreamOutput] = []
         emit(text, said)
-        outputs += self._shown(said)
+        if said:
+            outputs += self._shown(said)
 
     def end(self, *, whole: bool = False) -> list[StreamOutput]:
         """Ends the events."""
@@ -339,10 +340,9 @@ class TaggedThinking(_Rendering):
             said = self._stream.feed(event)
             outputs += self._shown(said)
             emit = self._emit_inner
-            if emit is not None and said and not self._is_over:
-                emit = None  # until the text was taken apart
-            elif emit is not None and said and self._item is not None:
-                emit = partial(self._emit_shown, emit)
+            if emit is not None and not self._is_over:
+                # A text is looked at for tags. An event that said nothing may be one of arguments, or hold a text back.
+                emit = None if said else partial(self._emit_shown, emit)
             self.emit_more = emit
 
     def _shown(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
