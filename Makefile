@@ -72,7 +72,7 @@ $(call checked,test,PART,$(PARTS))
 # The tests of Python keep the processors busy while the extension and VS Code wait for each other.
 #: PART=python|extension|smoke runs one part of that; TESTS="packages/partstream/tests/cli" chooses tests of Python
 #: PART=fuzz|versions|contract|pythons|newcomer runs what is in no lane
-#: SECONDS=60 is for fuzz, STREAMS=60000 for versions, ONLY="3.11-oldest" for pythons
+#: SECONDS=60 is for fuzz, STREAMS=20000 for versions, ONLY="3.11-oldest" for pythons
 test: ## Run the fast tests, in less than five minutes: Python, the extension, a dozen checks in a real VS Code
 	@if [ -n "$(PART)" ]; then exec $(MAKE) --no-print-directory test-$(PART); fi; \
 	start=$$(date +%s); $(MAKE) --no-print-directory tests-installed && \
@@ -134,9 +134,9 @@ SECONDS ?= 60
 test-fuzz: setup
 	cd tests && $(CURDIR)/$(BIN)/python -m fuzzing --seconds $(SECONDS)
 
-# This version and 0.14.0 read recordings and damaged streams, in two minutes. Ends with an error if a difference is in no
+# This version and 0.14.0 read recordings and damaged streams, in a minute. Ends with an error if a difference is in no
 # row of tests/versions/improvements.py. The counts go into docs/differences.md.
-STREAMS ?= 60000
+STREAMS ?= 20000
 test-versions: setup
 	cd tests && $(CURDIR)/$(BIN)/python -m versions --streams $(STREAMS) --write
 	$(BIN)/python tools/generate.py

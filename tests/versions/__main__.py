@@ -50,7 +50,7 @@ class Pair:
 
 @click.command()
 @click.option("--before", default=COMMIT, show_default=True, help="The other version: a commit, a tag or a folder.")
-@click.option("--streams", default=60_000, show_default=True, help="How many damaged streams.")
+@click.option("--streams", default=20_000, show_default=True, help="How many damaged streams.")
 @click.option("--seed", default=0, show_default=True, help="The first damaged stream.")
 @click.option("--show", help="Only this recording, or `seed N`, with what each version reads of it.")
 @click.option(

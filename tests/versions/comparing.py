@@ -76,8 +76,7 @@ def _of_texts(was: str, became: str) -> str:
 def _of_thinking(before: Outputs, now: Outputs) -> Iterator[str]:
     for field in ("id", "metadata"):
         was, became = (
-            [said[field] for said in _of_kind(outputs, "ThinkingPart") if said[field] is not None]
-            for outputs in (before, now)
+            [said[field] for said in _of_kind(outputs, "ThinkingPart") if field in said] for outputs in (before, now)
         )
         if field == "id":
             was, became = list(dict.fromkeys(was)), list(dict.fromkeys(became))
@@ -100,7 +99,7 @@ def _of_calls(before: Outputs, now: Outputs) -> Iterator[str]:
     was, became = (_of_kind(outputs, "ToolCallPart") for outputs in (before, now))
     if len(was) < len(became):
         added = [one for one in became if one not in was]
-        error = _of_kind(now, "Finish")[-1]["error"] if _of_kind(now, "Finish") else None
+        error = _of_kind(now, "Finish")[-1].get("error") if _of_kind(now, "Finish") else None
         beside = " beside a broken call" if _type(error) == "ToolArgumentsError" else ""
         ours = ", with an id of ours" if all("made-up-" in one["call_id"] for one in added) else ""
         bare = "" if all(one["input"] for one in added) else ", without arguments"

@@ -46,7 +46,11 @@ def _matches(patterns: Iterable[str], phrase: str) -> bool:
 _END = (r"Finish\.(outcome|reason\.unified): .*", r"Finish\.reason\.raw: .*")
 """What changes with an error."""
 _FACTS = r"Finish\.(usage\.\w+|response_id|model|provider_metadata|reason\.raw|edits)"
-_GOES_ON = (rf"{_FACTS}: (new|other)", r"Unmapped .*: (more|fewer|other)", r"(Text|Thinking|Data)Part.*: (new|longer)")
+_GOES_ON = (
+    rf"{_FACTS}: (new|other)",
+    r"Unmapped .*: (more|fewer|other)",
+    r"(Text|Thinking|Data)Part.*: (new|longer|more|other)",
+)
 """What an answer has that does not end at a fault."""
 _NO_MORE = (
     rf"{_FACTS}: (lost|other)",
@@ -104,7 +108,7 @@ IMPROVEMENTS: tuple[Improvement, ...] = (
         "Before, an answer with a broken call kept `stop`, `tool-calls` or `other`, and a client could take it for a"
         " good one. The server's own word stays beside it.",
         (r"Finish\.reason\.unified: (other|stop|tool-calls) → error",),
-        (_COUNTED_CALL, _OF_AN_ERROR),
+        (_COUNTED_CALL, _OF_AN_ERROR, r"ToolCallPart: fewer"),
     ),
     Improvement(
         "Arguments that a server says twice, or begins anew, are read",
@@ -135,6 +139,21 @@ IMPROVEMENTS: tuple[Improvement, ...] = (
         "Thinking and calls that a server wants back, and the list of sources, are kept although the answer failed, or"
         " ended at a limit.",
         (r"ThinkingPart\.metadata: (more|other)", r"TextPart: longer"),
+    ),
+    Improvement(
+        "An event without a type does not end an answer",
+        "It is counted, and the answer goes on. Before, it was an error, and all that followed was lost.",
+        (r"Unmapped a chunk without a type: more", r"Finish\.error\.statement: an event field type: .*"),
+        (*_END, *_GOES_ON, _CALLS, _OF_AN_ERROR, r"Finish\.error: .*", r"order of outputs"),
+        (*_AI_SDK, "ag-ui"),
+    ),
+    Improvement(
+        "The status of an interaction on its way is no reason to stop",
+        "Only the status at its end is. Before, the server's word for a state in between was the reason of an answer"
+        " that was cut or failed.",
+        (r"Finish\.reason\.raw: (lost|other)",),
+        (),
+        ("gemini-interactions",),
     ),
     Improvement(
         "Input that streams as numbers, lists or objects is read",
@@ -246,9 +265,16 @@ IMPROVEMENTS: tuple[Improvement, ...] = (
         "`{}` as the end of the arguments does not end a call",
         "Some servers send it before the arguments. The call comes with the end of its item, or of the answer; a stream"
         " that is cut between the two has no call.",
-        (r"ToolCallPart: fewer",),
+        (r"ToolCallPart: fewer", r"order of outputs"),
         (),
         ("openresponses",),
+    ),
+    Improvement(
+        "A file whose base64 is broken is counted",
+        "Before, characters that are no base64 were left out, and the bytes that came of it went out as the file.",
+        (r"Unmapped inlineData \(not readable\): more",),
+        (r"DataPart .*: fewer",),
+        ("gemini",),
     ),
 )
 

@@ -50,18 +50,23 @@ def _add(outputs: list[Any], output: Any) -> None:
 
 
 def _is_one_thought(output: Any, last: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
-    if not isinstance(output, ThinkingPart) or last["id"] != said["id"]:
+    if not isinstance(output, ThinkingPart) or last.get("id") != said.get("id"):
         return False
-    return last["metadata"] is None and said["metadata"] is None
+    return "metadata" not in last and "metadata" not in said
 
 
 def _plain(value: Any) -> Any:
-    """A value in JSON: of a part or an error, its fields."""
+    """A value in JSON: of a part or an error, its fields.
+
+    Fields that say nothing are left out: the other version may not have them.
+    """
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        facts = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {name: _plain(fact) for name, fact in facts.items() if fact is not None and fact != ()}
     if isinstance(value, BaseException):
-        facts = {name: _plain(fact) for name, fact in vars(value).items() if not name.startswith("_")}
-        return {**facts, "type": type(value).__name__, "message": str(value)}
+        facts = {name: fact for name, fact in vars(value).items() if not name.startswith("_")}
+        said = {name: _plain(fact) for name, fact in facts.items() if fact is not None and fact != ()}
+        return {**said, "type": type(value).__name__, "message": str(value)}
     if isinstance(value, Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
