@@ -61,9 +61,9 @@ TOUCH_THE_SYSTEM = {"partstream.codec.silent_log", "partstream.codec.system"}
 
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.
 PURE = {
-    "__future__", "abc", "base64", "binascii", "bisect", "collections", "contextlib", "dataclasses", "difflib", "enum",
-    "functools", "hashlib", "hmac", "html", "importlib", "itertools", "json", "math", "msgspec", "operator", "re",
-    "string", "struct", "types", "typing", "unicodedata", "urllib.parse", "zlib",
+    "__future__", "abc", "base64", "binascii", "bisect", "codecs", "collections", "contextlib", "dataclasses",
+    "difflib", "enum", "functools", "hashlib", "hmac", "html", "importlib", "itertools", "json", "math", "msgspec",
+    "operator", "re", "string", "struct", "types", "typing", "unicodedata", "urllib.parse", "zlib",
 }  # fmt: skip
 IO = {
     "asyncio", "socket", "ssl", "select", "selectors", "subprocess", "multiprocessing", "threading", "http", "httpx2",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.lm.messages import ToolMode
 from partstream.lm.parts import FinishReason, ToolCallPart, UnifiedFinishReason
-from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
+from partstream.protocols.ag_ui.write_request import EFFORT, chosen_options
 from unsupported.common import (
     ANSWERS,
     BROKEN_ANSWER,

@@ -9,7 +9,7 @@ from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY
 from partstream.lm.messages import ToolMode
 from partstream.lm.parts import DataPart, TextPart, ToolResultPart
-from partstream.protocols.ai_gateway.write_request import OPTIONS, read_call_options
+from partstream.protocols.ai_gateway.write_request import OPTIONS
 from partstream.protocols.options import chosen_options
 from unsupported.ai_sdk import PROVIDER_STREAM
 from unsupported.common import (
@@ -38,8 +38,9 @@ def _without_conversation(asked: InboundRequest) -> InboundRequest:
 
 def _named_options(asked: InboundRequest) -> InboundRequest:
     """Gives the options of a caller the names of the specification."""
-    chosen = read_call_options(chosen_options(asked.options.model_options, OPTIONS)).fields
-    return replace(asked, options=replace(asked.options, model_options=chosen))
+    chosen = chosen_options(asked.options.model_options, OPTIONS).fields
+    kept = {name: value for name, value in chosen.items() if name not in {"reasoning", "providerOptions"}}
+    return replace(asked, options=replace(asked.options, model_options=kept))
 
 
 def _without_demand(asked: InboundRequest) -> InboundRequest:

@@ -17,10 +17,10 @@ from partstream.lm.parts import (
     is_mark,
 )
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, Sources
-from partstream.protocols.ai_sdk.errors import NO_REASON
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.serve import UNNAMED, WrittenItems, source_chunk, take_for_call
 from partstream.protocols.citations import CITATION_MIME_TYPE
+from partstream.protocols.errors import NO_REASON
 from partstream.protocols.read_response import RecentText
 from unsupported.common import (
     ERROR_CODE,

@@ -165,7 +165,7 @@ def test_a_program_that_has_its_chunks_one_by_one_maps_them_one_by_one() -> None
     assert (mapper.finished, mapper.end(), mapper.end()) == (True, [], [])
     assert parts == _process(chunks)[0]
     assert mapper.get_usage() == _process(chunks)[1]
-    cut = StreamAdapter().open()
+    cut = StreamAdapter(waits_for_outcomes=True).open()
     for chunk in BEFORE_IT_BROKE[2:4]:
         cut.map_chunk(chunk)
     assert [type(part) for part in cut.end()] == [ThinkingPart, ToolCallPart]
@@ -306,7 +306,8 @@ def test_what_the_stream_raises_itself_goes_through_after_all_that_was_held_back
         async for part in iterated.adapt_stream(broken()):
             parts.append(part)
 
-    reported, iterated, progress = StreamAdapter(), StreamAdapter(), _Kept()
+    reported, iterated = StreamAdapter(waits_for_outcomes=True), StreamAdapter(waits_for_outcomes=True)
+    progress = _Kept()
     with pytest.raises(type(error)) as raised:
         asyncio.run(reported.process_stream(broken(), progress))
     assert raised.value is error
@@ -398,7 +399,7 @@ def test_streams_that_run_at_once_never_mix() -> None:
 
 
 def test_a_dialect_that_is_none_is_refused_and_those_that_are_named() -> None:
-    with pytest.raises(ValueError, match=r"got 'morse', expected one of " + ", ".join(chunk_protocols()) + ", text"):
+    with pytest.raises(ValueError, match=r"got 'morse', expected one of " + ", ".join(chunk_protocols())):
         StreamAdapter(dialect="morse")
 
 
@@ -409,7 +410,7 @@ def test_a_dialect_that_is_none_is_refused_and_those_that_are_named() -> None:
 def test_an_unknown_dialect_is_refused_with_the_name_that_may_be_meant(dialect: Any, hint: str) -> None:
     with pytest.raises(ValueError, match="dialect: got") as caught:
         StreamAdapter(dialect=dialect)
-    assert str(caught.value).endswith(f"ai-gateway, text{hint}")
+    assert str(caught.value).endswith(f"ai-gateway{hint}")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from unsupported import UNSUPPORTED, request_form, response_form
 
 WRITTEN = {name: row for name, row in PROTOCOLS.items() if row.write_response is not None}
 SERVED = {name: row for name, row in WRITTEN.items() if row.read_request is not None and row.write_request is not None}
-DOCUMENTED = {name: row for name, row in WRITTEN.items() if row.read_response().events_of is not None}
+DOCUMENTED = {name: row for name, row in WRITTEN.items() if row.read_response().has_documents}
 
 EVERYTHING = StreamOptions(citations=CitationMode.DATA, call_id_prefix="", files=FileMode.ADDRESS)
 ASKED = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())

@@ -210,7 +210,7 @@ def test_a_document_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch):
 
 # ---- the documents of the protocols, as their own writers write them ----
 
-WRITTEN = [name for name in asked_protocols() if PROTOCOLS[name].read_response().events_of is not None]
+WRITTEN = [name for name in asked_protocols() if PROTOCOLS[name].read_response().has_documents]
 SAID: list[StreamOutput] = [
     TextPart("All at once."),
     ToolCallPart("call_1", "look_up", {"word": "hello"}),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from partstream.conversation.preparation import Continuation, CountTokens, RequestSettings, SystemAs, ToolImages
-from partstream.protocols.ag_ui.settings import AGUISettings, Thread
+from partstream.protocols.ag_ui.write_request import AGUISettings, Thread
 from partstream.protocols.ai_gateway.models import AIGatewaySettings, ContextManagement
 from partstream.protocols.anthropic_messages.models import (
     AnthropicMessagesSettings,

@@ -11,7 +11,7 @@ from served_ag_ui import served
 from extent import RUNS_AT_ONCE
 from partstream import ChatMessage, TextPart
 from partstream.conversation.preparation import RequestSettings
-from partstream.protocols.ag_ui.settings import AGUISettings, Thread
+from partstream.protocols.ag_ui.write_request import AGUISettings, Thread
 
 SECONDS = 30
 

@@ -149,6 +149,9 @@ class StreamOptions:
             the address, and the owner of the connection fetches the file.
         think_tags: Where the text of a response holds thinking; ignored once thinking came in its own place.
         executed_code: How to render code that the server has run, where it has a form of its own.
+        waits_for_outcomes: Whether a tool call of the AI SDK waits, until the end of its step, for an outcome: for the
+            stream of an application that runs tools itself. A call with an outcome is not given out then. The content
+            after a call waits with it.
 
     Example:
         >>> from partstream import StreamOptions, ThinkingMode
@@ -162,6 +165,7 @@ class StreamOptions:
     files: FileMode = FileMode.LINK
     think_tags: ThinkTags = ThinkTags.TAGS
     executed_code: ExecutedCode = ExecutedCode.TEXT
+    waits_for_outcomes: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self, _STREAM_OPTIONS)
@@ -361,6 +365,7 @@ _STREAM_OPTIONS: Final = {
     "call_id_prefix": TEXT,
     "executed_code": instance_of(ExecutedCode, "an ExecutedCode, such as ExecutedCode.OFF"),
     "think_tags": instance_of(ThinkTags, "a ThinkTags, such as ThinkTags.OFF"),
+    "waits_for_outcomes": instance_of(bool, "True or False"),
 }
 
 

@@ -140,14 +140,13 @@ def _refused(error: RefusedRequestError) -> ServedFailure:
 
 
 def _of_upstream(error: errors.UpstreamError) -> ServedFailure:
-    said = error.provider_message if isinstance(error, errors.UpstreamFailureError | errors.UpstreamHTTPError) else None
     kind = COMMON_ERRORS.kind_of(error)
     found = _BY_STATUS.get(error.http_status or 0) or _BY_CODE.get(error.code, FailureKind.UPSTREAM)
     if kind is not None:
         found = _BY_KIND.get(kind, found)
     if kind is ErrorKind.UNAVAILABLE and (error.provider_code or "").lower() in _OVERLOADED:
         found = FailureKind.OVERLOADED
-    return ServedFailure(found, said or error.message, error.param, error.provider_code, error.retry_after)
+    return ServedFailure(found, sentence_of(error), error.param, error.provider_code, error.retry_after)
 
 
 _ERRORS: Final[tuple[tuple[type[BaseException], Callable[[Any], ServedFailure]], ...]] = (

@@ -437,6 +437,7 @@ class Protocol:
         tag: The field of an event that says its kind; None where events have no such field.
         ends: How it says that a response is over, beside its own events.
         has_chunks: Whether programs hold its events as objects, without a wire.
+        text_event: Makes the event of a chunk that is a text; None where such a chunk is the JSON text of an event.
         title: What a person reads who chooses a protocol; empty for its name.
         says: Which servers speak it, as a phrase.
         spoken_at: Loads the known servers that speak it; None where none is known.
@@ -452,6 +453,7 @@ class Protocol:
     tag: str | None = "type"
     ends: Terminators = field(default_factory=Terminators)
     has_chunks: bool = False
+    text_event: Callable[[str], WireEvent] | None = None
     title: str = ""
     says: str = ""
     spoken_at: Callable[[], tuple[ServerProtocol, ...]] | None = None
@@ -494,13 +496,14 @@ _MODULES: Final[Mapping[str, str]] = {
     "gemini": "partstream.protocols.gemini",
     "gemini-interactions": "partstream.protocols.gemini_interactions",
     "ollama": "partstream.protocols.ollama",
-    "ai-sdk": "partstream.protocols.ai_sdk.full_stream",
-    "ai-sdk-ui": "partstream.protocols.ai_sdk.ui_stream",
-    "ai-sdk-data": "partstream.protocols.ai_sdk.data_stream",
+    "ai-sdk": "partstream.protocols.ai_sdk:FULL_STREAM",
+    "ai-sdk-ui": "partstream.protocols.ai_sdk:UI_STREAM",
+    "ai-sdk-data": "partstream.protocols.ai_sdk:DATA_STREAM",
+    "ai-sdk-text": "partstream.protocols.ai_sdk:TEXT_STREAM",
     "ai-gateway": "partstream.protocols.ai_gateway",
     "ag-ui": "partstream.protocols.ag_ui",
 }
-"""The module whose `PROTOCOL` each of ours is."""
+"""The module of each of ours, and its name there where that is not `PROTOCOL`."""
 
 BUILT_IN_PROTOCOLS: Final = tuple(_MODULES)
 """The names of our own protocols."""
@@ -518,6 +521,7 @@ _OTHER_NAMES: Final[Mapping[str, str]] = {
     "google": "gemini",
     "interactions": "gemini-interactions",
     "vercel": "ai-sdk",
+    "text": "ai-sdk-text",
     "agui": "ag-ui",
 }
 """What people call protocols, such as the servers that speak them."""
@@ -545,6 +549,8 @@ ProtocolName: TypeAlias = Literal[
     "vercel",
     "ai-sdk-ui",
     "ai-sdk-data",
+    "ai-sdk-text",
+    "text",
     "ai-gateway",
     "ag-ui",
     "agui",
@@ -607,7 +613,8 @@ class Protocols(Mapping[str, Protocol]):
             ProtocolLoadError: A package promises it, and it cannot be loaded.
         """
         if name in _MODULES:
-            protocol: Protocol = import_module(_MODULES[name]).PROTOCOL
+            module, _, attribute = _MODULES[name].partition(":")
+            protocol: Protocol = getattr(import_module(module), attribute or "PROTOCOL")
             return protocol
         return _added(name)
 

@@ -461,6 +461,52 @@ def checksum(text: str, before: int = 0) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"), before)
 
 
+# ---- Texts at the same time ----
+
+
+class OpenTexts:
+    """The texts of one answer that are open: of several at the same time, each waits for the end of those before.
+
+    Attributes:
+        waiting: The open texts by their ids, in order; of all but the first, what waits.
+    """
+
+    __slots__ = ("_ended", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, list[str]] = {}
+        self._ended: set[str] = set()
+
+    def open(self, text_id: str) -> None:
+        """Opens a text."""
+        self.waiting.setdefault(text_id, [])
+        self._ended.discard(text_id)
+
+    def holds(self, text_id: str, piece: str) -> bool:
+        """Holds a piece back if its text waits; tells whether it does. Opens a text that is not open."""
+        pieces = self.waiting.get(text_id)
+        if pieces is None:
+            pieces = self.waiting[text_id] = []
+        if text_id == next(iter(self.waiting)):
+            return False
+        pieces.append(piece)
+        return True
+
+    def end(self, text_id: str | None = None) -> list[str]:
+        """Ends a text, or all; returns the beginnings of the texts that waited for that."""
+        if text_id in self.waiting:
+            self._ended.add(text_id)
+        begun = []
+        while self.waiting and (text_id is None or next(iter(self.waiting)) in self._ended):
+            ended = next(iter(self.waiting))
+            del self.waiting[ended]
+            self._ended.discard(ended)
+            if waited := next(iter(self.waiting.values()), []):
+                begun.append("".join(waited))
+                waited.clear()
+        return begun
+
+
 # ---- Applied edits ----
 
 

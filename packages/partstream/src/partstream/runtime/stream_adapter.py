@@ -14,7 +14,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import described, refuse
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 # ---- Chunks ----
 
 Chunk: TypeAlias = Mapping[str, Any] | str | bytes
-"""A chunk: an object, or its JSON text."""
+"""A chunk: an object, its JSON text, or a piece of plain text where the dialect is `ai-sdk-text`."""
 
 Chunks: TypeAlias = AsyncIterable[Chunk] | Iterable[Chunk]
 """The chunks of one stream."""
@@ -165,12 +165,13 @@ class StreamUsage:
 
 @dataclass(frozen=True, slots=True)
 class MappingSettings:
-    """The settings of every stream of one adapter, whose kind is `dialect`."""
+    """The settings of every stream of one adapter, whose kind is `dialect`; `text_event` is that of its protocol."""
 
     dialect: str
     errors: ErrorMode
     logger: logging.Logger
     on_unknown_chunk: Callable[[Mapping[str, Any]], object] | None = None
+    text_event: Callable[[str], dict[str, Any]] | None = None
 
 
 class ChunkMapper:
@@ -210,8 +211,8 @@ class ChunkMapper:
         Raises:
             AdapterUsageError: :meth:`end` was called before.
         """
-        if self._settings.dialect == TEXT_STREAM:
-            return self._map_text(chunk)
+        if self._settings.text_event is not None:
+            return self._map_text(chunk, self._settings.text_event)
         self._chunk = chunk
         if type(chunk) is dict:
             return self._parts(self._stream.feed(chunk))
@@ -226,16 +227,17 @@ class ChunkMapper:
         if self._is_ended:
             return []
         self._is_ended = True
-        is_text = self._settings.dialect == TEXT_STREAM
-        rest = self._map_text(self._decoder.decode(b"", final=True)) if is_text else []
-        return [*rest, *self._parts(self._stream.end(whole=is_text))]
+        rest: list[ResponsePart] = []
+        if self._settings.text_event is not None:
+            rest = self._map_text(self._decoder.decode(b"", final=True), self._settings.text_event)
+        return [*rest, *self._parts(self._stream.end())]
 
-    def _map_text(self, chunk: object) -> list[ResponsePart]:
+    def _map_text(self, chunk: object, text_event: Callable[[str], dict[str, Any]]) -> list[ResponsePart]:
         text = self._decoder.decode(chunk) if isinstance(chunk, bytes) else chunk
         if not isinstance(text, str):
             wrong = UpstreamProtocolError(event_type=None, field=None, got=described(chunk), expected="a text")
             return self._parts(self._stream.fail(wrong))
-        return self._parts(self._stream.feed({"type": "text-delta", "text": text}))
+        return self._parts(self._stream.feed(text_event(text)))
 
     def fail(self, error: Exception) -> list[ResponsePart]:
         """The parts that were held back, when the source of the chunks broke off with an error."""
@@ -299,9 +301,6 @@ class ChunkMapper:
 
 # ---- The adapter ----
 
-TEXT_STREAM: Final = "text"
-"""The dialect of `textStream`."""
-
 _logger = logging.getLogger("partstream.stream_adapter")
 
 
@@ -314,7 +313,7 @@ class StreamAdapter:
         logger: By default `partstream.stream_adapter`. Takes the type of such chunks, once per type and stream, and
             the end of each stream at the level debug; an error that ended a stream at the level error.
         dialect: The kind of stream, a name of :func:`partstream.protocols.protocol.chunk_protocols`; by default, the
-            chunks of `fullStream`. `text` is `textStream`: texts, or the bytes of a text.
+            chunks of `fullStream`. `ai-sdk-text`, or `text`, is `textStream`: texts, or the bytes of a text.
         thinking: How to render reasoning, such as :attr:`ThinkingMode.TEXT` for a quote in the text; None follows
             `enable_reasoning`.
         citations: How to render sources.
@@ -322,6 +321,8 @@ class StreamAdapter:
             which knows its ids without a prefix.
         files: How to render files of which the stream gives only the address; an adapter fetches none.
         errors: Whether an error that ends a stream is raised, or becomes a text part.
+        waits_for_outcomes: Whether a tool call waits, until the end of its step, for an outcome: for streams of an
+            application whose SDK runs tools itself. By default a call is a part as soon as it is whole.
 
     Raises:
         ValueError: `dialect` is unknown.
@@ -350,26 +351,27 @@ class StreamAdapter:
         on_unknown_chunk: Callable[[Mapping[str, Any]], object] | None = None,
         logger: logging.Logger | None = None,
         *,
-        dialect: ProtocolName | Literal["text"] = DEFAULT_CHUNK_PROTOCOL,
+        dialect: ProtocolName = DEFAULT_CHUNK_PROTOCOL,
         thinking: ThinkingMode | None = None,
         citations: CitationMode = CitationMode.INLINE,
         call_id_prefix: str = "",
         files: FileMode = FileMode.LINK,
         errors: ErrorMode = ErrorMode.REJECT,
+        waits_for_outcomes: bool = False,
     ) -> None:
         name = PROTOCOLS[dialect].name if dialect in PROTOCOLS else dialect
-        known = (*chunk_protocols(), TEXT_STREAM)
-        if name not in known:
-            meant = UnknownProtocolError(name, known).meant
-            hint = f"; did you mean {meant!r}?" if meant in known else ""
-            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(known)}{hint}")
+        if name not in chunk_protocols():
+            meant = UnknownProtocolError(name, chunk_protocols()).meant
+            hint = f"; did you mean {meant!r}?" if meant in chunk_protocols() else ""
+            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(chunk_protocols())}{hint}")
         if files is FileMode.FETCH:
             refuse("files", files, "FileMode.LINK or FileMode.ADDRESS: a stream adapter fetches nothing")
         if thinking is None:
             thinking = ThinkingMode.PART if enable_reasoning else ThinkingMode.OFF
-        self._options = StreamOptions(thinking, citations, call_id_prefix, files)
-        self._settings = MappingSettings(name, errors, logger or _logger, on_unknown_chunk)
-        self._reader = PROTOCOLS[DEFAULT_CHUNK_PROTOCOL if name == TEXT_STREAM else name].read_response()
+        self._options = StreamOptions(thinking, citations, call_id_prefix, files, waits_for_outcomes=waits_for_outcomes)
+        row = PROTOCOLS[name]
+        self._settings = MappingSettings(name, errors, logger or _logger, on_unknown_chunk, row.text_event)
+        self._reader = row.read_response()
         self._last: ChunkMapper | None = None
 
     def open(self) -> ChunkMapper:

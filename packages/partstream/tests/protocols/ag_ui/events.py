@@ -3,7 +3,7 @@
 from typing import Any
 
 from partstream.lm.outputs import StreamOptions, StreamOutput
-from partstream.protocols.ag_ui.read_response import AGUIStream
+from partstream.protocols.ag_ui.read_response import AGUIReader
 
 START = {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"}
 END = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
@@ -11,7 +11,7 @@ END = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
 
 def read(*events: dict[str, Any], **options: Any) -> list[StreamOutput]:
     """What a whole run means."""
-    stream = AGUIStream(StreamOptions(**{"call_id_prefix": "", **options}))
+    stream = AGUIReader(StreamOptions(**{"call_id_prefix": "", **options}))
     return [*(output for event in events for output in stream.feed(event)), *stream.end()]
 
 

@@ -11,9 +11,8 @@ from partstream import ChatMessage, DataPart, RequestOptions, TextPart, Thinking
 from partstream.conversation.preparation import RequestSettings, ToolImages, prepare
 from partstream.conversation.provider_state import ITEMS, ORIGIN, Origin
 from partstream.lm.outputs import InboundRequest
-from partstream.protocols.ag_ui.settings import AGUISettings, Thread
 from partstream.protocols.ag_ui.tool_calls import resume_entries
-from partstream.protocols.ag_ui.write_request import NOT_RUN, WRITE_REQUEST
+from partstream.protocols.ag_ui.write_request import NOT_RUN, WRITE_REQUEST, AGUISettings, Thread
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
 from partstream.settings.kinds import ConfigurationError

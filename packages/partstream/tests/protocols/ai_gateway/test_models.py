@@ -12,7 +12,7 @@ from models.lists import ENDPOINTS, VERCEL
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource
 from partstream.errors import UpstreamHTTPError
-from partstream.protocols.ai_gateway.models import model_lists
+from partstream.protocols.ai_gateway.write_request import WRITE_REQUEST
 from partstream.protocols.protocol import KeyKind
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.discovery import read_catalogue
@@ -146,4 +146,4 @@ PLACES = {
 
 @pytest.mark.parametrize(("path", "places"), PLACES.items())
 def test_the_lists_stand_at_the_root_of_the_host(path: str, places: tuple[str, tuple[str, ...]]):
-    assert model_lists(path) == places
+    assert WRITE_REQUEST.find_model_lists(path) == places

@@ -16,7 +16,7 @@ from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.ai_gateway.models import AIGatewaySettings
-from partstream.protocols.ai_gateway.serve import DENIED, read_request
+from partstream.protocols.ai_gateway.serve import DENIED, READ_REQUEST
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import read_question, write_question
@@ -48,7 +48,7 @@ def request(body: dict[str, Any], version: str = "3") -> WireRequest:
 
 
 def read(*prompt: Any, version: str = "3", **fields: Any) -> InboundRequest:
-    return read_request(request({"prompt": list(prompt), **fields}, version))
+    return READ_REQUEST.read(request({"prompt": list(prompt), **fields}, version))
 
 
 def user(*parts: Any) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def test_there_are_recorded_requests_of_all_versions() -> None:
 
 @pytest.mark.parametrize("recorded", RECORDED)
 def test_what_the_published_client_sends_is_understood(recorded: dict[str, Any]) -> None:
-    asked = read_request(WireRequest("/language-model", recorded["body"], recorded["headers"]))
+    asked = READ_REQUEST.read(WireRequest("/language-model", recorded["body"], recorded["headers"]))
     assert asked.dialect == recorded["headers"]["ai-language-model-specification-version"]
     assert asked.model == "made/up"
     assert asked.stream
@@ -101,7 +101,7 @@ def test_what_the_published_client_sends_is_understood(recorded: dict[str, Any])
 @pytest.mark.parametrize("recorded", RECORDED)
 def test_what_was_asked_can_be_asked_again(recorded: dict[str, Any]) -> None:
     gateway = PROTOCOLS["ai-gateway"]
-    asked = read_request(WireRequest("/language-model", recorded["body"], recorded["headers"]))
+    asked = READ_REQUEST.read(WireRequest("/language-model", recorded["body"], recorded["headers"]))
     settings = RequestSettings(own=AIGatewaySettings(specification_version=int(asked.dialect)))
     again = read_question(gateway, write_question(gateway, asked, settings))
     unsupported = UNSUPPORTED[gateway.name].request
@@ -219,7 +219,7 @@ UNPLACED: list[tuple[str, Any, list[str]]] = [
 @pytest.mark.parametrize(("version", "said", "places"), UNPLACED)
 def test_what_has_no_place_is_collected_with_its_own(version: str, said: Any, places: list[str]) -> None:
     body = said if isinstance(said, dict) else {"prompt": said}
-    assert list(read_request(request(body, version)).unmapped) == places
+    assert list(READ_REQUEST.read(request(body, version)).unmapped) == places
 
 
 def test_what_a_provider_said_of_a_call_comes_before_it() -> None:
@@ -302,7 +302,7 @@ WRONG: list[tuple[str, Any, str]] = [
 def test_a_wrong_request_is_refused_with_the_place(version: str, wrong: Any, where: str) -> None:
     body = wrong if isinstance(wrong, dict) else {"prompt": wrong}
     with pytest.raises(InvalidRequestError) as raised:
-        read_request(request(body, version))
+        READ_REQUEST.read(request(body, version))
     assert raised.value.where == where
     assert raised.value.got
     assert raised.value.expected
@@ -321,7 +321,7 @@ def test_a_wrong_request_is_refused_with_the_place(version: str, wrong: Any, whe
 )
 def test_a_missing_or_wrong_header_is_named(name: str, value: str | None) -> None:
     with pytest.raises(InvalidRequestError) as raised:
-        read_request(WireRequest("/language-model", {"prompt": [user("Hi")]}, headers(**{name: value})))
+        READ_REQUEST.read(WireRequest("/language-model", {"prompt": [user("Hi")]}, headers(**{name: value})))
     assert raised.value.where == f"header {name.replace('_', '-')}"
 
 
@@ -351,6 +351,6 @@ def test_whatever_stands_anywhere_is_taken_or_refused_with_its_place(data: st.Da
         target = target[key]
     target[last] = data.draw(JSON)
     try:
-        read_request(WireRequest("/language-model", body, recorded["headers"]))
+        READ_REQUEST.read(WireRequest("/language-model", body, recorded["headers"]))
     except InvalidRequestError as error:
         assert error.where  # noqa: PT017 - taken is right as well

@@ -19,13 +19,11 @@ from partstream.lm.provider import LanguageModelChatInformation
 from partstream.protocols.ai_gateway.models import (
     SPECIFICATION_VERSIONS,
     AIGatewaySettings,
-    authorize,
     build_headers,
-    complete_settings,
     specification_version,
 )
 from partstream.protocols.ai_gateway.read_response import refuses_reasoning
-from partstream.protocols.ai_gateway.write_request import build_request
+from partstream.protocols.ai_gateway.write_request import WRITE_REQUEST, build_request
 from partstream.protocols.protocol import KeyKind
 from protocols.ai_sdk.messages import (
     CONVERSATIONS,
@@ -118,7 +116,7 @@ def test_the_recorded_request_is_reproduced(folder: Path):
     )
     expected = {name: value for name, value in recording["body"].items() if name not in ("headers", "includeRawChunks")}
     assert _without_bytes(build_request(request)) == _without_bytes(expected)
-    headers = {**build_headers(request), **authorize("key", KeyKind.API_KEY)}
+    headers = {**build_headers(request), **WRITE_REQUEST.authorize("key", KeyKind.API_KEY)}
     assert headers.pop("authorization") == "Bearer key"
     assert headers == {name: value for name, value in recording["headers"].items() if name.startswith("ai-")}
 
@@ -466,7 +464,7 @@ def test_what_cannot_be_sent_is_refused_with_its_place(options: dict[str, Any], 
 
 @pytest.mark.parametrize(("kind", "said"), [(KeyKind.API_KEY, "api-key"), (KeyKind.OIDC, "oidc")])
 def test_the_kind_of_the_key_is_in_a_header(kind: KeyKind, said: str):
-    assert authorize("key", kind) == {"authorization": "Bearer key", "ai-gateway-auth-method": said}
+    assert WRITE_REQUEST.authorize("key", kind) == {"authorization": "Bearer key", "ai-gateway-auth-method": said}
 
 
 def test_without_a_key_no_header_speaks_of_one():
@@ -500,14 +498,14 @@ VERSIONS = {
 def test_the_base_url_says_the_version_unless_somebody_does(base_url: str, version: int):
     model = LanguageModelChatInformation("openai/gpt-5", "GPT", "gpt", "1", 1000, 100)
     for own, expected in ((None, version), (AIGatewaySettings(specification_version=2), 2)):
-        completed = complete_settings(RequestSettings(own=own), base_url, model)
+        completed = WRITE_REQUEST.complete_settings(RequestSettings(own=own), base_url, model)
         assert specification_version(completed) == expected
         assert completed.own_settings(AIGatewaySettings).provider_options == {}
 
 
 def test_the_edits_of_the_context_that_a_model_knows_are_among_the_completed_settings():
     model = LanguageModelChatInformation(CLAUDE.model, "Claude", "claude", "1", 100_000, 100)
-    completed = complete_settings(RequestSettings(), "https://host/v1", model)
+    completed = WRITE_REQUEST.complete_settings(RequestSettings(), "https://host/v1", model)
     edits = completed.own_settings(AIGatewaySettings).provider_options["anthropic"]["contextManagement"]["edits"]
     assert edits[0]["trigger"] == {"type": "input_tokens", "value": 70_000}
 

@@ -30,7 +30,7 @@ from partstream.lm.outputs import (
     Unmapped,
 )
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.protocols.ai_gateway.read_response import error_body
+from partstream.protocols.ai_gateway.serve import GatewayWriter
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
@@ -314,7 +314,8 @@ def test_a_document_holds_what_the_stream_says_and_is_read_as_it() -> None:
     ],
 )
 def test_a_document_that_is_no_answer_is_an_error(document: Any, error: type[LanguageModelError]) -> None:
-    (finish,) = read_document(GATEWAY, dumps(document), StreamOptions())
+    *counted, finish = read_document(GATEWAY, dumps(document), StreamOptions())
+    assert all(isinstance(one, Unmapped) for one in counted)
     assert isinstance(finish, Finish)
     assert isinstance(finish.error, error)
 
@@ -363,6 +364,6 @@ def test_whatever_a_document_holds_the_reader_says_what_became_of_it(document: A
     ],
 )
 def test_an_error_has_the_type_that_the_client_knows(status: int, kind: str) -> None:
-    body = error_body(status, "What it is.")
+    body = GatewayWriter.error(status, "What it is.")
     assert body.pop("generationId").startswith("gen_"), "what identifies the request for support"
     assert body == {"error": {"message": "What it is.", "type": kind, "param": None, "code": None}}

@@ -13,7 +13,7 @@ from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
 from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.ai_gateway.models import SPECIFICATION_VERSIONS, AIGatewaySettings, build_headers
-from partstream.protocols.ai_gateway.serve import read_request
+from partstream.protocols.ai_gateway.serve import READ_REQUEST
 from partstream.protocols.ai_gateway.write_request import build_request
 from partstream.protocols.serve import WireRequest
 from protocols.ai_sdk.messages import CONVERSATIONS, check_calls, contents, strings
@@ -27,7 +27,7 @@ def _asked(messages: list[ChatMessage], options: RequestOptions, version: int) -
     settings = RequestSettings(own=AIGatewaySettings(specification_version=version))
     request = prepare(GATEWAY, messages, options, settings, "gw-").request()
     body = build_request(request)
-    return read_request(WireRequest("/language-model", body, build_headers(request))), body
+    return READ_REQUEST.read(WireRequest("/language-model", body, build_headers(request))), body
 
 
 @versions

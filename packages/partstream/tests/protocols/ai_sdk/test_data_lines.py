@@ -5,7 +5,7 @@ import json
 import pytest
 
 from partstream.errors import EventTooLargeError, UpstreamProtocolError
-from partstream.protocols.ai_sdk.data_stream import CODES, DataStreamDecoder
+from partstream.protocols.ai_sdk import CODES, DataStreamDecoder
 from partstream.protocols.ai_sdk.read_response import CHUNKS
 from protocols.ai_sdk.wire import read_framed
 

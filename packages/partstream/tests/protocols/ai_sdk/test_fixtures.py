@@ -21,7 +21,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.recorded_stream import read_recording
 
 CITATION = "application/vnd.vscode.citation+json"
-OPTIONS = StreamOptions(citations=CitationMode.DATA, call_id_prefix="gw-")
+OPTIONS = StreamOptions(citations=CitationMode.DATA, call_id_prefix="gw-", waits_for_outcomes=True)
 FORMS = {
     "fullstream.plain.jsonl": "ai-sdk",
     "fullstream.jsonl": "ai-sdk",

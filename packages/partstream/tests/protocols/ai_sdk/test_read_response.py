@@ -1,14 +1,15 @@
 """Chunk by chunk and version by version: what each means, alone and beside others."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
-from partstream.lm.outputs import CitationMode, FileMode, Finish, Outcome, ThinkingMode
+from partstream.lm.outputs import CitationMode, FileMode, Finish, Outcome, ThinkingMode, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.protocols.ai_sdk.read_response import CHUNKS, AISDKStream
+from partstream.protocols.ai_sdk.read_response import CHUNKS, FullStreamReader
 from protocols.ai_sdk.wire import DEFAULTS, Chunk, read
 
 START: list[Chunk] = [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": []}]
@@ -56,7 +57,7 @@ SILENT = [
 @pytest.mark.parametrize("chunk", SILENT, ids=lambda chunk: chunk["type"])
 def test_a_framing_chunk_emits_nothing_and_only_the_end_of_a_step_separates_texts(chunk: Chunk) -> None:
     # The extension that came before this one answered each of them with a text part of one space.
-    assert AISDKStream().feed(chunk) == []
+    assert FullStreamReader().feed(chunk) == []
     said = read([chunk, TEXT, chunk, TEXT, *_end()]).text
     assert said == ("Hi\n\nHi" if chunk["type"] == "finish-step" else "HiHi")
 
@@ -77,17 +78,17 @@ def test_what_has_no_place_among_the_parts_is_counted(kind: str) -> None:
 
 
 @pytest.mark.parametrize("chunk", [{}, {"type": 7}, {"type": None}, {"type": ""}, {"type": ["text-delta"]}])
-def test_a_chunk_without_a_type_is_counted_and_a_clear_error_where_the_stream_begins_with_it(chunk: Chunk) -> None:
-    result = read(_whole(TEXT, chunk, TEXT))
-    assert result.text == "HiHi"
-    assert result.unmapped == {"a chunk without a type": 1}
-    begun = read([chunk, *START, TEXT])
-    assert isinstance(begun.finish.error, UpstreamProtocolError)
-    assert begun.finish.error.field == "type"
+def test_a_chunk_without_a_type_ends_no_stream_and_is_the_error_of_a_stream_of_them(chunk: Chunk) -> None:
+    result = read(_whole(chunk, TEXT, chunk, TEXT))
+    assert (result.text, result.finish.error) == ("HiHi", None)
+    assert result.unmapped == {"a chunk without a type": 2}
+    error = read([chunk]).finish.error
+    assert isinstance(error, UpstreamProtocolError)
+    assert error.field == "type"
 
 
 def test_what_comes_after_the_end_changes_nothing_until_the_stream_was_ended() -> None:
-    stream = AISDKStream()
+    stream = FullStreamReader()
     assert isinstance(stream.feed({"type": "finish"})[-1], Finish)
     assert stream.finished
     assert stream.feed(TEXT) == []
@@ -293,7 +294,9 @@ STREAMED = {
 )
 @pytest.mark.parametrize("protocol", ["ai-sdk", "ai-sdk-ui", "ai-gateway"])
 def test_a_complete_call_is_handed_out_once(chunk: Chunk, protocol: str) -> None:
-    assert read(_whole(chunk, chunk), protocol).outputs[:-1] == [PART]
+    twice = read(_whole(chunk, chunk), protocol)
+    assert [one for one in twice.outputs[:-1] if not isinstance(one, Unmapped)] == [PART]
+    assert twice.unmapped == {"tool call add (repeated)": 1}
     for streamed in STREAMED.values():
         assert read(_whole(*streamed, chunk), protocol).outputs[:-1] == [PART]
 
@@ -367,14 +370,19 @@ def test_a_call_with_an_outcome_was_run_by_the_sdk_and_is_not_handed_out(kind: s
     other = {**CALL, "toolCallId": "d"}
     outcome = {"type": kind, "toolCallId": "c", **OUTCOMES[kind]}
     for protocol in ("ai-sdk", "ai-sdk-ui"):
-        result = read(_whole(CALL, other, outcome), protocol)
+        result = read(_whole(CALL, other, outcome), protocol, waits_for_outcomes=True)
         assert [call_id for call_id, _, _ in result.calls] == ["gw-d"]
         assert result.unmapped == {kind: 1}
-    assert len(read(_whole(CALL, other, outcome), "ai-gateway").calls) == 2  # nobody stands between
+        assert len(read(_whole(CALL, other, outcome), protocol).calls) == 2
+    # Nothing runs tools between a provider and its client.
+    assert len(read(_whole(CALL, other, outcome), "ai-gateway", waits_for_outcomes=True).calls) == 2
 
 
 def test_a_preliminary_result_says_that_somebody_runs_the_call() -> None:
-    result = read(_whole(CALL, {"type": "tool-result", "toolCallId": "c", "output": 1, "preliminary": True}))
+    result = read(
+        _whole(CALL, {"type": "tool-result", "toolCallId": "c", "output": 1, "preliminary": True}),
+        waits_for_outcomes=True,
+    )
     assert result.calls == []
     assert result.unmapped == {"tool-result (preliminary)": 1}
 
@@ -383,7 +391,7 @@ def test_a_preliminary_result_says_that_somebody_runs_the_call() -> None:
 def test_a_call_that_was_refused_is_over(approved: bool, handed_out: int, name: str) -> None:
     request = {"type": "tool-approval-request", "approvalId": "a", "toolCall": CALL}
     answer = {"type": "tool-approval-response", "approvalId": "a", "toolCall": CALL, "approved": approved}
-    result = read(_whole(CALL, request, answer))
+    result = read(_whole(CALL, request, answer), waits_for_outcomes=True)
     assert len(result.calls) == handed_out
     assert result.unmapped == {"tool-approval-request": 1, f"tool-approval-response add ({name})": 1}
 
@@ -400,7 +408,7 @@ def test_a_call_that_waits_for_approval_is_the_consumers_who_asks_a_person_itsel
     ],
 )
 def test_a_tool_that_failed_in_version_4_is_no_failed_response(error: Chunk) -> None:
-    result = read(_whole(CALL, {"type": "error", "error": error}, reason="tool-calls"))
+    result = read(_whole(CALL, {"type": "error", "error": error}, reason="tool-calls"), waits_for_outcomes=True)
     assert result.calls == []
     assert result.finish.outcome is Outcome.COMPLETED
     assert result.unmapped == {"error of the tool add": 1}
@@ -417,7 +425,7 @@ def test_a_tool_that_failed_in_version_4_is_no_failed_response(error: Chunk) -> 
 def test_the_data_stream_says_of_a_tool_that_failed_only_a_sentence(message: str) -> None:
     chunks = [{"type": "tool-call", "toolCallId": "c", "toolName": "add", "args": {}}]
     end = [{"type": "finish", "finishReason": "tool-calls"}]
-    result = read([*chunks, {"type": "error", "error": message}, *end], "ai-sdk-data")
+    result = read([*chunks, {"type": "error", "error": message}, *end], "ai-sdk-data", waits_for_outcomes=True)
     assert result.calls == []
     assert result.finish.outcome is Outcome.COMPLETED
     masked = read([*chunks, {"type": "error", "error": "An error occurred."}, *end], "ai-sdk-data")
@@ -425,15 +433,16 @@ def test_the_data_stream_says_of_a_tool_that_failed_only_a_sentence(message: str
     assert masked.finish.error.provider_message == "An error occurred."
 
 
-def test_calls_come_when_their_step_ends_and_at_once_where_nobody_else_runs_them() -> None:
-    stream = AISDKStream(DEFAULTS)
+def test_calls_come_at_once_and_where_a_setting_waits_for_outcomes_when_their_step_ends() -> None:
+    assert FullStreamReader(DEFAULTS).feed(CALL) == [PART]
+    stream = FullStreamReader(replace(DEFAULTS, waits_for_outcomes=True))
     assert stream.feed(CALL) == []
     assert stream.feed({"type": "finish-step"}) == [PART]
     assert read([CALL]).calls == read([CALL, {"type": "error", "error": "no"}]).calls == [("gw-c", "add", {"a": 1})]
 
 
 def test_a_step_that_is_taken_back_takes_its_calls_along() -> None:
-    result = read([*START, CALL, *STREAMED["4"], {"type": "reset-step"}, *_end()])
+    result = read([*START, CALL, *STREAMED["4"], {"type": "reset-step"}, *_end()], waits_for_outcomes=True)
     assert result.calls == []
     assert result.unmapped == {}
     assert read([*START, TEXT, {"type": "reset-step"}, *_end()]).unmapped == {"reset-step (of what was shown)": 1}
@@ -490,7 +499,7 @@ def test_a_file_whose_bytes_cannot_be_read_is_counted(file: Chunk) -> None:
 @pytest.mark.parametrize("data", [PNG, bytearray(PNG), memoryview(PNG)])
 def test_a_program_may_hand_over_bytes_as_they_are(data: Any) -> None:
     file = {"type": "file", "file": {"uint8Array": data, "mediaType": "image/png"}}
-    assert AISDKStream().feed(file) == [DataPart(PNG, "image/png")]
+    assert FullStreamReader().feed(file) == [DataPart(PNG, "image/png")]
 
 
 ADDRESS = "https://e.org/a.png"
@@ -697,7 +706,7 @@ def test_the_application_may_say_the_tokens_of_a_ui_stream() -> None:
 
 
 def test_an_error_waits_for_the_end_and_keeps_what_comes_in_between() -> None:
-    stream = AISDKStream()
+    stream = FullStreamReader()
     assert stream.feed({"type": "error", "error": "no"}) == []
     assert stream.failing
     assert stream.feed(TEXT) == [TextPart("Hi")]

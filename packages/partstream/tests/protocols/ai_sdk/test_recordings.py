@@ -23,7 +23,7 @@ from partstream_devtools.recorded_stream import read_recording
 from protocols.ai_sdk.streams import FOREIGN, OWN, Recorded, find, parameters
 from protocols.openresponses.wire import Result, check, comparable
 
-WITHOUT_LINKS = StreamOptions(citations=CitationMode.OFF, call_id_prefix="")
+WITHOUT_LINKS = StreamOptions(citations=CitationMode.OFF, call_id_prefix="", waits_for_outcomes=True)
 every_stream = pytest.mark.parametrize("recorded", [*parameters(OWN), *parameters(FOREIGN)])
 
 OUTCOMES = {

@@ -21,29 +21,33 @@ STEP: list[Chunk] = [{"type": "finish-step", "finishReason": "tool-calls"}, {"ty
 END: Chunk = {"type": "finish", "finishReason": "tool-calls"}
 PROTOCOLS = ["ai-sdk", "ai-sdk-ui", "ai-gateway"]
 
-ORDERS: dict[str, list[Chunk]] = {
-    "streamed, then complete": [*STREAMED, CALL],
-    "complete, then streamed": [CALL, *STREAMED],
-    "complete before its stream ends": [*STREAMED[:2], CALL, *STREAMED[2:]],
-    "complete, then begun again": [CALL, STREAMED[0]],
-    "complete, then begun and ended again": [CALL, STREAMED[0], STREAMED[3]],
-    "complete, and begun again in the next step": [CALL, *STEP, STREAMED[0]],
-    "twice": [CALL, CALL],
-    "in two steps": [CALL, *STEP, CALL],
-    "streamed, and complete in the next step": [*STREAMED, *STEP, CALL],
-    "complete, and streamed in the next step": [CALL, *STEP, *STREAMED],
-    "streamed twice": [*STREAMED, *STEP, *STREAMED],
+ORDERS: dict[str, tuple[list[Chunk], int]] = {
+    "streamed, then complete": ([*STREAMED, CALL], 0),
+    "complete, then streamed": ([CALL, *STREAMED], 1),
+    "complete before its stream ends": ([*STREAMED[:2], CALL, *STREAMED[2:]], 0),
+    "twice": ([CALL, CALL], 1),
+    "streamed, then complete, both twice": ([*STREAMED, CALL, *STREAMED, CALL], 1),
+    "streamed, then complete three times": ([*STREAMED, CALL, CALL, CALL], 2),
+    "in two steps": ([CALL, *STEP, CALL], 1),
+    "streamed, and complete in the next step": ([*STREAMED, *STEP, CALL], 0),
+    "streamed, and complete twice in the next step": ([*STREAMED, *STEP, CALL, CALL], 1),
+    "complete, and streamed in the next step": ([CALL, *STEP, *STREAMED], 1),
+    "streamed twice": ([*STREAMED, *STEP, *STREAMED], 1),
+    "complete, then begun again": ([CALL, STREAMED[0]], 0),
+    "complete, then begun and ended again": ([CALL, STREAMED[0], STREAMED[3]], 0),
+    "complete, and begun again in the next step": ([CALL, *STEP, STREAMED[0]], 0),
 }
 
 
-@pytest.mark.parametrize("chunks", ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize(("chunks", "repeated"), ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize("waits", [False, True], ids=["at once", "waiting"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_call_is_handed_out_once_in_whatever_order_and_however_often_it_is_said(
-    chunks: list[Chunk], protocol: str
+def test_a_call_comes_out_once_in_whatever_order_it_is_said_and_what_says_it_again_is_counted(
+    chunks: list[Chunk], repeated: int, waits: bool, protocol: str
 ) -> None:
-    result = read([*chunks, END], protocol)
+    result = read([*chunks, END], protocol, waits_for_outcomes=waits)
     assert result.calls == [("gw-c", "add", {"a": 1})]
-    assert result.unmapped == {}
+    assert result.unmapped == ({"tool call add (repeated)": repeated} if repeated else {})
 
 
 @pytest.mark.parametrize("between", [[], STEP], ids=["in one step", "in two"])
@@ -56,15 +60,16 @@ def test_an_id_that_is_used_again_for_something_else_is_another_call(between: li
 def test_outcomes_of_calls_that_share_an_id_are_those_of_each_in_turn() -> None:
     outcome = {"type": "tool-result", "toolCallId": "c", "toolName": "add", "output": 1}
     other = {**CALL, "input": {"a": 2}}
-    assert [one[2] for one in read([CALL, other, outcome, END]).calls] == [{"a": 2}]
-    assert read([CALL, other, outcome, outcome, END]).calls == []
+    assert [one[2] for one in read([CALL, other, outcome, END], waits_for_outcomes=True).calls] == [{"a": 2}]
+    assert read([CALL, other, outcome, outcome, END], waits_for_outcomes=True).calls == []
 
 
-def test_an_id_of_a_call_that_is_over_is_counted_for_something_else() -> None:
+@pytest.mark.parametrize(("again", "why"), [(CALL, "repeated"), ({**CALL, "input": {"a": 2}}, "again, and different")])
+def test_a_call_with_the_id_of_one_that_is_over_is_counted(again: Chunk, why: str) -> None:
     outcome = {"type": "tool-result", "toolCallId": "c", "toolName": "add", "output": 1}
-    result = read([CALL, outcome, {**CALL, "input": {"a": 2}}, END])
+    result = read([CALL, outcome, again, END], waits_for_outcomes=True)
     assert result.calls == []
-    assert result.unmapped == {"tool-call add (again, and different)": 1, "tool-result add": 1}
+    assert result.unmapped == {f"tool-call add ({why})": 1, "tool-result add": 1}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -126,7 +131,8 @@ def test_an_answer_to_a_question_for_approval_may_name_the_question_alone(
     about = {"toolCallId": "c"} if named == "toolCallId" else {"toolCall": CALL}
     request = {"type": "tool-approval-request", "approvalId": "a", **about}
     answer = {"type": "tool-approval-response", "approvalId": "a", "approved": approved}
-    result = read([{**CALL, "type": "tool-input-available"}, request, answer, END], "ai-sdk-ui")
+    chunks = [{**CALL, "type": "tool-input-available"}, request, answer, END]
+    result = read(chunks, "ai-sdk-ui", waits_for_outcomes=True)
     assert len(result.calls) == handed_out
     assert sum(result.unmapped.values()) == 2
 
@@ -188,26 +194,46 @@ PLACES: dict[str, tuple[list[Chunk], list[str]]] = {
 
 
 @pytest.mark.parametrize(("chunks", "expected"), PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("waits", [False, True], ids=["at once", "waiting"])
 @pytest.mark.parametrize("protocol", [*SDK_STREAMS, "ai-gateway"])
-def test_no_later_part_overtakes_a_call(chunks: list[Chunk], expected: list[str], protocol: str) -> None:
-    assert _said(read([*chunks, END], protocol).outputs) == expected
+def test_no_later_part_overtakes_a_call(chunks: list[Chunk], expected: list[str], waits: bool, protocol: str) -> None:
+    assert _said(read([*chunks, END], protocol, waits_for_outcomes=waits).outputs) == expected
+
+
+FED = (BEFORE, CALL, BEHIND, OUTCOME, BEHIND, OTHER, BEHIND, STEP_END)
+
+
+@pytest.mark.parametrize("protocol", [*SDK_STREAMS, "ai-gateway"])
+def test_a_call_is_a_part_as_soon_as_it_is_whole(protocol: str) -> None:
+    stream = registry.PROTOCOLS[protocol].read_response()(StreamOptions(call_id_prefix="gw-"))
+    fed = [_said(stream.feed(chunk)) for chunk in FED]
+    assert fed == [["before"], ["gw-c"], ["behind"], [], ["behind"], ["gw-d"], ["behind"], []]
 
 
 @pytest.mark.parametrize("protocol", SDK_STREAMS)
-def test_text_waits_only_behind_calls_that_the_sdk_may_still_run(protocol: str) -> None:
-    stream = registry.PROTOCOLS[protocol].read_response()(StreamOptions(call_id_prefix="gw-"))
-    fed = [_said(stream.feed(chunk)) for chunk in (BEFORE, CALL, BEHIND, OUTCOME, BEHIND, OTHER, BEHIND, STEP_END)]
+def test_where_a_setting_waits_for_outcomes_text_waits_only_behind_calls_that_the_sdk_may_still_run(
+    protocol: str,
+) -> None:
+    options = StreamOptions(call_id_prefix="gw-", waits_for_outcomes=True)
+    stream = registry.PROTOCOLS[protocol].read_response()(options)
+    fed = [_said(stream.feed(chunk)) for chunk in FED]
     assert fed == [["before"], [], [], ["behind"], ["behind"], [], [], ["gw-d", "behind"]]
 
 
 def test_a_step_that_is_taken_back_takes_along_what_waits_behind_its_calls() -> None:
-    result = read([CALL, BEHIND, {"type": "reset-step"}, OTHER, END])
+    result = read([CALL, BEHIND, {"type": "reset-step"}, OTHER, END], waits_for_outcomes=True)
     assert _said(result.outputs) == ["gw-d"]
     assert result.unmapped == {}
 
 
+def test_a_step_that_is_taken_back_after_its_call_came_out_is_counted() -> None:
+    result = read([{"type": "start-step"}, CALL, {"type": "reset-step"}, OTHER, END])
+    assert _said(result.outputs) == ["gw-c", "gw-d"]
+    assert result.unmapped == {"reset-step (of what was shown)": 1}
+
+
 def test_nothing_behind_a_chunk_without_sense_that_waited_comes_out() -> None:
-    result = read([CALL, BEHIND, {**BEHIND, "text": 7}, BEHIND, OTHER, END])
+    result = read([CALL, BEHIND, {**BEHIND, "text": 7}, BEHIND, OTHER, END], waits_for_outcomes=True)
     assert _said(result.outputs) == ["gw-c", "behind"]
     assert isinstance(result.finish.error, UpstreamProtocolError)
     assert result.finish.error.field == "text"

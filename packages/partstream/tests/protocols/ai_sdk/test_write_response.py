@@ -11,7 +11,7 @@ from partstream.codec.json_codec import loads
 from partstream.errors import AdapterUsageError, UpstreamFailureError
 from partstream.lm.outputs import Finish, Outcome, StreamOutput
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.protocols.ai_sdk.read_response import kind_of
+from partstream.protocols.ai_sdk.read_response import CHUNKS
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import LifecycleEvent, LifecycleState, strict_step
@@ -45,8 +45,8 @@ def test_every_answer_lives_by_the_strict_rows_of_the_table(writer: Writer, outp
     goes_on = writer.protocol in {"ai-sdk-ui", "ai-sdk-data"}
     state = LifecycleState.IDLE
     for chunk in writer.write(outputs):
-        data = chunk["type"].startswith("data-")
-        step = strict_step(state, LifecycleEvent.CONTENT if data else kind_of(chunk["type"], goes_on=goes_on))
+        kind = LifecycleEvent.CONTENT if chunk["type"].startswith("data-") else CHUNKS[chunk["type"]].kind
+        step = strict_step(state, LifecycleEvent.ANSWER_END if goes_on and chunk["type"] == "finish" else kind)
         assert step is not None, f"{chunk['type']} in the state {state.name}"
         state = step.next_state
     assert state is (LifecycleState.ANSWERED if goes_on else LifecycleState.FINISHED)

@@ -8,7 +8,7 @@ from typing import Any
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.lm.parts import Usage
-from partstream.protocols.ai_sdk.data_stream import CODES
+from partstream.protocols.ai_sdk import CODES
 from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response

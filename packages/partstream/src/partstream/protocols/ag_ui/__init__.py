@@ -5,15 +5,13 @@ from typing import Final
 
 from partstream.protocols.protocol import Protocol, loaded
 
-__all__ = ["PROTOCOL"]
-
 PROTOCOL: Final = Protocol(
     name="ag-ui",
-    read_response=loaded("partstream.protocols.ag_ui.read_response", "READ_RESPONSE"),
+    read_response=loaded("partstream.protocols.ag_ui.read_response", "AGUIReader"),
     write_request=loaded("partstream.protocols.ag_ui.write_request", "WRITE_REQUEST"),
-    own_settings=loaded("partstream.protocols.ag_ui.settings", "OWN_SETTINGS"),
+    own_settings=loaded("partstream.protocols.ag_ui.write_request", "OWN_SETTINGS"),
     read_request=loaded("partstream.protocols.ag_ui.serve", "READ_REQUEST"),
-    write_response=loaded("partstream.protocols.ag_ui.serve", "WRITE_RESPONSE"),
+    write_response=loaded("partstream.protocols.ag_ui.serve", "AGUIWriter"),
     title="AG-UI",
     says="An agent of pydantic-ai, LangGraph, ADK, CrewAI, Mastra or another framework, at its own address",
 )

@@ -57,31 +57,33 @@ class StateBudget:
         return text
 
 
-def item_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """An item of ours; fields of the value None are left out."""
-    return {"type": ITEM_TYPE, **{name: value for name, value in fields.items() if value is not None}}
-
-
 class Carrying:
-    """The items of one run. An item goes out before the text after it: its place is where it goes out."""
+    """The items of one run. An item goes out before the text after it: its place is where it goes out.
 
-    __slots__ = ("_given", "_items", "_wanted", "budget")
+    Attributes:
+        budget: What may still be carried.
+        has_new: Whether items have come that did not go out.
+    """
+
+    __slots__ = ("_items", "_wanted", "budget", "has_new")
 
     def __init__(self, options: StreamOptions) -> None:
         self.budget = StateBudget()
         self._wanted = options.thinking is ThinkingMode.PART
         self._items: list[dict[str, Any]] = []
-        self._given = 0
+        self.has_new = False
 
     def add(self, fields: Mapping[str, Any]) -> None:
-        """Takes the next item."""
+        """Takes the next item; fields of the value None are left out."""
         if self._wanted:
-            self._items.append(item_of(fields))
+            known = {name: value for name, value in fields.items() if value is not None}
+            self._items.append({"type": ITEM_TYPE, **known})
+            self.has_new = True
 
-    def hand_out(self, outputs: list[StreamOutput]) -> None:
+    def emit(self, outputs: list[StreamOutput]) -> None:
         """Emits all items so far, if new ones have come."""
-        if len(self._items) > self._given:
-            self._given = len(self._items)
+        if self.has_new:
+            self.has_new = False
             outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
 
 

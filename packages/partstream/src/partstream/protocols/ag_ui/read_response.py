@@ -23,7 +23,7 @@ from partstream.lm.inner_activity import handover_line
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, Usage, text_part
 from partstream.protocols.ag_ui.errors import CANCELLED, ERRORS, INTERRUPT, Ending, failure_of
-from partstream.protocols.ag_ui.provider_state import ENCRYPTED, INTERRUPTED, TOOL_CALL_ID, Carrying
+from partstream.protocols.ag_ui.provider_state import ENCRYPTED, ENTITY, INTERRUPTED, TOOL_CALL_ID, Carrying
 from partstream.protocols.ag_ui.tool_calls import (
     ON_INTERRUPT,
     FinalOutput,
@@ -34,7 +34,6 @@ from partstream.protocols.ag_ui.tool_calls import (
     interrupted_fields,
     question,
 )
-from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
@@ -42,6 +41,8 @@ from partstream.protocols.read_response import (
     EmittedPrefix,
     LifecycleEvent,
     LifecycleState,
+    MatchConfidence,
+    OpenTexts,
     ResponseReader,
     Wire,
     emit_into,
@@ -62,7 +63,7 @@ _BREAK: Final = "\n\n"
 class Texts:
     """The messages of one run."""
 
-    __slots__ = ("_break", "_carrying", "_closed", "_ended", "_last_character", "_last_id", "_open", "_others",
+    __slots__ = ("_break", "_carrying", "_closed", "_last_character", "_last_id", "_open", "_others",
                  "_said_by_sub_agent", "_sub_agents", "_thinking", "any_shown", "said")  # fmt: skip
 
     def __init__(self, thinking: Thinking, carrying: Carrying) -> None:
@@ -70,8 +71,7 @@ class Texts:
         self._thinking = thinking
         self._carrying = carrying
         self.said: dict[str, EmittedPrefix] = {}  # what was streamed, by message
-        self._open: dict[str, list[str]] = {}  # open messages; of all but the first, what waits
-        self._ended: set[str] = set()  # those of them that have ended
+        self._open = OpenTexts()
         self._last_id: str | None = None
         self._closed = False  # whether the last event ended a message
         self._break = False  # whether the next text is a paragraph of its own
@@ -83,7 +83,7 @@ class Texts:
     def start(self, event: Wire, outputs: list[StreamOutput]) -> None:
         """Takes the beginning of a message."""
         message_id = identifier(event, "messageId") or ""
-        if self._closed and message_id != self._last_id and not self._open:
+        if self._closed and message_id != self._last_id and not self._open.waiting:
             self._break = True
         self._closed = False
         self._last_id = message_id
@@ -94,20 +94,19 @@ class Texts:
         elif sub_agent := identifier(event, SUBAGENT):
             self._sub_agents[message_id] = sub_agent
         else:
-            self._open.setdefault(message_id, [])
-            self._ended.discard(message_id)
+            self._open.open(message_id)
 
     def content(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece of a message, also of one that nothing has opened; returns the fast path for more of it."""
-        message_id = identifier(event, "messageId")
-        if message_id is None:
+        message_id = event.get("messageId")
+        if type(message_id) is not str or not message_id:
             message_id = self._last_id or ""
         self._last_id = message_id
         self._closed = False
-        piece = text(event, "delta")
-        if not piece or message_id in self._others:
+        piece = event.get("delta")
+        if type(piece) is not str or not piece or message_id in self._others:
             return None
-        if identifier(event, SUBAGENT) or message_id in self._sub_agents:
+        if message_id in self._sub_agents or (SUBAGENT in event and identifier(event, SUBAGENT)):
             if self._said_by_sub_agent[0] != message_id:
                 self._said_by_sub_agent = message_id, []
             self._said_by_sub_agent[1].append(piece)
@@ -115,13 +114,9 @@ class Texts:
             return None
         if message_id not in self.said:
             self.said[message_id] = EmittedPrefix()
-        if message_id not in self._open:
-            self._open[message_id] = []
-        if self._waits(message_id):
-            self.said[message_id].add(piece)
-            self._open[message_id].append(piece)
-            return None
         self.said[message_id].add(piece)
+        if self._open.holds(message_id, piece):
+            return None
         self.show(piece, outputs)
         emit = emit_into(self.said[message_id], text_part)
 
@@ -145,34 +140,24 @@ class Texts:
         if message_id is None:
             message_id = self._last_id or ""
         self._closed = message_id not in self._others
-        if message_id in self._open:
-            self._ended.add(message_id)
-            self._advance(outputs)
+        self._show_paragraphs(self._open.end(message_id), outputs)
 
     def part(self, outputs: list[StreamOutput]) -> None:
         """The agent has worked between two texts: they are paragraphs."""
-        self._advance(outputs, all_end=True)
+        self._show_paragraphs(self._open.end(), outputs)
         self._break = True
 
-    def _waits(self, message_id: str) -> bool:
-        return bool(self._open) and message_id != next(iter(self._open))
-
-    def _advance(self, outputs: list[StreamOutput], *, all_end: bool = False) -> None:
-        """Ends the first message, if it has ended, and shows what waits for that."""
-        while self._open and (all_end or next(iter(self._open)) in self._ended):
-            ended = next(iter(self._open))
-            del self._open[ended]
-            self._ended.discard(ended)
-            pieces = next(iter(self._open.values()), [])
-            if pieces:
-                self._break = True
-                self.show("".join(pieces), outputs)
-                pieces.clear()
+    def _show_paragraphs(self, pieces: list[str], outputs: list[StreamOutput]) -> None:
+        for piece in pieces:
+            self._break = True
+            self.show(piece, outputs)
 
     def show(self, piece: str, outputs: list[StreamOutput]) -> None:
         """Emits a piece of the answer."""
-        self._thinking.settle()
-        self._carrying.hand_out(outputs)
+        if self._thinking.said:
+            self._thinking.settle()
+        if self._carrying.has_new:
+            self._carrying.emit(outputs)
         if self._break and self.any_shown and self._last_character != "\n":
             piece = _BREAK + piece.lstrip("\n")
         self._break = False
@@ -182,7 +167,7 @@ class Texts:
 
     def interrupt(self, outputs: list[StreamOutput]) -> None:
         """Notes that something other than a text came: the next message waits for nothing any more."""
-        self._advance(outputs, all_end=True)
+        self._show_paragraphs(self._open.end(), outputs)
         self._closed = False
 
     @property
@@ -205,11 +190,34 @@ _OTHER_NAMES: Final = {
     "encrypted_value": "encryptedValue",
 }
 """The names that servers in Python give to fields, if they write the fields of their own objects."""
+_RENAMED: Final = frozenset(_OTHER_NAMES)
 _NAMELESS: Final = "a sub-agent"
 
 
-class AGUIStream(ResponseReader):
-    """One run of an agent; see :class:`partstream.lm.outputs.ResponseStream`."""
+class AGUIReader(ResponseReader):
+    """One run of an agent."""
+
+    has_documents = True
+    deltas = Deltas(
+        dict.fromkeys(
+            [
+                *("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK", "TOOL_CALL_ARGS"),
+                *("REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_CHUNK", "THINKING_TEXT_MESSAGE_CONTENT"),
+            ],
+            (("delta",),),
+        ),
+        varying=("timestamp",),
+    )
+
+    @classmethod
+    def claim(cls, kind: str | None, _event: Wire) -> MatchConfidence:
+        """Tells whether an event of a recording belongs to this protocol: no other has types in capital letters."""
+        return MatchConfidence.SURE if kind in EVENTS else MatchConfidence.NO
+
+    @classmethod
+    def events_of(cls, document: Wire) -> Sequence[Wire]:
+        """The events of a document: its list, or the document itself, as for an error."""
+        return objects(document, "events") or (document,)
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
@@ -223,6 +231,7 @@ class AGUIStream(ResponseReader):
         self._sub_agents: dict[str, str] = {}
         self._custom_interrupts: list[Wire] = []
         self._counted: set[str] = set()
+        self._rows_state, self._rows = self._state, _DISPATCH[self._state]
 
     @property
     def usage(self) -> Usage | None:
@@ -232,23 +241,19 @@ class AGUIStream(ResponseReader):
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
         self.emit_more = None
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError("fed an event after the stream was ended")
         wire: Wire = event if isinstance(event, dict) else dict(event)
-        if not _OTHER_NAMES.keys().isdisjoint(wire):
+        if not _RENAMED.isdisjoint(wire):
             wire = {_OTHER_NAMES.get(name, name): value for name, value in wire.items()}
-        kind = wire.get("type")
-        row = EVENTS.get(kind) if isinstance(kind, str) else None
-        if row is None:
+        if self._state is not self._rows_state:
+            self._rows_state, self._rows = self._state, _DISPATCH[self._state]
+        try:
+            self._state, handler, is_said = self._rows[wire["type"]]
+        except (KeyError, TypeError):
             self._unknown(wire, outputs)
             return
-        next_state, action, _ = TRANSITIONS[self._state][row.kind]
-        if action is not Action.HANDLE:
-            return
-        self._state = next_state
-        if row.is_said:
-            self._steps.speaks()
-        self.emit_more = row.handler(self, wire, outputs)
+        if is_said and self._steps.is_over:
+            self._steps.next()
+        self.emit_more = handler(self, wire, outputs)
 
     @property
     def _word(self) -> str | None:
@@ -260,7 +265,7 @@ class AGUIStream(ResponseReader):
     def _settle(self, outputs: _Outputs) -> None:
         self._texts.interrupt(outputs)
         self._calls.drop(outputs)
-        self._carrying.hand_out(outputs)
+        self._carrying.emit(outputs)
 
     def _complete(self, outputs: _Outputs) -> None:
         has_calls = self._calls.any_went_out
@@ -272,7 +277,7 @@ class AGUIStream(ResponseReader):
             if words:
                 self._texts.show(words, outputs)
         self._thinking.settle()
-        self._carrying.hand_out(outputs)
+        self._carrying.emit(outputs)
         self._emit_finish(self._ending.outcome, self._ending.reason(has_calls=has_calls), outputs)
 
     def _emit_finish(
@@ -288,6 +293,8 @@ class AGUIStream(ResponseReader):
 
     def _unknown(self, event: Wire, outputs: _Outputs) -> None:
         """Counts an event of an unknown kind; a value that is no event ends the response."""
+        if self._state is LifecycleState.ENDED:
+            raise AdapterUsageError("fed an event after the stream was ended")
         if self.finished:
             return
         kind = event.get("type")
@@ -320,7 +327,7 @@ class AGUIStream(ResponseReader):
         else:
             pending = outcome.get("pendingToolCallIds")
             listed = [one for one in pending if isinstance(one, str)] if isinstance(pending, list) else []
-            self._calls.hand_out(listed, outputs)
+            self._calls.emit(listed, outputs)
             if self._calls.broken is not None:
                 self._state = LifecycleState.OPEN
                 outputs += self.fail(self._calls.broken)
@@ -334,30 +341,15 @@ class AGUIStream(ResponseReader):
 
     # What it says
 
-    def _thought_start(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.interrupt(outputs)
-        self._thinking.start(event, outputs)
-
-    def _thought(self, event: Wire, outputs: _Outputs) -> EmitText | None:
-        self._texts.interrupt(outputs)
-        return self._thinking.content(event, outputs)
-
     def _encrypted(self, event: Wire, outputs: _Outputs) -> None:
         entity, value = identifier(event, "entityId"), identifier(event, ENCRYPTED)
         if entity is None or value is None:
             outputs.append(Unmapped(f"{event['type']} (without a value)", event))
-        elif not self._thinking.encrypted(event, outputs) and not self._calls.encrypted(entity, value):
-            self._thinking.late(entity, value)
+        elif not self._thinking.encrypted(entity, value) and not self._calls.encrypted(entity, value):
+            # Of a message that went out before, or that is no reasoning.
+            self._carrying.add({ENTITY: entity, ENCRYPTED: value})
 
     # What it does
-
-    def _call_start(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.interrupt(outputs)
-        self._calls.start(event, outputs)
-
-    def _call_chunk(self, event: Wire, outputs: _Outputs) -> None:
-        self._texts.interrupt(outputs)
-        self._calls.chunk(event, outputs)
 
     def _result(self, event: Wire, outputs: _Outputs) -> None:
         self._texts.part(outputs)
@@ -397,6 +389,9 @@ class AGUIStream(ResponseReader):
         """Takes an event that adds nothing to those around it."""
 
 
+_Handler: TypeAlias = Callable[[AGUIReader, Wire, _Outputs], EmitText | None]
+
+
 class Row(NamedTuple):
     """The meaning of an event.
 
@@ -405,80 +400,87 @@ class Row(NamedTuple):
     """
 
     kind: LifecycleEvent
-    handler: Callable[[AGUIStream, Wire, _Outputs], EmitText | None]
+    handler: _Handler
     is_said: bool = False
 
 
-_CONTENT, _LIFECYCLE, _REPORT = LifecycleEvent.CONTENT, LifecycleEvent.LIFECYCLE, LifecycleEvent.REPORT
+def _apart(handler: _Handler) -> _Handler:
+    """The handler of something other than a text: the next message waits for nothing any more."""
+
+    def handle(stream: AGUIReader, event: Wire, outputs: _Outputs) -> EmitText | None:
+        stream._texts.interrupt(outputs)
+        return handler(stream, event, outputs)
+
+    return handle
 
 
-def _of_texts(read: Callable[[Texts, Wire, _Outputs], EmitText | None], *, is_said: bool = False) -> Row:
-    return Row(_CONTENT, lambda stream, event, outputs: read(stream._texts, event, outputs), is_said)
+def _of_texts(read: Callable[[Texts, Wire, _Outputs], EmitText | None]) -> _Handler:
+    return lambda stream, event, outputs: read(stream._texts, event, outputs)
 
 
+def _of_calls(read: Callable[[ToolCalls, Wire, _Outputs], EmitText | None]) -> _Handler:
+    return lambda stream, event, outputs: read(stream._calls, event, outputs)
+
+
+def _content(names: str, handler: _Handler, *, is_said: bool = False) -> dict[str, Row]:
+    return dict.fromkeys(names.split(), Row(LifecycleEvent.CONTENT, handler, is_said))
+
+
+def _said(names: str, handler: _Handler) -> dict[str, Row]:
+    return _content(names, handler, is_said=True)
+
+
+def _report(names: str, handler: _Handler) -> dict[str, Row]:
+    return dict.fromkeys(names.split(), Row(LifecycleEvent.REPORT, handler))
+
+
+# Packages before 1.0 send the names with THINKING; their span has no message of its own.
 EVENTS: Final[dict[str, Row]] = {
-    "RUN_STARTED": Row(_LIFECYCLE, lambda stream, event, _outputs: stream._ending.begin(event)),
-    "TEXT_MESSAGE_START": _of_texts(Texts.start, is_said=True),
-    "TEXT_MESSAGE_CONTENT": _of_texts(Texts.content, is_said=True),
-    "TEXT_MESSAGE_CHUNK": _of_texts(Texts.chunk, is_said=True),
-    "TEXT_MESSAGE_END": _of_texts(Texts.end),
-    "REASONING_START": Row(_CONTENT, AGUIStream._nothing),
-    "REASONING_MESSAGE_START": Row(_CONTENT, AGUIStream._thought_start, is_said=True),
-    "REASONING_MESSAGE_CONTENT": Row(_CONTENT, AGUIStream._thought, is_said=True),
-    "REASONING_MESSAGE_CHUNK": Row(_CONTENT, AGUIStream._thought, is_said=True),
-    "REASONING_MESSAGE_END": Row(_CONTENT, AGUIStream._nothing),
-    "REASONING_END": Row(_CONTENT, AGUIStream._nothing),
-    "REASONING_ENCRYPTED_VALUE": Row(_CONTENT, AGUIStream._encrypted),
-    # What packages before 1.0 send; the span has no message of its own.
-    "THINKING_START": Row(_CONTENT, AGUIStream._nothing),
-    "THINKING_TEXT_MESSAGE_START": Row(_CONTENT, AGUIStream._thought_start, is_said=True),
-    "THINKING_TEXT_MESSAGE_CONTENT": Row(_CONTENT, AGUIStream._thought, is_said=True),
-    "THINKING_TEXT_MESSAGE_END": Row(_CONTENT, AGUIStream._nothing),
-    "THINKING_END": Row(_CONTENT, AGUIStream._nothing),
-    "TOOL_CALL_START": Row(_CONTENT, AGUIStream._call_start, is_said=True),
-    "TOOL_CALL_ARGS": Row(_CONTENT, lambda stream, event, outputs: stream._calls.arguments(event, outputs)),
-    "TOOL_CALL_CHUNK": Row(_CONTENT, AGUIStream._call_chunk, is_said=True),
-    "TOOL_CALL_END": Row(_CONTENT, lambda stream, event, outputs: stream._calls.end(event, outputs)),
-    "TOOL_CALL_RESULT": Row(_CONTENT, AGUIStream._result),
-    "SUBAGENT_STARTED": Row(_CONTENT, AGUIStream._sub_agent_start),
-    "SUBAGENT_FINISHED": Row(_CONTENT, lambda stream, _event, outputs: stream._texts.part(outputs)),
-    "SUBAGENT_ERROR": Row(_CONTENT, AGUIStream._sub_agent_error),
-    "MESSAGES_SNAPSHOT": Row(_REPORT, AGUIStream._snapshot),
-    "STATE_SNAPSHOT": Row(_REPORT, AGUIStream._count),
-    "STATE_DELTA": Row(_REPORT, AGUIStream._count),
-    "ACTIVITY_SNAPSHOT": Row(_REPORT, AGUIStream._count),
-    "ACTIVITY_DELTA": Row(_REPORT, AGUIStream._count),
-    "RAW": Row(_REPORT, AGUIStream._count),
-    "CUSTOM": Row(_REPORT, AGUIStream._custom),
-    "STEP_STARTED": Row(LifecycleEvent.SILENT, AGUIStream._nothing),
-    "STEP_FINISHED": Row(LifecycleEvent.SILENT, AGUIStream._nothing),
-    "RUN_FINISHED": Row(LifecycleEvent.TERMINAL, AGUIStream._finish),
-    "RUN_ERROR": Row(LifecycleEvent.TERMINAL, AGUIStream._fail_run),
+    "RUN_STARTED": Row(LifecycleEvent.LIFECYCLE, lambda stream, event, _outputs: stream._ending.begin(event)),
+    **_said("TEXT_MESSAGE_START", _of_texts(Texts.start)),
+    **_said("TEXT_MESSAGE_CONTENT", _of_texts(Texts.content)),
+    **_said("TEXT_MESSAGE_CHUNK", _of_texts(Texts.chunk)),
+    **_content("TEXT_MESSAGE_END", _of_texts(Texts.end)),
+    **_content("REASONING_START REASONING_MESSAGE_END REASONING_END", AGUIReader._nothing),
+    **_content("THINKING_START THINKING_TEXT_MESSAGE_END THINKING_END", AGUIReader._nothing),
+    **_said(
+        "REASONING_MESSAGE_START THINKING_TEXT_MESSAGE_START",
+        _apart(lambda stream, event, _outputs: stream._thinking.start(event)),
+    ),
+    **_said(
+        "REASONING_MESSAGE_CONTENT REASONING_MESSAGE_CHUNK THINKING_TEXT_MESSAGE_CONTENT",
+        _apart(lambda stream, event, outputs: stream._thinking.content(event, outputs)),
+    ),
+    **_content("REASONING_ENCRYPTED_VALUE", AGUIReader._encrypted),
+    **_said("TOOL_CALL_START", _apart(_of_calls(ToolCalls.start))),
+    **_content("TOOL_CALL_ARGS", _of_calls(ToolCalls.arguments)),
+    **_said("TOOL_CALL_CHUNK", _apart(_of_calls(ToolCalls.chunk))),
+    **_content("TOOL_CALL_END", _of_calls(ToolCalls.end)),
+    **_content("TOOL_CALL_RESULT", AGUIReader._result),
+    **_content("SUBAGENT_STARTED", AGUIReader._sub_agent_start),
+    **_content("SUBAGENT_FINISHED", lambda stream, _event, outputs: stream._texts.part(outputs)),
+    **_content("SUBAGENT_ERROR", AGUIReader._sub_agent_error),
+    **_report("MESSAGES_SNAPSHOT", AGUIReader._snapshot),
+    **_report("STATE_SNAPSHOT STATE_DELTA ACTIVITY_SNAPSHOT ACTIVITY_DELTA RAW", AGUIReader._count),
+    **_report("CUSTOM", AGUIReader._custom),
+    **dict.fromkeys(("STEP_STARTED", "STEP_FINISHED"), Row(LifecycleEvent.SILENT, AGUIReader._nothing)),
+    "RUN_FINISHED": Row(LifecycleEvent.TERMINAL, AGUIReader._finish),
+    "RUN_ERROR": Row(LifecycleEvent.TERMINAL, AGUIReader._fail_run),
 }
 """Every event that is understood; all others come out as :class:`Unmapped`."""
 
-
-def claims(kind: str | None, _event: Wire) -> MatchConfidence:
-    """Tells whether an event of a recording belongs to this protocol: no other has types in capital letters."""
-    return MatchConfidence.SURE if kind in EVENTS else MatchConfidence.NO
+_Rows: TypeAlias = dict[str, tuple[LifecycleState, _Handler, bool]]
 
 
-def events_of(document: Wire) -> Sequence[Wire]:
-    """The events of a document: its list, or the document itself, as for an error."""
-    return objects(document, "events") or (document,)
+def _dispatch(state: LifecycleState) -> _Rows:
+    """Combines EVENTS and TRANSITIONS for one state, so that an event costs one look-up."""
+    rows: _Rows = {}
+    for name, row in EVENTS.items():
+        if state is not LifecycleState.FINISHED and (step := TRANSITIONS[state].get(row.kind)) is not None:
+            handles = step.action is Action.HANDLE
+            rows[name] = step.next_state, row.handler if handles else AGUIReader._nothing, row.is_said and handles
+    return rows
 
 
-DELTAS: Final = Deltas(
-    dict.fromkeys(
-        [
-            *("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK", "TOOL_CALL_ARGS"),
-            *("REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_CHUNK", "THINKING_TEXT_MESSAGE_CONTENT"),
-        ],
-        (("delta",),),
-    ),
-    varying=("timestamp",),
-)
-
-READ_RESPONSE: Final = ResponseReaderSpec(
-    open=AGUIStream, claim=claims, deltas=DELTAS, events_of=events_of, item_of_tags=no_item
-)
+_DISPATCH: Final = {state: _dispatch(state) for state in LifecycleState}
+"""After the end there are no rows."""

@@ -27,12 +27,11 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 from partstream.protocols import read_request
 from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS, RUN_ERROR, SUCCESS, written_usage
 from partstream.protocols.ag_ui.provider_state import digest_of
-from partstream.protocols.ag_ui.settings import EFFORT, chosen_options
-from partstream.protocols.ag_ui.write_request import PROTOCOL_VERSION
+from partstream.protocols.ag_ui.write_request import EFFORT, PROTOCOL_VERSION, chosen_options
 from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers, sentence_of
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.read_response import identifier
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriter, ResponseWriterSpec, WireRequest, model_in_path
+from partstream.protocols.serve import RequestReader, ResponseWriter, WireRequest, model_in_path
 
 if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart
@@ -99,10 +98,8 @@ def read_context(value: object) -> ChatMessage | None:
         where = f"context[{place}]"
         if not isinstance(entry, dict):
             raise InvalidRequestError(where, read_request.described(entry), "an object")
-        description, said = (
-            read_request.optional_text(entry, "description", where),
-            read_request.optional_text(entry, "value", where),
-        )
+        description = read_request.optional_text(entry, "description", where)
+        said = read_request.optional_text(entry, "value", where)
         lines.append(f"{description}:\n{said}" if description else said)
     return ChatMessage.system("\n\n".join(lines)) if any(lines) else None
 
@@ -176,43 +173,40 @@ def _call(call: object, where: str) -> ToolCallPart:
 
 
 _OF_MODEL: Final = "/{model}"
-_MODEL: Final = "model"
-_JSON: Final = "application/json"
-_EVENTS: Final = "text/event-stream"
 
 
-def _read(request: WireRequest) -> InboundRequest:
-    """Reads a request.
+class AGUIRequests(RequestReader):
+    """Reads the requests of frontends."""
 
-    Raises:
-        InvalidRequestError: A field that the answer depends on has the wrong type.
-    """
-    body, accept = request.body, request.headers.get("accept", "")
-    counts = read_request.Counts()
-    forwarded = body.get("forwardedProps")
-    fields: dict[str, Any] = dict(forwarded) if isinstance(forwarded, dict) else {}
-    messages = read_messages(body.get("messages"), counts)
-    context = read_context(body.get("context"))
-    chosen = chosen_options(fields)
-    effort = chosen.pop(EFFORT, None)
-    unmapped = {**read_request.not_default(body, _OF_A_STATE), **counts.numbers}
-    unmapped |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
-    if forwarded and not isinstance(forwarded, dict):
-        unmapped["forwardedProps"] = forwarded
-    return InboundRequest(
-        model=model_in_path(_OF_MODEL, request.path) or read_request.optional_text(fields, _MODEL, "forwardedProps"),
-        messages=messages if context is None else (context, *messages),
-        options=RequestOptions(
-            _tools(body, counts),
-            model_options={name: value for name, value in chosen.items() if value is not None},
-            model_configuration={} if effort is None else {EFFORT: effort},
-        ),
-        # All clients take events but one that accepts JSON alone.
-        stream=_JSON not in accept or _EVENTS in accept or "*/*" in accept,
-        unmapped=unmapped,
-        dialect=read_request.optional_text(body, "protocolVersion"),
-        body=body,
-    )
+    paths = (_OF_MODEL, "")
+
+    def read(self, request: WireRequest) -> InboundRequest:  # noqa: D102
+        body, accept = request.body, request.headers.get("accept", "")
+        counts = read_request.Counts()
+        forwarded = body.get("forwardedProps")
+        fields: dict[str, Any] = dict(forwarded) if isinstance(forwarded, dict) else {}
+        messages = read_messages(body.get("messages"), counts)
+        context = read_context(body.get("context"))
+        chosen = chosen_options(fields)
+        effort = chosen.pop(EFFORT, None)
+        unmapped = {**read_request.not_default(body, _OF_A_STATE), **counts.numbers}
+        unmapped |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
+        if forwarded and not isinstance(forwarded, dict):
+            unmapped["forwardedProps"] = forwarded
+        return InboundRequest(
+            model=model_in_path(_OF_MODEL, request.path) or read_request.optional_text(fields, MODEL, "forwardedProps"),
+            messages=messages if context is None else (context, *messages),
+            options=RequestOptions(
+                _tools(body, counts),
+                model_options={name: value for name, value in chosen.items() if value is not None},
+                model_configuration={} if effort is None else {EFFORT: effort},
+            ),
+            # All clients take events but one that accepts JSON alone.
+            stream="application/json" not in accept or "text/event-stream" in accept or "*/*" in accept,
+            unmapped=unmapped,
+            dialect=read_request.optional_text(body, "protocolVersion"),
+            body=body,
+        )
 
 
 def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[Tool, ...]:
@@ -221,10 +215,8 @@ def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[Tool, 
         where = f"tools[{place}]"
         if not isinstance(tool, dict):
             raise InvalidRequestError(where, read_request.described(tool), "an object")
-        name, schema = (
-            read_request.required_text(tool, "name", where),
-            read_request.checked(tool, "parameters", dict, "a JSON schema", where),
-        )
+        name = read_request.required_text(tool, "name", where)
+        schema = read_request.checked(tool, "parameters", dict, "a JSON schema", where)
         if name in tools:
             counts.add("tools[].name (for the second time)")
         tools.setdefault(name, Tool(name, read_request.optional_text(tool, "description", where), schema))
@@ -238,7 +230,7 @@ _READ_FIELDS: Final = frozenset(
     {"threadId", "runId", "protocolVersion", "messages", "tools", "context", "forwardedProps", *_OF_A_STATE}
 )
 
-READ_REQUEST: Final = RequestReaderSpec(read=_read, paths=(_OF_MODEL, ""))
+READ_REQUEST: Final = AGUIRequests()
 
 
 # ---- The response ----
@@ -250,7 +242,11 @@ _INTERNAL: Final = 500
 
 
 class AGUIWriter(ResponseWriter):
-    """One run; see :class:`partstream.protocols.serve.ResponseWriter`."""
+    """One run."""
+
+    drops_thinking_state = True
+    documents = MODEL_DOCUMENTS
+    base_paths = ("/ag-ui",)
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
@@ -344,6 +340,24 @@ class AGUIWriter(ResponseWriter):
         outcome = {"outcome": {"type": SUCCESS, **pending}} if self._speaks_1_0 else {}
         return [*self._closed(), {"type": "RUN_FINISHED", **self._run, **outcome, **usage, **ours}]
 
+    @staticmethod
+    def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, _Event]:
+        """The events of a run in one document; of a run that failed, its error."""
+        last = dict(events[-1])
+        return (_INTERNAL, last) if last["type"] == RUN_ERROR else (200, {"events": [dict(event) for event in events]})
+
+    @staticmethod
+    def error(_status: int, message: str) -> _Event:
+        """The event with which a run fails."""
+        return {"type": RUN_ERROR, "message": message}
+
+    @classmethod
+    def failed(cls, failure: ServedFailure) -> FailedReply:
+        """A failure before the run, as the event that the run would have ended with: frontends show its message."""
+        code = failure.code or failure.kind.value.replace(" ", "_")
+        body = {"type": RUN_ERROR, "message": failure.message, "code": code}
+        return FailedReply(STATUSES[failure.kind], retry_headers(failure), body)
+
 
 def _kind_of(part: TextPart | ThinkingPart) -> tuple[type, str | None]:
     return (ThinkingPart, part.id) if isinstance(part, ThinkingPart) else (TextPart, None)
@@ -357,31 +371,3 @@ def _besides(said: Mapping[str, Any], finish: Finish) -> _Event:
 
 def _content(kind: str, message_id: str, text: str) -> _Event:
     return {"type": f"{kind}_CONTENT", "messageId": message_id, "delta": text}
-
-
-def _document(events: Sequence[Mapping[str, Any]]) -> tuple[int, _Event]:
-    """The events of a run in one document, for a client that takes no stream; of a run that failed, its error."""
-    last = dict(events[-1])
-    return (_INTERNAL, last) if last["type"] == RUN_ERROR else (200, {"events": [dict(event) for event in events]})
-
-
-def _error(_status: int, message: str) -> _Event:
-    return {"type": RUN_ERROR, "message": message}
-
-
-def _failed_reply(failure: ServedFailure) -> FailedReply:
-    """A failure before the run, as the event that the run would have ended with: frontends show its message."""
-    code = failure.code or failure.kind.value.replace(" ", "_")
-    return FailedReply(STATUSES[failure.kind], retry_headers(failure), {**_error(0, failure.message), "code": code})
-
-
-WRITE_RESPONSE: Final = ResponseWriterSpec(
-    open=AGUIWriter,
-    frame=lambda event: b"data: " + dumps(event) + b"\n\n",
-    document=_document,
-    error=_error,
-    fail=_failed_reply,
-    drops_thinking_state=True,
-    documents=MODEL_DOCUMENTS,
-    base_paths=("/ag-ui",),
-)

@@ -31,7 +31,7 @@ from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part, tool_call_part
-from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, ENTITY, MESSAGE, PARENT, TOOL_CALL_ID, Carrying
+from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, MESSAGE, PARENT, TOOL_CALL_ID, Carrying
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
 from partstream.protocols.read_response import EmittedPrefix, Wire, checksum, identifier, mapping, objects, text
 
@@ -74,20 +74,8 @@ class ToolCalls:
         broken: Why the first call cannot go out that VS Code should run, or None.
     """
 
-    __slots__ = (
-        "_by_id",
-        "_calls",
-        "_carrying",
-        "_ended",
-        "_final_output",
-        "_last_id",
-        "_over",
-        "_prefix",
-        "_steps",
-        "_thinking",
-        "any_went_out",
-        "broken",
-    )  # fmt: skip
+    __slots__ = ("_by_id", "_calls", "_carrying", "_ended", "_final_output", "_last_id", "_over", "_prefix", "_steps",
+                 "_thinking", "any_went_out", "broken")  # fmt: skip
 
     def __init__(
         self, prefix: str, thinking: Thinking, carrying: Carrying, steps: Steps, final_output: FinalOutput
@@ -175,7 +163,7 @@ class ToolCalls:
         self._final_output.read_tool(inner, outcome.content)
         message = {"role": "tool", "id": identifier(event, "messageId") or f"result-{call_id}", TOOL_CALL_ID: call_id}
         self._carrying.add({MESSAGE: message | {"content": self._carrying.budget.take(said)}})
-        self._steps.ended()
+        self._steps.is_over = True
 
     def read_snapshot(self, event: Wire) -> None:
         """Takes the whole conversation as the agent sees it: the calls without a result after the last user message.
@@ -224,8 +212,7 @@ class ToolCalls:
 
     def encrypted(self, call_id: str, value: str) -> bool:
         """Takes the opaque value of a call; returns whether there is such a call."""
-        call = self._last(call_id)
-        if call is not None:
+        if (call := self._last(call_id)) is not None:
             call.encrypted = value
         return call is not None
 
@@ -234,7 +221,7 @@ class ToolCalls:
         call = self._last(call_id or "")
         return None if call is None else InnerCall(call.call_id, call.name or "", _value(call.arguments), call.step)
 
-    def hand_out(self, pending: Collection[str], outputs: list[StreamOutput]) -> None:
+    def emit(self, pending: Collection[str], outputs: list[StreamOutput]) -> None:
         """Emits the calls that VS Code has to run: the run is over and went well.
 
         Args:
@@ -257,7 +244,7 @@ class ToolCalls:
             if one.parent or one.encrypted:
                 self._carrying.add({TOOL_CALL_ID: call.call_id, PARENT: one.parent, ENCRYPTED: one.encrypted})
         self.broken = self._ended.end(outputs, is_cut=False)
-        self._carrying.hand_out(outputs)
+        self._carrying.emit(outputs)
         self.any_went_out = bool(taken)
         outputs += (tool_call_part(self._prefix + one.call_id, one.name, one.input) for one in taken)
 
@@ -296,29 +283,31 @@ def _said(content: Any) -> str:
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
-        return "" if content is None else _json(content)
-    said = []
-    for part in content:
-        kind = identifier(part, "type") or "part"
-        said.append(text(part, "text") if kind == "text" else f"[{kind[:40]}]")
-    return "\n".join(said)
+        return "" if content is None else _json(content) or type(content).__name__
+    kinds = [(identifier(part, "type") or "part", part) for part in content]
+    return "\n".join(text(part, "text") if kind == "text" else f"[{kind[:40]}]" for kind, part in kinds)
 
 
 def _value(said: str) -> Any:
     """The object or list that a text holds as JSON; else the text."""
-    if said[:1] not in ("{", "[") or len(said) > _MOST_NESTED or nests_too_deeply(said):
-        return said
+    value = _parsed(said) if said[:1] in ("{", "[") and len(said) <= _MOST_NESTED else None
+    return said if value is None else value
+
+
+def _parsed(said: str) -> Any:
+    """The JSON value in a text; None if it holds none."""
     try:
-        return loads(said)
+        return None if nests_too_deeply(said) else loads(said)
     except JSONDecodeError:
-        return said
+        return None
 
 
-def _json(value: Any) -> str:
+def _json(value: Any) -> str | None:
+    """The JSON of a value; None if it has none."""
     try:
         return dumps(value).decode()
     except (TypeError, ValueError, RecursionError):
-        return str(type(value).__name__)
+        return None
 
 
 # ---- Interrupts in custom events ----
@@ -331,7 +320,7 @@ _MESSAGES: Final = ("message", "question", "prompt", "description")
 def interrupt_of(event: Wire) -> Wire:
     """The interrupt in a custom event, as an outcome would list it."""
     value = event.get("value")
-    inner = _object_in(value) if isinstance(value, str) else None
+    inner = _parsed(value) if isinstance(value, str) else None
     value = inner if isinstance(inner, dict | list) else value
     given = value if isinstance(value, dict) else {}
     fields = {
@@ -349,26 +338,6 @@ def actions_of(interrupt: Wire) -> list[InnerCall]:
     """The calls that a middleware for approvals asks about; none for every other interrupt."""
     requests = objects(_raw(interrupt), "action_requests")
     return [InnerCall("", text(one, "name"), mapping(one, "args")) for one in requests]
-
-
-def message_of(interrupt: Wire) -> str | None:
-    """The question in a graph's own value: a field for it, else the whole value as JSON."""
-    raw = _raw(interrupt)
-    if not isinstance(raw, dict) or not raw or actions_of(interrupt):
-        return None
-    said = next((identifier(raw, name) for name in _MESSAGES if identifier(raw, name)), None)
-    if said is not None:
-        return said
-    try:
-        return f"```json\n{dumps(raw).decode()}\n```"
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
-def decisions(count: int, reply: str, *, is_yes: bool) -> Mapping[str, Any]:
-    """The answer for a middleware for approvals: a decision for each of its calls."""
-    one: dict[str, str] = {"type": "approve"} if is_yes else {"type": "reject", "message": reply}
-    return {"decisions": [dict(one) for _ in range(count)]}
 
 
 def _raw(interrupt: Wire) -> Any:
@@ -398,11 +367,10 @@ _HOW_TO_ALLOW_ALL: Final = "Reply *yes* to allow all of it. Any other reply refu
 def question(interrupts: list[Wire], calls: ToolCalls) -> str:
     """The question of a run, as Markdown."""
     said = [_asked(one, calls) for one in interrupts]
-    wants = [_wants_approval(one) for one in interrupts]
-    if all(wants):
-        said.append(_HOW_TO_ALLOW if len(wants) == 1 else _HOW_TO_ALLOW_ALL)
+    if all(_wants_approval(one) for one in interrupts):
+        said.append(_HOW_TO_ALLOW if len(interrupts) == 1 else _HOW_TO_ALLOW_ALL)
     else:
-        said += filter(None, (_how(one) for one in interrupts))
+        said += filter(None, map(_how, interrupts))
     return "\n\n".join(said)
 
 
@@ -430,19 +398,21 @@ def resume_entries(interrupted: Mapping[str, Any], reply: str) -> list[dict[str,
     word = said.strip(" .!\t\n").lower()
     entries = []
     for one in objects(interrupted, "interrupts"):
-        interrupt_id = text(one, "id")
-        if word in _CANCEL:
-            entries.append({"interruptId": interrupt_id, "status": "cancelled"})
-        else:
-            payload = _payload(one, said, word in _YES)
-            entries.append({"interruptId": interrupt_id, "status": "resolved", "payload": payload})
+        entry: dict[str, Any] = {"interruptId": text(one, "id"), "status": "cancelled"}
+        if word not in _CANCEL:
+            entry |= {"status": "resolved", "payload": _payload(one, said, word in _YES)}
+        entries.append(entry)
     return entries
 
 
 def _asked(interrupt: Wire, calls: ToolCalls) -> str:
-    call = calls.shown(identifier(interrupt, "toolCallId"))
-    message = identifier(interrupt, "message") or message_of(interrupt)
-    wanted = actions_of(interrupt) or ([] if call is None else [call])
+    call, actions, raw = calls.shown(identifier(interrupt, "toolCallId")), actions_of(interrupt), _raw(interrupt)
+    message = identifier(interrupt, "message")
+    if message is None and isinstance(raw, dict) and raw and not actions:  # a field for it, else the whole value
+        written = _json(raw)
+        message = next((identifier(raw, name) for name in _MESSAGES if identifier(raw, name)), None)
+        message = message or (None if written is None else f"```json\n{written}\n```")
+    wanted = actions or ([] if call is None else [call])
     if not wanted:
         return message or f"The agent waits for an answer: {identifier(interrupt, _REASON) or 'it gives no reason'}."
     shown = "\n\n".join(map(wish, wanted))
@@ -474,9 +444,10 @@ def _wants_approval(interrupt: Mapping[str, Any]) -> bool:
 
 def _payload(interrupt: Mapping[str, Any], said: str, is_yes: bool) -> Any:
     schema = mapping(interrupt, "responseSchema")
-    if isinstance(count := interrupt.get(_DECISIONS), int):
-        return decisions(min(count, _MOST_DECISIONS), said, is_yes=is_yes)
-    if isinstance(value := _object_in(said), dict) and schema.get("type") == "object":
+    if isinstance(count := interrupt.get(_DECISIONS), int):  # a decision for each call
+        decision = {"type": "approve"} if is_yes else {"type": "reject", "message": said}
+        return {"decisions": [dict(decision) for _ in range(min(count, _MOST_DECISIONS))]}
+    if isinstance(value := _parsed(said), dict) and schema.get("type") == "object":
         return value
     if not _wants_approval(interrupt):
         return _fitting(schema, said)
@@ -491,7 +462,7 @@ def _payload(interrupt: Mapping[str, Any], said: str, is_yes: bool) -> Any:
 def _fitting(schema: Wire, said: str) -> Any:
     """The reply in the form that a schema asks for; the text where it fits none."""
     kind, properties = schema.get("type"), mapping(schema, "properties")
-    if kind in {"number", "integer", "array"} and (value := _object_in(said)) is not None:
+    if kind in {"number", "integer", "array"} and (value := _parsed(said)) is not None:
         return value
     choices = schema.get("enum")
     if isinstance(choices, list):
@@ -500,15 +471,6 @@ def _fitting(schema: Wire, said: str) -> Any:
         ((name, inner),) = properties.items()
         return {name: _fitting(inner if isinstance(inner, dict) else {}, said)}
     return said
-
-
-def _object_in(said: str) -> Any:
-    if nests_too_deeply(said):
-        return None
-    try:
-        return loads(said)
-    except JSONDecodeError:
-        return None
 
 
 # ---- The answer of an agent that streamed no text, its steps and its thinking ----
@@ -578,12 +540,10 @@ def _length(streamed: Mapping[str, EmittedPrefix]) -> int:
 
 def _words_of(value: Any) -> str:
     """A text as it is, any other value as a block of JSON; empty for an empty value."""
-    if isinstance(value, str) or value in (None, {}, []):
-        return value.strip() if isinstance(value, str) else ""
-    try:
-        return f"```json\n{dumps(value).decode()}\n```"
-    except (TypeError, ValueError, RecursionError):
-        return str(value)
+    if isinstance(value, str):
+        return value.strip()
+    written = "" if value in (None, {}, []) else _json(value)
+    return f"```json\n{written}\n```" if written else str(value) if written is None else ""
 
 
 class Steps:
@@ -591,23 +551,19 @@ class Steps:
 
     Attributes:
         number: The number of the request that speaks now, from 1.
+        is_over: Whether a tool has returned: another request follows.
     """
 
-    __slots__ = ("_is_over", "number")
+    __slots__ = ("is_over", "number")
 
     def __init__(self) -> None:
         self.number = 1
-        self._is_over = False
+        self.is_over = False
 
-    def speaks(self) -> None:
-        """The model says something."""
-        if self._is_over:
-            self._is_over = False
-            self.number += 1
-
-    def ended(self) -> None:
-        """A tool has returned: another request follows."""
-        self._is_over = True
+    def next(self) -> None:
+        """The model speaks again."""
+        self.is_over = False
+        self.number += 1
 
 
 _OLDER: Final = "thinking"
@@ -615,18 +571,22 @@ _OLDER: Final = "thinking"
 
 
 class Thinking:
-    """The reasoning of one run."""
+    """The reasoning of one run.
 
-    __slots__ = ("_carrying", "_last_id", "_said", "_shows", "_taken")
+    Attributes:
+        said: The pieces of messages that are not closed.
+    """
+
+    __slots__ = ("_carrying", "_last_id", "_shows", "_taken", "said")
 
     def __init__(self, options: StreamOptions, carrying: Carrying) -> None:
         self._shows = options.thinking is not ThinkingMode.OFF
         self._carrying = carrying
         self._last_id: str | None = None
-        self._said: dict[str, list[str]] = {}  # of messages that are not closed
+        self.said: dict[str, list[str]] = {}
         self._taken: set[str] = set()  # of messages whose item is out
 
-    def start(self, event: Wire, _outputs: list[StreamOutput]) -> None:
+    def start(self, event: Wire) -> None:
         """Takes the beginning of a message."""
         self._last_id = identifier(event, "messageId") or self._last_id
 
@@ -636,7 +596,7 @@ class Thinking:
         self._last_id = message_id
         if not (piece := text(event, "delta")):
             return None
-        more = partial(self._more, self._said.setdefault(message_id or _OLDER, []), message_id)
+        more = partial(self._more, self.said.setdefault(message_id or _OLDER, []), message_id)
         more(piece, outputs)
         return more
 
@@ -649,27 +609,20 @@ class Thinking:
         if self._shows:
             outputs.append(thinking_part(value, message_id))
 
-    def encrypted(self, event: Wire, _outputs: list[StreamOutput]) -> bool:
+    def encrypted(self, entity: str, value: str) -> bool:
         """Takes the opaque value of a message; returns whether the message is one of reasoning."""
-        entity, value = identifier(event, "entityId"), identifier(event, ENCRYPTED)
-        if entity is None or value is None or entity in self._taken:
-            return False
-        if entity in self._said or entity == self._last_id:
+        is_own = entity not in self._taken and (entity in self.said or entity == self._last_id)
+        if is_own:
             self._close(entity, value)
-            return True
-        return False
+        return is_own
 
     def settle(self) -> None:
         """Text or a call follows: the thoughts are over, except for opaque values that come late."""
-        for message_id in [*self._said]:
+        for message_id in [*self.said]:
             self._close(message_id, None)
 
     def _close(self, message_id: str, value: str | None) -> None:
-        said = "".join(self._said.pop(message_id, ()))
+        said = "".join(self.said.pop(message_id, ()))
         self._taken.add(message_id)
         message = {"role": "reasoning", "id": message_id, "content": self._carrying.budget.take(said)}
         self._carrying.add({MESSAGE: message | ({ENCRYPTED: value} if value else {})})
-
-    def late(self, entity: str, value: str) -> None:
-        """Carries the opaque value of a message that went out before, or that is no reasoning."""
-        self._carrying.add({ENTITY: entity, ENCRYPTED: value})

@@ -12,13 +12,14 @@ Source: `RunAgentInput`, `ContentPart` and `PartSource` of ag-ui-protocol 1.0.
 """
 
 from __future__ import annotations
+import re
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final
 
-from partstream.conversation.preparation import ChatRequest, ConversationRules, ToolImages
+from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
 from partstream.conversation.turns import (
     FAILED_SILENTLY,
     Attachment,
@@ -35,16 +36,94 @@ from partstream.conversation.turns import (
     merged_turns,
     shown_by_user,
 )
-from partstream.lm.messages import Tool
 from partstream.protocols.ag_ui import provider_state
 from partstream.protocols.ag_ui.errors import ERRORS
-from partstream.protocols.ag_ui.settings import AGUISettings, Thread, forwarded_options
 from partstream.protocols.ag_ui.tool_calls import resume_entries
 from partstream.protocols.options import call_arguments, with_extra_fields
-from partstream.protocols.protocol import RequestWriterSpec
+from partstream.protocols.protocol import OwnSettings, RequestWriter
 from partstream.protocols.read_response import identifier, mapping, objects
 from partstream.protocols.schemas import PLAIN
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
+from partstream.settings import kinds
+from partstream.settings.kinds import Choice, ConfigurationError, choice, shortened
+from partstream.settings.row import Setting
+
+# ---- Settings ----
+
+_PATH: Final = re.compile(r"(?:/(?:[\w.~!$&'()*+,;=:@%-]|\{model\})*)*", re.ASCII)
+
+
+class Thread(Choice):
+    """What the agent takes for one conversation."""
+
+    REQUEST = "request", "Each request, which brings the whole conversation; an interrupted run goes on in its own"
+    CONVERSATION = "conversation", "The conversation, for agents that keep it themselves, such as those of Google's ADK"
+
+
+@dataclass(frozen=True, slots=True)
+class AGUISettings:
+    """The request settings of AG-UI alone.
+
+    Attributes:
+        agent_path: Where the agent is below the base URL; `{model}` is the model's id. Empty where the base URL
+            is the agent's own.
+        thread: What the agent takes for one conversation.
+    """
+
+    agent_path: str = ""
+    thread: Thread = Thread.REQUEST
+
+
+def _agent_path(value: str, where: str) -> str:
+    if _PATH.fullmatch(value) is None:
+        raise ConfigurationError(where, shortened(value), "a path such as `/agents/{model}`, or nothing")
+    return value
+
+
+OWN_SETTINGS: Final = OwnSettings(
+    AGUISettings,
+    (
+        Setting(
+            "agentPath",
+            kinds.text(_agent_path),
+            "Where the agent is below the base URL, such as `/agents/{model}`; `{model}` stands for the model's id",
+            otherwise="the base URL is the agent's own, and `forwardedProps` names the model",
+        ),
+        Setting(
+            "thread",
+            choice(Thread),
+            "What the agent takes for one conversation: each request brings all of it, so that it need not keep any",
+            "request",
+        ),
+    ),
+    request_fields=frozenset({"threadId", "runId", "messages", "tools", "resume"}),
+)
+
+
+# ---- Options of a request as `forwardedProps` ----
+# It holds the values that an application passes to its agent untouched. Agents take what they know of it and leave the
+# rest; a model of `partstream serve` takes all of it.
+
+EFFORT: Final = "reasoningEffort"
+MOST: Final = "maxOutputTokens"
+_EFFORT_NAMES: Final = (EFFORT, "reasoning_effort")
+_NAMES: Final = dict.fromkeys(("maxTokens", "max_tokens", "max_completion_tokens", "max_output_tokens"), MOST)
+"""The most tokens of an answer in the words of other protocols."""
+NOT_OPTIONS: Final = frozenset(
+    {"model", "messages", "stream", "tools", "tool_choice", "stream_options", "store", "parallel_tool_calls"}
+    | {"prompt", "input", "instructions", "previous_response_id"}
+)
+"""Options that would replace the request itself, and fields of other wires that mean nothing here."""
+
+
+def chosen_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are passed on, with the reasoning effort under its one name."""
+    passed = {name: value for name, value in given.items() if name not in NOT_OPTIONS and not name.startswith("_")}
+    kept = {_NAMES.get(name, name): value for name, value in passed.items()}
+    effort = next((kept.pop(name) for name in _EFFORT_NAMES if isinstance(kept.get(name), str)), None)
+    kept = {name: value for name, value in kept.items() if name not in _EFFORT_NAMES}
+    return kept | ({EFFORT: effort} if effort else {})
+
 
 # ---- One answer of an agent as messages ----
 
@@ -103,9 +182,7 @@ class Answer:
             case Call():
                 self._goes_on = False
                 said = self._of_calls.get(piece.call_id, {})
-                wire = _function(piece.call_id, piece.name, call_arguments(piece).decode())
-                if encrypted := identifier(said, provider_state.ENCRYPTED):
-                    wire[provider_state.ENCRYPTED] = encrypted
+                wire = _function(piece.call_id, piece.name, call_arguments(piece).decode(), said)
                 self._place_call(piece.call_id, wire, identifier(said, provider_state.PARENT))
             case Reasoning(item) if item.get("type") == provider_state.ITEM_TYPE:
                 self._item(item)
@@ -117,13 +194,9 @@ class Answer:
             step.results[call_id] = result
         return step is not None
 
-    def has_result(self, call_id: str) -> bool:
-        """Whether a call of this answer has its result."""
-        return any(call_id in one.results for one in self._steps)
-
-    def waits_for(self, call_id: str) -> bool:
-        """Whether a call of this answer still lacks its result."""
-        return any(call_id in one.calls and call_id not in one.results for one in self._steps)
+    def has_call(self, call_id: str, *, with_result: bool) -> bool:
+        """Whether this answer has a call, with its result or without one."""
+        return any(call_id in one.calls and (call_id in one.results) is with_result for one in self._steps)
 
     def messages(self, waits: Collection[str | None]) -> list[_Wire]:
         """The messages.
@@ -176,9 +249,13 @@ class Answer:
         return self._steps[-1]
 
     def _item(self, item: Mapping[str, Any]) -> None:
-        name = next((name for name in _ITEMS if name in item), None)
-        if name is not None:
-            _ITEMS[name](self, item)
+        """Takes an item by the field that tells its form; the order decides where there are several."""
+        if provider_state.MESSAGE in item:
+            self._carried_message(item)
+        elif provider_state.CALL in item:
+            self._inner_call(item)
+        elif provider_state.ENTITY in item:
+            self._late_value(item)
         elif provider_state.INTERRUPTED in item:
             self.asked = mapping(item, provider_state.INTERRUPTED)
         elif provider_state.TOOL_CALL_ID in item:
@@ -202,10 +279,8 @@ class Answer:
         call = mapping(item, provider_state.CALL)
         call_id = identifier(call, "id")
         # A run that goes on after a question may say its call again: it is the one that waited for the answer.
-        if call_id is not None and not any(one.waits_for(call_id) for one in self._before):
-            wire = _function(call_id, str(call.get("name", "")), str(call.get("arguments", "{}")))
-            if encrypted := identifier(call, provider_state.ENCRYPTED):
-                wire[provider_state.ENCRYPTED] = encrypted
+        if call_id is not None and not any(one.has_call(call_id, with_result=False) for one in self._before):
+            wire = _function(call_id, str(call.get("name", "")), str(call.get("arguments", "{}")), call)
             self._place_call(call_id, wire, identifier(item, provider_state.PARENT))
 
     def _late_value(self, item: Mapping[str, Any]) -> None:
@@ -216,46 +291,10 @@ class Answer:
                     message[provider_state.ENCRYPTED] = value
 
 
-_ITEMS: Final[dict[str, Callable[[Answer, Mapping[str, Any]], None]]] = {
-    provider_state.MESSAGE: Answer._carried_message,  # noqa: SLF001 - the table of the class
-    provider_state.CALL: Answer._inner_call,  # noqa: SLF001
-    provider_state.ENTITY: Answer._late_value,  # noqa: SLF001
-}
-"""The field that tells an item's form, in the order in which they are looked for."""
-
-
-def _function(call_id: str, name: str, arguments: str) -> _Wire:
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-# ---- Content: a string, or parts with a source ----
-
-_KINDS: Final[Mapping[str, str]] = {"image": "image", "audio": "audio", "video": "video"}
-"""The type of a part by the first half of a media type; every other file is a document."""
-
-
-def content_of(pieces: Sequence[ResultContent]) -> str | list[dict[str, Any]]:
-    """The content of a message of the user: one text is a string, which agents of every version take."""
-    if len(pieces) == 1 and isinstance(pieces[0], Text):
-        return pieces[0].value
-    return [_part(piece) for piece in pieces]
-
-
-def result_content_of(pieces: Sequence[ResultContent]) -> str | list[dict[str, Any]]:
-    """The content of a result: a string, unless files are in it."""
-    if any(isinstance(piece, Attachment) for piece in pieces):
-        return [_part(piece) for piece in pieces]
-    return joined_texts(piece.value for piece in pieces if isinstance(piece, Text))
-
-
-def _part(piece: ResultContent) -> dict[str, Any]:
-    if isinstance(piece, Text):
-        return {"type": "text", "text": piece.value}
-    if piece.url:
-        source = {"type": "url", "value": piece.url, "mimeType": piece.media_type}
-    else:
-        source = {"type": "data", "value": b64encode(piece.data).decode(), "mimeType": piece.media_type}
-    return {"type": _KINDS.get(piece.media_type.partition("/")[0], "document"), "source": source}
+def _function(call_id: str, name: str, arguments: str, carried: Mapping[str, Any]) -> _Wire:
+    wire = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+    encrypted = identifier(carried, provider_state.ENCRYPTED)
+    return wire | ({provider_state.ENCRYPTED: encrypted} if encrypted else {})
 
 
 # ---- The messages of a conversation ----
@@ -263,116 +302,96 @@ def _part(piece: ResultContent) -> dict[str, Any]:
 _Wire = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class _Conversation:
     """A conversation on the wire.
 
     Attributes:
-        messages: The messages, each with an id.
-        resume: The answers to the interrupts of the last run; empty where it has none.
+        resume: The answers to the interrupts of the last run, from the person's reply; empty where it has none.
         thread_id: The thread of that run; None where it waits for nothing, or names no thread.
+        messages: The messages, each with an id.
     """
 
-    messages: list[_Wire]
-    resume: list[_Wire] = field(default_factory=list)
-    thread_id: str | None = None
-
-
-def conversation_of(request: ChatRequest) -> Conversation:
-    """The messages of a conversation, and the person's reply if a run waits for one."""
-    native = request.settings.tool_images is ToolImages.NATIVE
-    turns = merged_turns(shown_by_user(request.turns, of_results=not native, of_assistant=True), by_name=True)
-    writer = _Writer()
-    if request.instructions:
-        named = _named(request.instructions_name)
-        writer.messages.append({"role": "system", **named, "content": request.instructions})
-    for place, turn in enumerate(turns):
-        writer.add(turn, is_last=place == len(turns) - 1)
-    return writer.end()
-
-
-class _Writer:
-    """The conversation so far."""
-
-    def __init__(self) -> None:
-        self.messages: list[_Wire | Answer] = []
+    def __init__(self, request: ChatRequest) -> None:
+        self.resume: list[_Wire] = []
+        self.thread_id: str | None = None
+        self._said: list[_Wire | Answer] = []
         self._answers: list[Answer] = []
         self._asked: Mapping[str, Any] | None = None  # what the run before waits for
         self._reply: tuple[int, Mapping[str, Any]] | None = None  # the place of a reply, and its interrupts
-        self._resume: list[_Wire] = []
-        self._thread_id: str | None = None
+        native = request.settings.tool_images is ToolImages.NATIVE
+        turns = [*merged_turns(shown_by_user(request.turns, of_results=not native, of_assistant=True), by_name=True)]
+        self._system(request.instructions, request.instructions_name)
+        for turn in turns:
+            match turn.role:
+                case TurnRole.SYSTEM:
+                    self._system("".join(one.value for one in turn.content if isinstance(one, Text)), turn.name)
+                case TurnRole.USER:
+                    self._user(turn, is_last=turn is turns[-1])
+                case TurnRole.ASSISTANT:
+                    self._assistant(turn)
+                case TurnRole.TOOL:  # results without a call: pairing leaves none
+                    self._said += [{"role": "tool", "toolCallId": one.call_id, **_result(one)} for one in turn.results]
+        waits = {identifier(one, "toolCallId") for one in objects(self._asked, "interrupts")} if self.resume else set()
+        said = (one.messages(waits) if isinstance(one, Answer) else [one] for one in self._said)
+        self.messages = provider_state.with_ids([*chain.from_iterable(said)])
 
-    def add(self, turn: MergedTurn, *, is_last: bool) -> None:
-        _WRITERS[turn.role](self, turn, is_last)
+    def _system(self, said: str, name: str) -> None:
+        if said:
+            self._said.append({"role": "system", **_named(name), "content": said})
 
-    def end(self) -> Conversation:
-        waits = {identifier(one, "toolCallId") for one in objects(self._asked, "interrupts")} if self._resume else set()
-        said = (one.messages(waits) if isinstance(one, Answer) else [one] for one in self.messages)
-        return Conversation(provider_state.with_ids([*chain.from_iterable(said)]), self._resume, self._thread_id)
-
-    def _system(self, turn: MergedTurn, _is_last: bool) -> None:
-        if text := "".join(piece.value for piece in turn.content if isinstance(piece, Text)):
-            self.messages.append({"role": "system", **_named(turn.name), "content": text})
-
-    def _user(self, turn: MergedTurn, is_last: bool) -> None:
+    def _user(self, turn: MergedTurn, *, is_last: bool) -> None:
         said = [piece for piece in turn.content if isinstance(piece, Text | Attachment)]
         if self._asked is not None and is_last:
-            self._resume = resume_entries(self._asked, joined_texts(one.value for one in said if isinstance(one, Text)))
-            self._thread_id = identifier(self._asked, "threadId")
+            self.resume = resume_entries(self._asked, joined_texts(one.value for one in said if isinstance(one, Text)))
+            self.thread_id = identifier(self._asked, "threadId")
             said = [one for one in said if isinstance(one, Attachment)]
         elif self._asked is not None:
-            self._reply = len(self.messages), self._asked
+            self._reply = len(self._said), self._asked
             self._asked = None
         if said:
-            self.messages.append({"role": "user", **_named(turn.name), "content": content_of(said)})
+            # One text is a string, which agents of every version take.
+            content = said[0].value if len(said) == 1 and isinstance(said[0], Text) else [_part(one) for one in said]
+            self._said.append({"role": "user", **_named(turn.name), "content": content})
 
-    def _assistant(self, turn: MergedTurn, _is_last: bool) -> None:
+    def _assistant(self, turn: MergedTurn) -> None:
         answer = Answer(self._answers, turn.name)
-        for piece in _joined(turn):
-            answer.add(piece)
+        for number, one in enumerate(turn.turns):
+            if number:  # the texts of two turns are paragraphs
+                answer.add(Text(""))
+            for piece in one.content:
+                if isinstance(piece, Text | Call | Reasoning):  # an attachment has moved to the user
+                    answer.add(piece)
         for result in turn.results:
             answer.give(result.call_id, _result(result))
-        self.messages.append(answer)
+        self._said.append(answer)
         self._answers.append(answer)
         # A reply whose outcome the agent has now, in the results of its calls, goes out of the messages.
         if self._reply is not None:
             place, asked = self._reply
             self._reply = None
-            calls = [identifier(one, "toolCallId") for one in objects(asked, "interrupts")]
-            if calls and all(call is not None and any(one.has_result(call) for one in self._answers) for call in calls):
-                del self.messages[place]
+            calls = [identifier(one, "toolCallId") or "" for one in objects(asked, "interrupts")]
+            if calls and all(any(one.has_call(call, with_result=True) for one in self._answers) for call in calls):
+                del self._said[place]
         self._asked = answer.asked
-
-    def _tool(self, turn: MergedTurn, _is_last: bool) -> None:
-        """Writes results without a call: pairing leaves none."""
-        self.messages += [{"role": "tool", "toolCallId": one.call_id, **_result(one)} for one in turn.results]
-
-
-_WRITERS: Final = {
-    TurnRole.SYSTEM: _Writer._system,  # noqa: SLF001 - the table of the class
-    TurnRole.USER: _Writer._user,  # noqa: SLF001
-    TurnRole.ASSISTANT: _Writer._assistant,  # noqa: SLF001
-    TurnRole.TOOL: _Writer._tool,  # noqa: SLF001
-}
-
-
-def _joined(turn: MergedTurn) -> Iterable[Text | Call | Reasoning]:
-    """The pieces of an answer; the texts of two turns are paragraphs, and an attachment has moved to the user."""
-    for place, one in enumerate(turn.turns):
-        for piece in one.content:
-            if isinstance(piece, Text | Call | Reasoning):
-                yield piece
-        if place < len(turn.turns) - 1:
-            yield Text("")
 
 
 def _result(result: Result) -> _Wire:
     """The fields of a result; a tool that failed says so beside its content."""
-    content = result_content_of(result.content)
+    has_files = any(isinstance(piece, Attachment) for piece in result.content)
+    said = "" if has_files else joined_texts(piece.value for piece in result.content if isinstance(piece, Text))
+    content = [_part(piece) for piece in result.content] if has_files else said
     if not result.is_error:
         return {"content": content}
-    said = content if isinstance(content, str) else ""
     return {"content": content or FAILED_SILENTLY, "error": said or FAILED_SILENTLY}
+
+
+def _part(piece: ResultContent) -> _Wire:
+    if isinstance(piece, Text):
+        return {"type": "text", "text": piece.value}
+    kind, value = ("url", piece.url) if piece.url else ("data", b64encode(piece.data).decode())
+    first = piece.media_type.partition("/")[0]
+    source = {"type": kind, "value": value, "mimeType": piece.media_type}
+    return {"type": first if first in {"image", "audio", "video"} else "document", "source": source}
 
 
 # ---- The request ----
@@ -393,19 +412,28 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     """
     settings = request.settings
     own = settings.own_settings(AGUISettings)
-    conversation = conversation_of(request)
+    conversation = _Conversation(request)
     seen = provider_state.digest_of(request.cache_key, conversation.messages, conversation.resume)
-    keeps = own.thread is Thread.CONVERSATION
-    forwarded = forwarded_options(request)
-    if MODEL not in own.agent_path:
-        forwarded = {"model": request.model_id, **forwarded}
+    thread = seen
+    if own.thread is Thread.CONVERSATION:  # the host's id of it, else its beginning
+        first = request.cache_key or [repr(turn.content) for turn in request.turns[:1]]
+        thread = provider_state.digest_of(first)
+    chosen = chosen_options(request.options)
+    if request.reasoning_effort is not None:
+        chosen.setdefault(EFFORT, request.reasoning_effort)
+    most = settings.max_output_tokens
+    named = {} if MODEL in own.agent_path else {"model": request.model_id}
+    forwarded = {**named, **({} if most is None else {MOST: most}), **chosen}
     body: dict[str, Any] = {
-        _THREAD: conversation.thread_id or f"thread_{_first_words(request) if keeps else seen}",
+        _THREAD: conversation.thread_id or f"thread_{thread}",
         _RUN: f"run_{seen}",
         "protocolVersion": PROTOCOL_VERSION,
         "state": {},
         "messages": conversation.messages,
-        "tools": [_tool(tool) for tool in request.tools],
+        "tools": [
+            {"name": one.name, "description": one.description, "parameters": dict(one.input_schema or {})}
+            for one in request.tools
+        ],
         "context": [],
         FORWARDED: forwarded,
     }
@@ -417,35 +445,26 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     return with_extra_fields(body, extra)
 
 
-def _first_words(request: ChatRequest) -> str:
-    """The key of a conversation: the host's id of it, else its beginning."""
-    if request.cache_key is not None:
-        return provider_state.digest_of(request.cache_key)
-    return provider_state.digest_of([repr(turn.content) for turn in request.turns[:1]])
+class AGUIRequestWriter(RequestWriter):
+    """Writes requests to agents."""
+
+    path = ""
+    errors = ERRORS
+    lists_models = False
+
+    def write(self, request: ChatRequest) -> WireRequest:  # noqa: D102
+        own = request.settings.own_settings(AGUISettings)
+        return WireRequest(path_for_model(own.agent_path, request.model_id), build_request(request))
+
+    def conversation_rules(self, _settings: RequestSettings, _model_id: str) -> ConversationRules:  # noqa: D102
+        return ConversationRules(CallIdRule(IdForm(256)), tool_schema=PLAIN.of)
+
+    def identify(self, request: WireRequest, identity: str) -> WireRequest:
+        """Makes a run one of its own; the thread too, but that of a conversation, or of a run that goes on."""
+        body = dict(request.body)
+        if body[_THREAD] == body[_RUN].replace("run_", "thread_", 1):
+            body[_THREAD] = f"thread_{identity}"
+        return replace(request, body=body | {_RUN: f"run_{identity}"})
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.input_schema or {})}
-
-
-def _write(request: ChatRequest) -> WireRequest:
-    own = request.settings.own_settings(AGUISettings)
-    return WireRequest(path_for_model(own.agent_path, request.model_id), build_request(request))
-
-
-def _identify(request: WireRequest, identity: str) -> WireRequest:
-    """Makes a run one of its own; the thread too, but that of a conversation, or of a run that goes on."""
-    body = dict(request.body)
-    if body[_THREAD] == body[_RUN].replace("run_", "thread_", 1):
-        body[_THREAD] = f"thread_{identity}"
-    return replace(request, body=body | {_RUN: f"run_{identity}"})
-
-
-WRITE_REQUEST: Final = RequestWriterSpec(
-    write=_write,
-    path="",
-    lists_models=False,
-    conversation_rules=lambda _settings, _model_id: ConversationRules(CallIdRule(IdForm(256)), tool_schema=PLAIN.of),
-    errors=ERRORS,
-    identify=_identify,
-)
+WRITE_REQUEST: Final = AGUIRequestWriter()

@@ -7,11 +7,11 @@ from partstream.protocols.protocol import Protocol, ServerProtocol, loaded
 
 PROTOCOL: Final = Protocol(
     name="ai-gateway",
-    read_response=loaded("partstream.protocols.ai_gateway.read_response", "READ_RESPONSE"),
+    read_response=loaded("partstream.protocols.ai_gateway.read_response", "GatewayReader"),
     write_request=loaded("partstream.protocols.ai_gateway.write_request", "WRITE_REQUEST"),
     read_request=loaded("partstream.protocols.ai_gateway.serve", "READ_REQUEST"),
     own_settings=loaded("partstream.protocols.ai_gateway.models", "OWN_SETTINGS"),
-    write_response=loaded("partstream.protocols.ai_gateway.serve", "WRITE_RESPONSE"),
+    write_response=loaded("partstream.protocols.ai_gateway.serve", "GatewayWriter"),
     has_chunks=True,
     title="Vercel AI Gateway",
     says="Base URL https://ai-gateway.vercel.sh/v4/ai, or a server like it",

@@ -16,15 +16,13 @@ of context editing (betas `context-management-2025-06-27` and `compact-2026-01-1
 """
 
 from __future__ import annotations
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.protocol import KeyKind, OwnSettings, bearer
+from partstream.protocols.protocol import OwnSettings
 from partstream.settings.kinds import (
     BOOLEAN,
     STRINGS,
@@ -43,8 +41,6 @@ from partstream.settings.row import Secrecy, Setting
 
 if TYPE_CHECKING:
     from partstream.conversation.preparation import ChatRequest, RequestSettings
-    from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.protocols.known_servers import KnownServer
 
 # ---- Context edits ----
 
@@ -307,23 +303,11 @@ OWN_SETTINGS: Final = OwnSettings(
 # ---- Specification versions, headers and lists of models ----
 
 LATEST: Final = 4
-_PATH: Final = re.compile(r"/v([1-4])/ai/?")
-_BY_PATH: Final = {"1": 2, "2": 2, "3": 3, "4": 4}
 
 
 def specification_version(settings: RequestSettings) -> int:
     """The version that a request is written in."""
     return settings.own_settings(AIGatewaySettings).specification_version or LATEST
-
-
-def complete_settings(
-    settings: RequestSettings, base_url: str, model: LanguageModelChatInformation, _server: KnownServer | None = None
-) -> RequestSettings:
-    """The settings with the version of the base URL, where they have none, and with the context edits of the model."""
-    own = settings.own_settings(AIGatewaySettings).for_model(model.id, model.max_input_tokens)
-    path = _PATH.search(urlsplit(base_url).path)
-    version = own.specification_version or (LATEST if path is None else _BY_PATH[path[1]])
-    return replace(settings, own=replace(own, specification_version=version))
 
 
 PROTOCOL_VERSION: Final = "0.0.1"
@@ -355,22 +339,3 @@ def build_headers(request: ChatRequest) -> dict[str, str]:
     if (team := request.settings.own_settings(AIGatewaySettings).team) is not None:
         headers["x-vercel-ai-gateway-team"] = team
     return headers
-
-
-def authorize(key: str, kind: KeyKind) -> dict[str, str]:
-    """The headers that carry a key and say who issued it."""
-    return {**bearer(key, kind), "ai-gateway-auth-method": kind.value}
-
-
-_MODEL_LISTS_PATH: Final = re.compile(r"/v\d+/ai$")
-
-
-def model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:
-    """The path above `/models`, and the paths of further lists.
-
-    Args:
-        base_path: The path of the base URL, such as `/v3/ai`.
-    """
-    path = base_path.rstrip("/")
-    root = _MODEL_LISTS_PATH.sub("", path)
-    return f"{root}/v1", (f"{path}/config",)

@@ -15,18 +15,18 @@ Source: `LanguageModelV2CallOptions`, `…Prompt` and `…StreamPart` to `V4` of
 
 from __future__ import annotations
 import base64
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.json_codec import dumps, is_json
+from partstream.codec.json_codec import is_json
 from partstream.conversation.media import file_name
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.lm.outputs import FileMode, Finish, InboundRequest, Unmapped
+from partstream.lm.outputs import FileMode, Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -46,28 +46,16 @@ from partstream.protocols.ai_gateway.models import (
     MODEL_HEADER,
     PROTOCOL_VERSION,
     PROTOCOL_VERSION_HEADER,
+    SPECIFICATION_VERSIONS,
     STREAMING_HEADER,
     VERSION_HEADER,
 )
-from partstream.protocols.ai_gateway.read_response import document_of, error_body, failed_reply
 from partstream.protocols.ai_sdk.blocks import file_part
 from partstream.protocols.ai_sdk.errors import Chunk, error_value, is_summary
-from partstream.protocols.ai_sdk.provider_state import REASONING, SUMMARY, TOOL_CALL, unwrap
-from partstream.protocols.ai_sdk.serve import (
-    ChunkForms,
-    ChunkWriter,
-    Metadata,
-    beside,
-    delta,
-    end_block,
-    known,
-    rest_of,
-    start_block,
-    streamed_input,
-    warnings,
-    whole_text,
-)
-from partstream.protocols.serve import RequestReaderSpec, ResponseWriterSpec, ServedDocument, ServedModel, WireRequest
+from partstream.protocols.ai_sdk.provider_state import REASONING, SUMMARY, TOOL_CALL, unwrap, wrap
+from partstream.protocols.ai_sdk.serve import TEXT, ChunkWriter, Metadata, base64_of, beside, known, rest_of, warnings
+from partstream.protocols.failures import FailedReply, FailureKind, FailureRow, ServedFailure, common_reply
+from partstream.protocols.serve import RequestReader, ServedDocument, ServedModel, WireRequest
 
 # ---- The prompt as VS Code's messages, after its shape was checked ----
 
@@ -78,109 +66,87 @@ _OPTIONS_FIELD: Final = "providerOptions"
 _OF_THE_GATEWAY: Final = "gateway"
 """The gateway's own metadata of a response, which some clients give back."""
 
-_Calls: TypeAlias = "dict[str, Mapping[str, Any]]"
-"""The calls of the messages so far as they came, by their ids."""
 
-
-def read_prompt(prompt: Iterable[Mapping[str, Any]], unmapped: dict[str, Any]) -> tuple[ChatMessage, ...]:
-    """The messages, in order."""
-    calls: _Calls = {}
-    messages = []
-    for number, message in enumerate(prompt):
-        parts = _ROLES[message["role"]](message["content"], f"prompt[{number}].content", calls, unmapped)
-        if parts:
-            messages.append(ChatMessage(_SPEAKERS[message["role"]], tuple(parts)))
-    return tuple(messages)
-
-
-_SPEAKERS: Final = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.USER}
-
-
-def _user(content: Any, where: str, _calls: _Calls, unmapped: dict[str, Any]) -> list[MessagePart]:
-    parts: list[MessagePart] = []
-    for place, part in enumerate(content):
-        _collect_options(part, f"{where}[{place}]", unmapped)
-        parts += _shown(part, f"{where}[{place}]", unmapped)
-    return parts
-
-
-def _assistant(content: Any, where: str, calls: _Calls, unmapped: dict[str, Any]) -> list[MessagePart]:
-    reader = _Answer(unmapped)
-    for place, part in enumerate(content):
-        reader.read(part, f"{where}[{place}]")
-    calls |= reader.calls
-    return reader.parts
-
-
-def _tool(content: Any, where: str, calls: _Calls, unmapped: dict[str, Any]) -> list[MessagePart]:
-    parts: list[MessagePart] = []
-    for place, part in enumerate(content):
-        if part["type"] != "tool-result":
-            unmapped[f"{where}[{place}]"] = part
-            continue
-        call = calls.get(part["toolCallId"], {})
-        if call.get("toolName", part["toolName"]) != part["toolName"]:
-            unmapped[f"{where}[{place}].toolName"] = part["toolName"]
-        # Clients repeat at the result what they give back at its call.
-        if part.get(_OPTIONS_FIELD) != call.get(_OPTIONS_FIELD):
-            _collect_options(part, f"{where}[{place}]", unmapped)
-        parts.append(_result(part, f"{where}[{place}].output", unmapped))
-    return parts
-
-
-_ROLES: Final[dict[str, Callable[[Any, str, _Calls, dict[str, Any]], list[MessagePart]]]] = {
-    "system": lambda content, _where, _calls, _unmapped: [TextPart(content)] if content else [],
-    "user": _user,
-    "assistant": _assistant,
-    "tool": _tool,
-}
-
-
-class _Answer:
-    """Reads one message of the assistant."""
+class _Prompt:
+    """Reads the messages of a prompt; what has no place is collected."""
 
     def __init__(self, unmapped: dict[str, Any]) -> None:
-        self.parts: list[MessagePart] = []
-        self.calls: dict[str, Mapping[str, Any]] = {}
         self._unmapped = unmapped
+        self._calls: dict[str, Mapping[str, Any]] = {}  # as they came, by their ids
+        self._parts: list[MessagePart] = []  # of the message that is read
         self._items: list[Mapping[str, Any]] = []
         self._place = AnswerPlace()
 
-    def read(self, part: Mapping[str, Any], where: str) -> None:
-        read = _PARTS.get(part["type"])
-        if read is None or part.get("providerExecuted") is True:
+    def read(self, prompt: Iterable[Mapping[str, Any]]) -> tuple[ChatMessage, ...]:
+        """The messages, in order."""
+        messages = []
+        for number, message in enumerate(prompt):
+            role, content = message["role"], message["content"]
+            self._parts, self._items, self._place = [], [], AnswerPlace()
+            if role == "system":
+                self._parts += [TextPart(content)] if content else []
+            else:
+                read = {"user": self._show, "assistant": self._said, "tool": self._result}[role]
+                for place, part in enumerate(content):
+                    read(part, f"prompt[{number}].content[{place}]")
+            if self._parts:
+                messages.append(ChatMessage(_SPEAKERS[role], tuple(self._parts)))
+        return tuple(messages)
+
+    def _show(self, part: Mapping[str, Any], where: str) -> None:
+        """A text or a file of a person, or a file that the model made."""
+        self._collect_options(part, where)
+        self._parts += self._shown(part, where)
+
+    def _said(self, part: Mapping[str, Any], where: str) -> None:
+        """A part of a message of the assistant."""
+        kind, options = part["type"], part.get(_OPTIONS_FIELD) or {}
+        if part.get("providerExecuted") is True:
             self._unmapped[where] = part
+        elif kind == REASONING:
+            self._carry({"type": REASONING, "text": part["text"]}, options, part["text"])
+        elif kind == TOOL_CALL:
+            call_id = part["toolCallId"]
+            self._carry({"type": TOOL_CALL, "toolCallId": call_id}, options)
+            self._calls[call_id] = part
+            self._place.add_call()
+            self._parts.append(tool_call_part(call_id, part["toolName"], part["input"]))
+        elif kind == SUMMARY and is_summary(options):  # no visible text: it goes back to its provider alone
+            self._carry({"type": SUMMARY, "text": part["text"]}, options)
+        elif kind in {"text", "file"}:
+            if kind == "text" and part["text"]:
+                self._place.add_text(part["text"])
+            self._show(part, where)
         else:
-            read(self, part, where)
+            self._unmapped[where] = part
 
-    def text(self, part: Mapping[str, Any], where: str) -> None:
-        """Visible text; the summary of a compacted conversation is not, and goes back to its provider alone."""
-        options = part.get(_OPTIONS_FIELD) or {}
-        if is_summary(options):
-            self._carry({"type": SUMMARY, "text": part["text"]}, options, "")
+    def _result(self, part: Mapping[str, Any], where: str) -> None:
+        """The result of a call."""
+        if part["type"] != "tool-result":
+            self._unmapped[where] = part
             return
-        _collect_options(part, where, self._unmapped)
-        if part["text"]:
-            self._place.add_text(part["text"])
-            self.parts.append(TextPart(part["text"]))
+        call = self._calls.get(part["toolCallId"], {})
+        if call.get("toolName", part["toolName"]) != part["toolName"]:
+            self._unmapped[f"{where}.toolName"] = part["toolName"]
+        # Clients repeat at the result what they give back at its call.
+        if part.get(_OPTIONS_FIELD) != call.get(_OPTIONS_FIELD):
+            self._collect_options(part, where)
+        output = part["output"]
+        content: list[ToolResultContent] = []
+        match output["type"]:
+            case "text" | "error-text":
+                content += [TextPart(output["value"])] if output["value"] else []
+            case "json" | "error-json":
+                content.append(DataPart.json(output["value"]))
+            case "content":
+                for place, item in enumerate(output["value"]):
+                    content += self._shown(item, f"{where}.output.value[{place}]")
+            case _:
+                content.append(TextPart(output.get("reason") or DENIED))
+        is_error = output["type"] not in {"text", "json", "content"}
+        self._parts.append(unchecked_part(ToolResultPart, part["toolCallId"], tuple(content), is_error))
 
-    def file(self, part: Mapping[str, Any], where: str) -> None:
-        """A file that the model made."""
-        _collect_options(part, where, self._unmapped)
-        self.parts += _shown(part, where, self._unmapped)
-
-    def reasoning(self, part: Mapping[str, Any], _where: str) -> None:
-        """A block of reasoning, with its provider's options."""
-        self._carry({"type": REASONING, "text": part["text"]}, part.get(_OPTIONS_FIELD) or {}, part["text"])
-
-    def call(self, part: Mapping[str, Any], _where: str) -> None:
-        """A call, after its provider's options."""
-        self._carry({"type": TOOL_CALL, "toolCallId": part["toolCallId"]}, part.get(_OPTIONS_FIELD) or {}, "")
-        self.calls[part["toolCallId"]] = part
-        self._place.add_call()
-        self.parts.append(tool_call_part(part["toolCallId"], part["toolName"], part["input"]))
-
-    def _carry(self, item: dict[str, Any], options: Mapping[str, Any], text: str) -> None:
+    def _carry(self, item: dict[str, Any], options: Mapping[str, Any], text: str = "") -> None:
         """Adds the thinking part that shows a text and brings back an item."""
         own, foreign, beside, thought_id = unwrap({name: options[name] for name in options if name != _OF_THE_GATEWAY})
         new = [dict(foreign)] if foreign is not None else []
@@ -189,60 +155,32 @@ class _Answer:
         self._items += [{**one, PLACE: self._place.value} for one in new]
         metadata = {**beside, **({ITEMS: list(self._items)} if new else {})}
         if text or metadata:
-            self.parts.append(thinking_part(text, thought_id, metadata or None))
+            self._parts.append(thinking_part(text, thought_id, metadata or None))
+
+    def _shown(self, part: Mapping[str, Any], where: str) -> list[TextPart | DataPart]:
+        """A text or a file, also as an item of a result."""
+        if part["type"] == "text":
+            return [TextPart(part["text"])] if part["text"] else []
+        data = part.get("data")
+        if isinstance(data, dict) and data["type"] == "text":
+            read: Any = unchecked_part(DataPart, data["text"].encode(), part["mediaType"])
+        else:
+            read = file_part(dict(part), FileMode.ADDRESS)
+        if isinstance(read, Unmapped):  # the reference of a file that a provider keeps
+            self._unmapped[where] = part
+            return []
+        if part.get("filename", made_up := file_name(read.mime_type)) != made_up:
+            self._unmapped[f"{where}.filename"] = part["filename"]
+        return [read]
+
+    def _collect_options(self, part: Mapping[str, Any], where: str) -> None:
+        """Collects a provider's options of a text or a file, without the gateway's own metadata."""
+        options = {name: value for name, value in (part.get(_OPTIONS_FIELD) or {}).items() if name != _OF_THE_GATEWAY}
+        if options:
+            self._unmapped[f"{where}.{_OPTIONS_FIELD}"] = options
 
 
-_PARTS: Final[dict[str, Callable[[_Answer, Mapping[str, Any], str], None]]] = {
-    "text": _Answer.text,
-    "file": _Answer.file,
-    "reasoning": _Answer.reasoning,
-    "tool-call": _Answer.call,
-}
-"""Every part that has a place, by its type."""
-
-
-def _shown(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> list[TextPart | DataPart]:
-    """A text or a file, also as an item of a result."""
-    if part["type"] == "text":
-        return [TextPart(part["text"])] if part["text"] else []
-    data = part.get("data")
-    if isinstance(data, dict) and data["type"] == "text":
-        read: Any = unchecked_part(DataPart, data["text"].encode(), part["mediaType"])
-    else:
-        read = file_part(dict(part), FileMode.ADDRESS)
-    if isinstance(read, Unmapped):  # the reference of a file that a provider keeps
-        unmapped[where] = part
-        return []
-    if part.get("filename", made_up := file_name(read.mime_type)) != made_up:
-        unmapped[f"{where}.filename"] = part["filename"]
-    return [read]
-
-
-def _result(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> ToolResultPart:
-    output = part["output"]
-    content = _OUTPUTS[output["type"]](output, f"{where}.value", unmapped)
-    is_error = output["type"] not in {"text", "json", "content"}
-    return unchecked_part(ToolResultPart, part["toolCallId"], tuple(content), is_error)
-
-
-_OUTPUTS: Final[dict[str, Callable[[Mapping[str, Any], str, dict[str, Any]], list[ToolResultContent]]]] = {
-    **dict.fromkeys(
-        ("text", "error-text"),
-        lambda output, _where, _unmapped: [TextPart(output["value"])] if output["value"] else [],
-    ),
-    **dict.fromkeys(("json", "error-json"), lambda output, _where, _unmapped: [DataPart.json(output["value"])]),
-    "content": lambda output, where, unmapped: [
-        part for place, item in enumerate(output["value"]) for part in _shown(item, f"{where}[{place}]", unmapped)
-    ],
-    "execution-denied": lambda output, _where, _unmapped: [TextPart(output.get("reason") or DENIED)],
-}
-
-
-def _collect_options(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> None:
-    """Collects a provider's options of a text or a file, without the gateway's own metadata."""
-    options = {name: value for name, value in (part.get(_OPTIONS_FIELD) or {}).items() if name != _OF_THE_GATEWAY}
-    if options:
-        unmapped[f"{where}.{_OPTIONS_FIELD}"] = options
+_SPEAKERS: Final = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.USER}
 
 
 # ---- Shapes of JSON values; they know nothing of the protocol ----
@@ -275,20 +213,6 @@ def check_object(value: object, where: str, shape: ObjectShape, unmapped: dict[s
             unmapped[inside(where, name)] = field
             check = shape.unplaced.get(name, any_json)
         check(field, inside(where, name), unmapped)
-
-
-def check_tagged(value: object, where: str, shapes: Mapping[str, ObjectShape], unmapped: dict[str, Any]) -> None:
-    """Checks an object whose `type` says which of the shapes it has.
-
-    Raises:
-        InvalidRequestError: It has none of the types, or not the shape of its type.
-    """
-    kind = _object(value, where).get("type")
-    if not isinstance(kind, str) or kind not in shapes:
-        got = "nothing" if kind is None else repr(kind)
-        raise InvalidRequestError(f"{where}.type", got, f"one of {', '.join(shapes)}")
-    shape = shapes[kind]
-    check_object(value, where, shape._replace(required={"type": string, **shape.required}), unmapped)
 
 
 def inside(where: str, name: str) -> str:
@@ -378,7 +302,12 @@ def tagged(shapes: Mapping[str, ObjectShape]) -> Check:
     """An object of one of the shapes, by its `type`."""
 
     def check(value: object, where: str, unmapped: dict[str, Any]) -> None:
-        check_tagged(value, where, shapes, unmapped)
+        kind = _object(value, where).get("type")
+        if not isinstance(kind, str) or kind not in shapes:
+            got = "nothing" if kind is None else repr(kind)
+            raise InvalidRequestError(f"{where}.type", got, f"one of {', '.join(shapes)}")
+        shape = shapes[kind]
+        check_object(value, where, shape._replace(required={"type": string, **shape.required}), unmapped)
 
     return check
 
@@ -390,8 +319,7 @@ def type_name(value: object) -> str:
 
 # ---- The shapes of prompts in each version ----
 
-VERSIONS: Final = ("2", "3", "4")
-"""The versions of the specification."""
+VERSIONS: Final = tuple(map(str, SPECIFICATION_VERSIONS))
 
 PROVIDER_OPTIONS: Final = object_of(object_of(any_json))
 """An object for each provider."""
@@ -555,39 +483,45 @@ _CONTENTS: Final[dict[str, dict[str, Check]]] = {version: _contents(version) for
 # ---- The request ----
 
 
-def read_request(request: WireRequest) -> InboundRequest:
-    """Reads `POST {base}/language-model`.
+class GatewayRequests(RequestReader):
+    """Reads the requests of clients."""
 
-    Raises:
-        InvalidRequestError: A header or a field of the body is not what the protocol asks for.
-    """
-    headers, body = request.headers, request.body
-    for name, values in _HEADERS.items():
-        if headers.get(name) not in values:
-            raise InvalidRequestError(f"header {name}", _got(headers.get(name)), f"one of {', '.join(values)}")
-    if not headers.get(MODEL_HEADER):
-        raise InvalidRequestError(f"header {MODEL_HEADER}", _got(headers.get(MODEL_HEADER)), "the id of a model")
-    unmapped: dict[str, Any] = {}
-    check_object(body, "", _BODY[headers[VERSION_HEADER]], unmapped)
-    tools = body.get("tools") or []
-    left, mode = _choose(tools, body.get("toolChoice"), unmapped)
-    effort = body.get("reasoning")
-    if body.get("includeRawChunks"):
-        unmapped["includeRawChunks"] = True
-    return InboundRequest(
-        model=headers[MODEL_HEADER],
-        messages=read_prompt(body["prompt"], unmapped),
-        options=RequestOptions(
-            left,
-            mode,
-            {name: value for name, value in body.items() if name in _OPTIONS},
-            {} if effort in _NO_EFFORT else {"reasoningEffort": effort},
-        ),
-        stream=headers[STREAMING_HEADER] == "true",
-        unmapped=unmapped,
-        dialect=headers[VERSION_HEADER],
-        body=body,
-    )
+    def read(self, request: WireRequest) -> InboundRequest:
+        """Reads `POST {base}/language-model`.
+
+        Raises:
+            InvalidRequestError: A header or a field of the body is not what the protocol asks for.
+        """
+        headers, body = request.headers, request.body
+        for name, values in _HEADERS.items():
+            if headers.get(name) not in values:
+                raise InvalidRequestError(f"header {name}", _got(headers.get(name)), f"one of {', '.join(values)}")
+        if not headers.get(MODEL_HEADER):
+            raise InvalidRequestError(f"header {MODEL_HEADER}", _got(headers.get(MODEL_HEADER)), "the id of a model")
+        unmapped: dict[str, Any] = {}
+        check_object(body, "", _BODY[headers[VERSION_HEADER]], unmapped)
+        tools = body.get("tools") or []
+        left, mode = _choose(tools, body.get("toolChoice"), unmapped)
+        effort = body.get("reasoning")
+        if body.get("includeRawChunks"):
+            unmapped["includeRawChunks"] = True
+        return InboundRequest(
+            model=headers[MODEL_HEADER],
+            messages=_Prompt(unmapped).read(body["prompt"]),
+            options=RequestOptions(
+                left,
+                mode,
+                {name: value for name, value in body.items() if name in _OPTIONS},
+                {} if effort in _NO_EFFORT else {"reasoningEffort": effort},
+            ),
+            stream=headers[STREAMING_HEADER] == "true",
+            unmapped=unmapped,
+            dialect=headers[VERSION_HEADER],
+            body=body,
+        )
+
+
+READ_REQUEST: Final = GatewayRequests()
 
 
 _HEADERS: Final[dict[str, tuple[str, ...]]] = {
@@ -676,65 +610,6 @@ def _choose(
     return tuple(left.values()), ToolMode.REQUIRED if kind in {"required", "tool"} else ToolMode.AUTO
 
 
-READ_REQUEST: Final = RequestReaderSpec(read=read_request)
-
-
-# ---- The end of a response: finish reason, usage and errors ----
-
-_UNSAID: Final = FinishReason(UnifiedFinishReason.OTHER)
-
-
-def end_chunks(finish: Finish, version: int) -> list[Chunk]:
-    """The last chunks of a response: its ids, its error and the `finish`."""
-    chunks: list[Chunk] = []
-    identity = known(id=finish.response_id, modelId=finish.model)
-    if identity:
-        chunks.append({"type": "response-metadata", **identity})
-    if finish.error is not None:
-        chunks.append({"type": "error", "error": error_value(finish.error)})
-    said = {name: value for name, value in finish.provider_metadata.items() if is_json(value)}
-    end = _ENDS[version](finish.reason or _UNSAID, finish.usage or Usage())
-    chunks.append({"type": "finish", **end, **({"providerMetadata": said} if said else {})})
-    return chunks
-
-
-def _flat(reason: FinishReason, usage: Usage) -> Chunk:
-    """Version 2."""
-    return {
-        "finishReason": reason.unified.value,
-        "usage": known(
-            inputTokens=usage.input_tokens,
-            outputTokens=usage.output_tokens,
-            totalTokens=usage.total_tokens,
-            reasoningTokens=usage.reasoning_tokens,
-            cachedInputTokens=usage.cached_tokens,
-        ),
-    }
-
-
-def _nested(reason: FinishReason, usage: Usage) -> Chunk:
-    """Versions 3 and 4."""
-    return {
-        "finishReason": known(unified=reason.unified.value, raw=reason.raw),
-        "usage": {
-            "inputTokens": known(
-                total=usage.input_tokens,
-                noCache=rest_of(usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens),
-                cacheRead=usage.cached_tokens,
-                cacheWrite=usage.cache_write_tokens,
-            ),
-            "outputTokens": known(
-                total=usage.output_tokens,
-                text=rest_of(usage.output_tokens, usage.reasoning_tokens),
-                reasoning=usage.reasoning_tokens,
-            ),
-        },
-    }
-
-
-_ENDS: Final[dict[int, Callable[[FinishReason, Usage], Chunk]]] = {2: _flat, 3: _nested, 4: _nested}
-
-
 # ---- The list of models for the published client ----
 
 _VERSIONS: Final[Mapping[str, str]] = MappingProxyType({"/v3/ai": "3", "/v1/ai": "2", "/v4/ai": "4"})
@@ -759,55 +634,171 @@ def _configuration(request: WireRequest, models: Sequence[ServedModel], _tokens:
     return 200, {"models": entries}
 
 
-DOCUMENTS: Final = (ServedDocument("GET", "/config", _configuration),)
-
-
 # ---- The response as the stream parts of a provider ----
 
-_HAS_CITATIONS: Final = 4
+_NESTS_USAGE: Final = 3
+"""The first version in which usage and finish reason are objects."""
+_TAGS_FILES: Final = 4
 """The first version in which the end of a text states the spans of its sources, and files are tagged."""
 
 
-def _close(version: int, kind: str, block_id: str, said: Metadata, cited: Sequence[Chunk]) -> list[Chunk]:
-    (end,) = end_block(kind, block_id, said)
-    return [{**end, "citations": list(cited)} if cited and version >= _HAS_CITATIONS else end]
+class GatewayWriter(ChunkWriter):
+    """One answer. The finish part ends the stream; the published client takes `[DONE]` and does not need it."""
+
+    documents = (ServedDocument("GET", "/config", _configuration),)
+    base_paths = ("/v3/ai", "/v1/ai", "/v4/ai")  # of each major version of the published client
+
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        super().__init__(asked, reply)
+        # A client of another protocol gets the latest version.
+        self._version = int(asked.dialect) if asked.dialect in VERSIONS else LATEST
+        self._nests = self._version >= _NESTS_USAGE
+
+    def _begin(self, _output: StreamOutput) -> list[Chunk]:
+        return [{"type": "stream-start", "warnings": warnings(self._asked)}]
+
+    def close_chunks(self, kind: str, block_id: str, said: Metadata, cited: Sequence[Chunk]) -> list[Chunk]:  # noqa: D102
+        spans = {"citations": list(cited)} if cited and self._version >= _TAGS_FILES else {}
+        return [{**end, **spans} for end in super().close_chunks(kind, block_id, said, cited)]
+
+    def whole_input(self, _part: ToolCallPart, pieces: Sequence[str]) -> str:  # noqa: D102
+        return "".join(pieces)
+
+    def file_chunks(self, part: DataPart) -> list[Chunk]:  # noqa: D102
+        data = base64_of(part)
+        tagged = {"type": "data", "data": data} if self._version >= _TAGS_FILES else data
+        return [{"type": "file", "mediaType": part.mime_type, "data": tagged}]
+
+    def end_chunks(self, finish: Finish) -> list[Chunk]:
+        """The ids of the response, its error and the `finish`."""
+        chunks: list[Chunk] = []
+        if identity := known(id=finish.response_id, modelId=finish.model):
+            chunks.append({"type": "response-metadata", **identity})
+        if finish.error is not None:
+            chunks.append({"type": "error", "error": error_value(finish.error)})
+        said = {name: value for name, value in finish.provider_metadata.items() if is_json(value)}
+        reason = finish.reason or FinishReason(UnifiedFinishReason.OTHER)
+        word: Any = known(unified=reason.unified.value, raw=reason.raw) if self._nests else reason.unified.value
+        return [*chunks, {"type": "finish", "finishReason": word, "usage": self._usage(finish), **beside(said)}]
+
+    def _usage(self, finish: Finish) -> Chunk:
+        usage = finish.usage or Usage()
+        given, made, reasoned = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens
+        if not self._nests:
+            flat = {
+                "totalTokens": usage.total_tokens,
+                "reasoningTokens": reasoned,
+                "cachedInputTokens": usage.cached_tokens,
+            }
+            return known(inputTokens=given, outputTokens=made, **flat)
+        cached, written = usage.cached_tokens, usage.cache_write_tokens
+        rest = rest_of(given, cached, written)
+        return {
+            "inputTokens": known(total=given, noCache=rest, cacheRead=cached, cacheWrite=written),
+            "outputTokens": known(total=made, text=rest_of(made, reasoned), reasoning=reasoned),
+        }
+
+    @staticmethod
+    def error(status: int, message: str) -> Chunk:
+        """The JSON body of an HTTP error."""
+        default = _SERVER if status >= _DEFAULT_STATUS else _REQUEST
+        error = {"message": message, "type": _TYPES.get(status, default), "param": None, "code": None}
+        return {"error": error, "generationId": _generation(f"{status}/{message}")}
+
+    @classmethod
+    def failed(cls, failure: ServedFailure) -> FailedReply:
+        """A failure as an HTTP reply, with the types that the gateway's client makes its errors of."""
+        reply = common_reply(failure, _ROWS)
+        generation = _generation(failure.request_id or f"{reply.status}/{failure.message}")
+        return replace(reply, body={**reply.body, "generationId": generation})
+
+    @staticmethod
+    def document(events: Sequence[Chunk]) -> tuple[int, Chunk]:
+        """The document that the chunks of a stream make, with its HTTP status; that of the error where there is one."""
+        document: Chunk = {"content": _content(events), "warnings": []}
+        for chunk in events:
+            kind, fields = chunk["type"], {name: value for name, value in chunk.items() if name != "type"}
+            if kind == "error":
+                stated = fields["error"].get("statusCode")
+                status = stated if isinstance(stated, int) else _DEFAULT_STATUS
+                said = GatewayWriter.error(status, fields["error"].get("message", ""))
+                said["error"]["type"] = fields["error"].get("type", said["error"]["type"])
+                return status, said
+            if kind in {"stream-start", "finish"}:
+                document |= fields
+            elif kind == "response-metadata":
+                document["response"] = {**document.get("response", {}), **fields}
+        return 200, document
 
 
-def _call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
-    call = {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "input": "".join(pieces)}
-    return [*streamed_input(part, pieces), {**call, **beside(said)}]
+_DEFAULT_STATUS: Final = 500
 
-
-def _file(version: int, part: DataPart) -> list[Chunk]:
-    data = b64encode(part.data).decode()
-    tagged = {"type": "data", "data": data} if version >= _HAS_CITATIONS else data
-    return [{"type": "file", "mediaType": part.mime_type, "data": tagged}]
-
-
-_FORMS: Final = {
-    str(version): ChunkForms(
-        start=lambda asked, _reply: [{"type": "stream-start", "warnings": warnings(asked)}],
-        open=start_block,
-        delta=partial(delta, "delta"),
-        close=partial(_close, version),
-        summary=partial(whole_text, "delta"),
-        call=_call,
-        source=lambda source: [source],
-        file=partial(_file, version),
-        end=partial(end_chunks, version=version),
-    )
-    for version in (2, 3, 4)
+_REQUEST: Final = "invalid_request_error"
+_SERVER: Final = "internal_server_error"
+_ROWS: Final[Mapping[FailureKind, FailureRow]] = {
+    FailureKind.INVALID_REQUEST: FailureRow(400, _REQUEST),
+    FailureKind.UNSUPPORTED_PARAMETER: FailureRow(400, _REQUEST),
+    FailureKind.UNAUTHENTICATED: FailureRow(401, "authentication_error"),
+    FailureKind.FORBIDDEN: FailureRow(403, "forbidden"),
+    FailureKind.NOT_FOUND: FailureRow(404, "not_found"),
+    FailureKind.METHOD_NOT_ALLOWED: FailureRow(405, _REQUEST),
+    FailureKind.MODEL_NOT_FOUND: FailureRow(404, "model_not_found"),
+    FailureKind.TOO_LARGE: FailureRow(413, _REQUEST),
+    FailureKind.CONTEXT_LENGTH: FailureRow(400, _REQUEST, "context_length_exceeded", is_acted_on=True),
+    FailureKind.RATE_LIMITED: FailureRow(429, "rate_limit_exceeded"),
+    # The client asks again after 429 and never after 402.
+    FailureKind.SPENT_BUDGET: FailureRow(402, "insufficient_funds"),
+    FailureKind.OVERLOADED: FailureRow(503, _SERVER),
+    FailureKind.TIMEOUT: FailureRow(504, "timeout_error"),
+    FailureKind.UPSTREAM: FailureRow(502, _SERVER),
+    FailureKind.INTERNAL: FailureRow(500, _SERVER),
 }
 
 
-# The finish part ends the stream; the published client takes `[DONE]` and does not need it. A client of another
-# protocol gets the latest version.
-WRITE_RESPONSE: Final = ResponseWriterSpec(
-    open=lambda asked, reply: ChunkWriter(_FORMS.get(asked.dialect, _FORMS[str(LATEST)]), asked, reply),
-    frame=lambda chunk: b"data: " + dumps(chunk) + b"\n\n",
-    document=document_of,
-    error=error_body,
-    documents=DOCUMENTS,
-    base_paths=("/v3/ai", "/v1/ai", "/v4/ai"),  # of each major version of the published client
-    fail=failed_reply,
-)
+_TYPES: Final[dict[int, str]] = {
+    401: "authentication_error",
+    403: "forbidden",
+    404: "not_found",
+    424: "failed_dependency",
+    429: "rate_limit_exceeded",
+}
+
+
+def _generation(what: str) -> str:
+    """The id of a failed request, for support."""
+    return f"gen_{sha256(what.encode(errors='surrogatepass')).hexdigest()[:24]}"
+
+
+_BLOCKS: Final = (TEXT, REASONING)
+_WHOLE: Final = frozenset({"source", "file", "tool-call", "tool-result", "tool-approval-request", "custom"})
+
+
+def _content(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The content parts in order: a text where it began, with what its chunks said of it.
+
+    A document has no place for the id of a thought, which separates thoughts that follow each other: it is metadata of
+    the provider `partstream`.
+    """
+    content: list[Chunk] = []
+    open_blocks: dict[tuple[str, str], Chunk] = {}
+    for chunk in chunks:
+        kind, _, step = chunk["type"].partition("-")
+        if chunk["type"] in _WHOLE:
+            content.append(dict(chunk))
+        elif kind in _BLOCKS and step in {"start", "delta", "end"}:
+            key = kind, chunk["id"]
+            if step == "start":
+                open_blocks[key] = {"type": kind, "text": ""}
+                content.append(open_blocks[key])
+                if kind == "reasoning":
+                    open_blocks[key]["providerMetadata"] = wrap(thought_id=chunk["id"])
+            block = open_blocks[key]
+            block["text"] += chunk.get("delta", "")
+            block |= {name: chunk[name] for name in ("citations",) if name in chunk}
+            if "providerMetadata" in chunk:
+                block["providerMetadata"] = _merged(block.get("providerMetadata", {}), chunk["providerMetadata"])
+    return content
+
+
+def _merged(known: Mapping[str, Any], said: Mapping[str, Any]) -> Chunk:
+    return {**known, **{name: {**known.get(name, {}), **value} for name, value in said.items()}}

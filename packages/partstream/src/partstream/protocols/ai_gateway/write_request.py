@@ -13,15 +13,17 @@ Sources: `gateway-stream-request.json` of the recordings, `@ai-sdk/gateway` 2.0.
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
-from partstream.conversation.preparation import ChatRequest, ToolImages
-from partstream.conversation.turns import shown_by_user
+from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
+from partstream.conversation.turns import Note, shown_by_user
 from partstream.errors import RequestNotExpressibleError
-from partstream.lm.messages import Tool, ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.protocols.ai_gateway import models
 from partstream.protocols.ai_gateway.read_response import ERRORS, LEAVE_OUT
 from partstream.protocols.ai_sdk.provider_state import RULES
@@ -30,16 +32,19 @@ from partstream.protocols.options import (
     NO_FIELD,
     UNNAMED,
     AnswerFormat,
-    ChosenOptions,
     Option,
     OptionRules,
     notes_on_options,
     options_of,
     with_extra_fields,
 )
-from partstream.protocols.protocol import RequestWriterSpec
+from partstream.protocols.protocol import KeyKind, RequestWriter, bearer
 from partstream.protocols.schemas import PLAIN, for_model
 from partstream.protocols.serve import WireRequest
+
+if TYPE_CHECKING:
+    from partstream.lm.provider import LanguageModelChatInformation
+    from partstream.protocols.known_servers import KnownServer
 
 # ---- Call options ----
 
@@ -78,49 +83,7 @@ OPTIONS: Final = OptionRules(
 )
 
 
-class CallOptions(NamedTuple):
-    """What was chosen.
-
-    Attributes:
-        provider_options: Options for providers, by the provider's name.
-    """
-
-    fields: dict[str, Any]
-    reasoning: str | None
-    provider_options: Mapping[str, Mapping[str, Any]]
-
-
-def read_call_options(options: ChosenOptions) -> CallOptions:
-    """The options of a request by their place in the body.
-
-    Raises:
-        RequestNotExpressibleError: The provider options are no object of objects.
-    """
-    fields = dict(options.fields)
-    effort, chosen = fields.pop("reasoning", None), fields.pop("providerOptions", {})
-    if isinstance(effort, Mapping):  # as OpenResponses says it
-        effort = effort.get("effort")
-    if (wrong := check_provider_options(chosen)) is not None:
-        place, got = wrong
-        raise RequestNotExpressibleError(got, f"modelOptions.providerOptions{place}", "an object of objects")
-    return CallOptions(fields, options.effort or (effort if isinstance(effort, str) else None), chosen)
-
-
-def check_provider_options(value: Any) -> tuple[str, str] | None:
-    """The place and the type of a value that makes something no object of objects; None where all is well."""
-    if not isinstance(value, Mapping):
-        return "", type(value).__name__
-    wrong = next((name for name, options in value.items() if not isinstance(options, Mapping)), None)
-    return None if wrong is None else (f".{wrong}", type(value[wrong]).__name__)
-
-
 # ---- Provider options, by the creator in the model's id ----
-
-
-def creator_of(model_id: str) -> str:
-    """The creator of a model: the part before the slash of its id; empty for an id without one."""
-    creator, slash, _ = model_id.partition("/")
-    return creator if slash else ""
 
 
 def merged(*options: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,33 +132,56 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         RequestNotExpressibleError: Something holds what JSON has no form for, or has no place in the request.
     """
     settings, version = request.settings, models.specification_version(request.settings)
-    options = read_call_options(options_of(request, WIRE, OPTIONS))
-    effort, creator = options.reasoning or request.reasoning_effort, creator_of(request.model_id)
+    creator, slash, _ = request.model_id.partition("/")
+    creator = creator if slash else ""
+    options = options_of(request, WIRE, OPTIONS)
+    fields = dict(options.fields)
+    asked, chosen = fields.pop("reasoning", None), _checked_options(fields.pop("providerOptions", {}))
+    if isinstance(asked, Mapping):  # as OpenResponses says it
+        asked = asked.get("effort")
+    effort = options.effort or (asked if isinstance(asked, str) else None) or request.reasoning_effort
+    body: dict[str, Any] = {PROMPT: _prompt(request, version)}
     own: dict[str, Any] = {}
     if creator == "openai" and not settings.stores:
         # OpenAI stores responses by default; unstored, it gives its reasoning to the client, encrypted.
         own["store"] = False
     if creator == "openai" and request.cache_key is not None:
         own["promptCacheKey"] = request.cache_key
-    reasoning, reasoning_options = ({}, {}) if effort is None else _reasoning(creator, effort, version)
-    provider_options = merged(
-        {creator: own} if own else {},
-        {creator: reasoning_options} if reasoning_options else {},
-        settings.own_settings(models.AIGatewaySettings).provider_options,
-        options.provider_options,
-    )
-    body: dict[str, Any] = {PROMPT: _prompt(request, version), **reasoning}
+    if effort is not None:
+        words = None if version >= _HAS_REASONING else _EFFORTS.get(creator)
+        body |= {"reasoning": effort} if words is None else {}
+        shown = {} if effort == "none" else _SHOWN.get(creator, {})
+        own = merged(own, {} if words is None else words(effort), shown)
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                **({"description": tool.description} if tool.description else {}),
+                "inputSchema": tool.input_schema,
+            }
+            for tool in request.tools
+        ]
         body["toolChoice"] = {"type": "required" if request.tool_mode is ToolMode.REQUIRED else "auto"}
     if settings.max_output_tokens is not None:
         body["maxOutputTokens"] = settings.max_output_tokens
     if settings.context_size_field and request.context_size is not None:
         body[settings.context_size_field] = request.context_size
-    body |= options.fields
-    if provider_options:
+    body |= fields
+    person = settings.own_settings(models.AIGatewaySettings).provider_options
+    if provider_options := merged({creator: own} if own else {}, person, chosen):
         body["providerOptions"] = provider_options
     return with_extra_fields(body, settings.extra_body)
+
+
+def _checked_options(value: Any) -> Mapping[str, Mapping[str, Any]]:
+    """The provider options of a request, which are an object of objects."""
+    inner = value.items() if isinstance(value, Mapping) else ()
+    for place, one in (("", value), *((f".{name}", one) for name, one in inner)):
+        if not isinstance(one, Mapping):
+            where = f"modelOptions.providerOptions{place}"
+            raise RequestNotExpressibleError(type(one).__name__, where, "an object of objects")
+    return value  # type: ignore[no-any-return]
 
 
 def _prompt(request: ChatRequest, version: int) -> list[Wire]:
@@ -210,27 +196,50 @@ def _prompt(request: ChatRequest, version: int) -> list[Wire]:
     return messages
 
 
-def _reasoning(creator: str, effort: str, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The reasoning effort: fields of the body, and options of the model's provider."""
-    shown = {} if effort == "none" else _SHOWN.get(creator, {})
-    words = None if version >= _HAS_REASONING else _EFFORTS.get(creator)
-    return ({"reasoning": effort}, shown) if words is None else ({}, merged(words(effort), shown))
+class GatewayRequestWriter(RequestWriter):
+    """Writes requests to the gateway."""
+
+    path = PATH
+    errors = ERRORS
+    document_headers = models.DOCUMENT_HEADERS
+
+    def write(self, request: ChatRequest) -> WireRequest:  # noqa: D102
+        return WireRequest(PATH, build_request(request), models.build_headers(request))
+
+    def notes(self, request: ChatRequest) -> tuple[Note, ...]:  # noqa: D102
+        return notes_on_options(options_of(request, WIRE, OPTIONS))
+
+    def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:  # noqa: D102
+        return replace(RULES, tool_schema=partial(for_model, PLAIN, model_id))
+
+    def complete_settings(
+        self,
+        settings: RequestSettings,
+        base_url: str,
+        model: LanguageModelChatInformation,
+        _server: KnownServer | None = None,
+    ) -> RequestSettings:
+        """Adds the version of the base URL, where the settings have none, and the context edits of the model."""
+        own = settings.own_settings(models.AIGatewaySettings).for_model(model.id, model.max_input_tokens)
+        path = _PATH_OF_VERSION.search(urlsplit(base_url).path)
+        version = own.specification_version or (models.LATEST if path is None else _VERSIONS[path[1]])
+        return replace(settings, own=replace(own, specification_version=version))
+
+    def authorize(self, key: str, kind: KeyKind) -> dict[str, str]:
+        """The headers that carry a key and say who issued it."""
+        return {**bearer(key, kind), "ai-gateway-auth-method": kind.value}
+
+    def find_model_lists(self, base_path: str) -> tuple[str, tuple[str, ...]]:
+        """The path above `/models`, and the paths of further lists, for the path of a base URL such as `/v3/ai`."""
+        path = base_path.rstrip("/")
+        return f"{_MODEL_LISTS_PATH.sub('', path)}/v1", (f"{path}/config",)
+
+    def leave_out(self, request: WireRequest, names: Collection[str]) -> WireRequest:  # noqa: D102
+        return LEAVE_OUT(request, names)
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
-    described = {"description": tool.description} if tool.description else {}
-    return {"type": "function", "name": tool.name, **described, "inputSchema": tool.input_schema}
+_PATH_OF_VERSION: Final = re.compile(r"/v([1-4])/ai/?")
+_VERSIONS: Final = {"1": 2, "2": 2, "3": 3, "4": 4}
+_MODEL_LISTS_PATH: Final = re.compile(r"/v\d+/ai$")
 
-
-WRITE_REQUEST: Final = RequestWriterSpec(
-    write=lambda request: WireRequest(PATH, build_request(request), models.build_headers(request)),
-    notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
-    path=PATH,
-    authorize=models.authorize,
-    document_headers=models.DOCUMENT_HEADERS,
-    find_model_lists=models.model_lists,
-    complete_settings=models.complete_settings,
-    conversation_rules=lambda _settings, model_id: replace(RULES, tool_schema=partial(for_model, PLAIN, model_id)),
-    leave_out=LEAVE_OUT,
-    errors=ERRORS,
-)
+WRITE_REQUEST: Final = GatewayRequestWriter()

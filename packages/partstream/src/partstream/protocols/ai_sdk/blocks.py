@@ -8,11 +8,11 @@ fetched. Sources are shown by :mod:`partstream.protocols.citations`, each once.
 
 from __future__ import annotations
 import re
-from base64 import b64decode
 from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
+from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.media import sniff
 from partstream.lm.outputs import CitationMode, EmitText, FileMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
@@ -24,7 +24,6 @@ from partstream.protocols.ai_sdk.errors import (
     SOURCE_ID,
     TEXT,
     Chunk,
-    count,
     field,
     identifier,
     is_summary,
@@ -34,9 +33,10 @@ from partstream.protocols.ai_sdk.errors import (
     take_metadata,
     text,
 )
-from partstream.protocols.ai_sdk.provider_state import PROVIDER, CarriedItems
+from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, CarriedItems
 from partstream.protocols.citations import Citation, Citations, linked_file
-from partstream.protocols.read_response import RecentText, emit_into
+from partstream.protocols.files import read_base64
+from partstream.protocols.read_response import OpenTexts, RecentText, emit_into
 
 # ---- Blocks of text and reasoning ----
 
@@ -71,8 +71,8 @@ class Blocks:
         self._said = said
         self._hidden: dict[str | None, tuple[Chunk, list[str]]] = {}
         self._reasoning: dict[str | None, _Reasoning] = {}
-        self._texts: dict[str, list[str]] = {}  # the open blocks; of all but the first, what waits
-        self._ended: set[str] = set()  # those of them that have ended
+        self._texts = OpenTexts()
+        self._waiting = self._texts.waiting  # a local name: a look-up less for each delta
         self._has_text = False
         self._breaks = False  # whether the next text is a paragraph of its own
         self.shown = False
@@ -87,8 +87,7 @@ class Blocks:
         if is_summary(metadata(chunk)):
             self._hidden[block_id] = chunk, []
         elif block_id is not None:
-            self._texts.setdefault(block_id, [])
-            self._ended.discard(block_id)
+            self._texts.open(block_id)
 
     def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a delta; returns the fast path for more of the same block."""
@@ -100,8 +99,8 @@ class Blocks:
             return None
         if not delta:
             return None
-        if self._texts and block_id is not None and block_id != next(iter(self._texts)):
-            self._texts.setdefault(block_id, []).append(delta)
+        if self._waiting and block_id is not None and block_id != next(iter(self._waiting)):
+            self._texts.holds(block_id, delta)
             return None
         self._show_text(delta, outputs)
         return emit_into(self._said, text_part)
@@ -111,24 +110,16 @@ class Blocks:
         self.end_unnamed(outputs)
         block_id = identifier(chunk, BLOCK_ID)
         self._end_hidden(block_id, outputs)
-        if block_id in self._texts:
-            self._ended.add(block_id)
-            self._advance(outputs)
+        if block_id is not None:
+            self._show_texts(self._texts.end(block_id), outputs)
 
     def end_step(self) -> None:
         """The next text is the one of another step."""
         self._breaks = self._has_text
 
-    def _advance(self, outputs: list[StreamOutput], *, all_end: bool = False) -> None:
-        """Ends the first block, if it has ended, and shows what waits for that."""
-        while self._texts and (all_end or next(iter(self._texts)) in self._ended):
-            ended = next(iter(self._texts))
-            del self._texts[ended]
-            self._ended.discard(ended)
-            pieces = next(iter(self._texts.values()), [])
-            if pieces:
-                self._show_text("".join(pieces), outputs)
-                pieces.clear()
+    def _show_texts(self, pieces: list[str], outputs: list[StreamOutput]) -> None:
+        for piece in pieces:
+            self._show_text(piece, outputs)
 
     def _show_text(self, piece: str, outputs: list[StreamOutput]) -> None:
         if self._breaks:
@@ -143,7 +134,8 @@ class Blocks:
         if hidden is not None:
             chunk, pieces = hidden
             summary = "".join(pieces)
-            carried = self._carried.add_summary(summary, metadata(chunk), block_id)
+            # Without it the provider compacts again.
+            carried = self._carried.add({"type": SUMMARY, "text": summary}, metadata(chunk), block_id)
             outputs += carried or [Unmapped("text (compaction)", {**chunk, "text": summary})]
 
     # Reasoning
@@ -203,7 +195,7 @@ class Blocks:
             self._end_reasoning(block_id, outputs)
         for block_id in [*self._hidden]:
             self._end_hidden(block_id, outputs)
-        self._advance(outputs, all_end=True)
+        self._show_texts(self._texts.end(), outputs)
 
     def _open(self, block_id: str | None) -> _Reasoning:
         block = self._reasoning[block_id] = _Reasoning(block_id)
@@ -212,7 +204,8 @@ class Blocks:
     def _end_reasoning(self, block_id: str | None, outputs: list[StreamOutput]) -> None:
         block = self._reasoning.pop(block_id, None)
         if block is not None:
-            outputs += self._carried.add_reasoning("".join(block.pieces), block.options, block.id)
+            item = {"type": REASONING, "text": "".join(block.pieces)}
+            outputs += self._carried.add(item, block.options, block.id)
 
 
 # ---- Files ----
@@ -277,7 +270,8 @@ def _bytes(value: Any) -> bytes | None:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, str):
-        return _from_base64(value)
+        compact = "".join(value.split())
+        return read_base64(compact) if compact else b""
     if isinstance(value, dict):  # how JSON.stringify writes a Uint8Array: {"0": 137, "1": 80, …}
         value = [value.get(str(place)) for place in range(len(value))]
     if isinstance(value, list) and all(type(byte) is int and 0 <= byte < 256 for byte in value):
@@ -285,22 +279,10 @@ def _bytes(value: Any) -> bytes | None:
     return None
 
 
-def _from_base64(value: str) -> bytes | None:
-    """Decodes base64 in both alphabets, with or without padding, as JavaScript does."""
-    compact = "".join(value.split()).replace("-", "+").replace("_", "/").rstrip("=")
-    try:
-        return b64decode(compact + "=" * (-len(compact) % 4), validate=True)
-    except ValueError:  # not of the alphabet; not ASCII
-        return None
-
-
 def _from_data_url(url: str) -> bytes | None:
     head, comma, body = url.partition(",")
-    if not comma:
-        return None
-    if head.endswith(";base64"):
-        return _from_base64(unquote_to_bytes(body.encode(errors="replace")).decode(errors="replace"))
-    return unquote_to_bytes(body.encode(errors="replace"))
+    data = unquote_to_bytes(body.encode(errors="replace")) if comma else None
+    return data if data is None or not head.endswith(";base64") else _bytes(data.decode(errors="replace"))
 
 
 # ---- Sources ----
@@ -337,7 +319,7 @@ class Sources:
         # Tagged recordings write a JavaScript URL as `{"$url": …}`.
         tagged = mapping(source, ("url",))
         url, source_id = identifier(source, ("url",)) or identifier(tagged, ("$url",)), identifier(source, SOURCE_ID)
-        start, end = count(place, ("startIndex",)), count(place, ("endIndex",))
+        start, end = as_count(field(place, ("startIndex",))), as_count(field(place, ("endIndex",)))
         # As data every place is a citation of its own; as a link one is enough for all of them.
         positions = (start, end) if self._citations.mode is CitationMode.DATA else ()
         title, filename = identifier(source, ("title",)), identifier(source, ("filename",))

@@ -14,12 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from partstream import errors
-from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
-from partstream.protocols.errors import COMMON_ERRORS, routing_attempts
+from partstream.protocols.errors import COMMON_ERRORS, NO_REASON, routing_attempts
+from partstream.protocols.failures import sentence_of
 from partstream.protocols.read_response import shown
 
 # ---- Fields ----
@@ -57,10 +57,6 @@ def _is_undefined(value: Any) -> bool:
     return type(value) is dict and _UNDEFINED in value
 
 
-def _defined(value: Chunk) -> Chunk:
-    return {name: inner for name, inner in value.items() if not _is_undefined(inner)}
-
-
 def text(chunk: Chunk, names: Names) -> str:
     """The string in a field; empty if there is none.
 
@@ -94,8 +90,12 @@ def mapping(chunk: Chunk, names: Names) -> Chunk:
 
 def metadata(chunk: Chunk) -> Chunk:
     """The provider metadata of a chunk, by provider; undefined values are left out."""
-    said = mapping(chunk, METADATA)
-    return {name: _defined(value) if isinstance(value, dict) else value for name, value in _defined(said).items()}
+
+    def defined(value: Chunk) -> Chunk:
+        return {name: one for name, one in value.items() if not _is_undefined(one)}
+
+    said = defined(mapping(chunk, METADATA))
+    return {name: defined(value) if isinstance(value, dict) else value for name, value in said.items()}
 
 
 def is_summary(by_provider: Mapping[str, Any]) -> bool:
@@ -129,16 +129,10 @@ def sequence(chunk: Chunk, names: Names) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def count(chunk: Chunk, names: Names) -> int | None:
-    """The count in a field, or None."""
-    return as_count(field(chunk, names))
-
-
 # ---- Errors ----
 
 _DEPTH: Final = 6
 _MAX_LAYERS: Final = 50
-NO_REASON: Final = "it gave no reason"
 _BODY: Final = "responseBody"
 _MAX_LINE: Final = 300
 """Characters of a body that is no JSON: proxies answer with text, and with pages that mean nothing to a person."""
@@ -150,13 +144,6 @@ _MESSAGES: Final = ("message", "detail", "errorText", "msg", "error_description"
 """The fields of what an application throws that say what went wrong, the most specific first."""
 
 _NO_CODES: Final = frozenset({"error", "Error", "Exception"})
-
-
-class ToolFailure(NamedTuple):
-    """A tool that failed, as version 4 reports it: by an error chunk."""
-
-    tool_name: str | None
-    call_id: str | None
 
 
 def failure(value: Any) -> errors.LanguageModelError:
@@ -210,17 +197,17 @@ def thrown(value: Any) -> errors.LanguageModelError:
     return failure(value)
 
 
-def tool_failure(value: Any, *, from_text: bool) -> ToolFailure | None:
-    """The tool that an error of version 4 is about; None if the response itself failed.
+def tool_failure(value: Any, *, from_text: bool) -> tuple[str | None, str | None] | None:
+    """The tool that an error of version 4 is about, and the id of its call; None if the response itself failed.
 
     Args:
         from_text: Whether the wire has only text. The data stream has: its error is the message alone, so there, and
             only there, the message is read.
     """
     if isinstance(value, dict) and identifier(value, ("name",)) in _TOOL_ERRORS:
-        return ToolFailure(identifier(value, ("toolName",)), identifier(value, ("toolCallId",)))
+        return identifier(value, ("toolName",)), identifier(value, ("toolCallId",))
     if from_text and isinstance(value, str) and (match := _TOOL_MESSAGES.match(value)):
-        return ToolFailure(match["running"] or match["invalid"] or match["unknown"], None)
+        return match["running"] or match["invalid"] or match["unknown"], None
     return None
 
 
@@ -349,17 +336,11 @@ _TYPE_OF_CODE: Final[dict[errors.LanguageModelErrorCode, str]] = {
 """The type of an error without a status or a code of an upstream."""
 
 
-def error_text(error: errors.LanguageModelError) -> str:
-    """The provider's message of an error, else a sentence of our own."""
-    said = error.provider_message if isinstance(error, errors.UpstreamFailureError | errors.UpstreamHTTPError) else None
-    return said or error.message
-
-
 def error_value(error: errors.LanguageModelError) -> Chunk:
     """The fields of an error: its message, and what else the upstream stated."""
     upstream = error if isinstance(error, errors.UpstreamError) else None
     said: Chunk = {
-        "message": error_text(error),
+        "message": sentence_of(error),
         "type": _TYPE_OF_CODE.get(error.code) if upstream is None else upstream.provider_code,
         "statusCode": upstream and upstream.http_status,
         "generationId": error.generation_id if isinstance(error, errors.UpstreamHTTPError) else None,

@@ -46,18 +46,6 @@ class CarriedItems:
         self.wanted = mode is ThinkingMode.PART
         self._items: list[dict[str, Any]] = []
 
-    def add_reasoning(self, text: str, options: Chunk, block_id: str | None) -> list[StreamOutput]:
-        """The part that carries a block of reasoning, if its provider attached state to it."""
-        return self._add({"type": "reasoning", "text": text}, options, block_id)
-
-    def add_summary(self, text: str, options: Chunk, block_id: str | None) -> list[StreamOutput]:
-        """The part that carries the summary of a compacted conversation: without it the provider compacts again."""
-        return self._add({"type": "text", "text": text}, options, block_id)
-
-    def add_call(self, call_id: str, options: Chunk) -> list[StreamOutput]:
-        """The part that carries a provider's state for a tool call; it precedes the call."""
-        return self._add({"type": "tool-call", "toolCallId": call_id}, options, None)
-
     @property
     def length(self) -> int:
         """The number of items."""
@@ -67,7 +55,8 @@ class CarriedItems:
         """Forgets all but the first `length` items."""
         del self._items[length:]
 
-    def _add(self, item: dict[str, Any], options: Chunk, part_id: str | None) -> list[StreamOutput]:
+    def add(self, item: dict[str, Any], options: Chunk, part_id: str | None = None) -> list[StreamOutput]:
+        """The part that carries an item, if its provider attached state to it; the one of a call precedes the call."""
         options = {name: value for name, value in options.items() if name != _OF_THE_GATEWAY and value}
         if not (self.wanted and options and is_json(options)):
             return []

@@ -18,12 +18,12 @@ Source: recordings of `ai` 4.3.19, 5.0.277 and 6.0.50, and the types of 7.0.173;
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
+from partstream.codec.checks import as_count
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.ai_sdk.blocks import Blocks, Sources, data_part, file_part
 from partstream.protocols.ai_sdk.errors import (
@@ -33,9 +33,7 @@ from partstream.protocols.ai_sdk.errors import (
     TEXT,
     TOTAL_USAGE,
     Chunk,
-    Names,
     aborted,
-    count,
     failure,
     field,
     generation_id,
@@ -50,14 +48,15 @@ from partstream.protocols.ai_sdk.errors import (
 from partstream.protocols.ai_sdk.provider_state import CarriedItems
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.errors import COMMON_ERRORS
-from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec, no_item
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
     Deltas,
     LifecycleEvent,
     LifecycleState,
+    MatchConfidence,
     RecentText,
+    ResponseReader,
     applied_edits,
     shown,
 )
@@ -66,8 +65,6 @@ from partstream.protocols.read_response import (
 
 INTERRUPTED: Final = "interrupted"
 """The finish reason of a stream of a provider that broke off."""
-
-_CUTTING: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER, UnifiedFinishReason.ERROR})
 
 _OUTCOMES: Final = {
     UnifiedFinishReason.LENGTH: Outcome.INCOMPLETE,
@@ -85,19 +82,19 @@ class Ending:
         self._steps: list[Usage] = []
         self._totals: list[Usage] = []
         self._message_usage: Usage | None = None
+        self.model: str | None = None
         self._response_id: str | None = None
         self._message_id: str | None = None
-        self._model: str | None = None
 
     def identify(self, chunk: Chunk) -> None:
-        """Takes the message's identifier, which is used if the response's own is never stated."""
+        """Takes the message's identifier."""
         self._message_id = self._message_id or identifier(chunk, ("messageId",))
         self.message_metadata(chunk)
 
     def respond(self, response: Chunk) -> None:
         """Takes identity from a response object."""
         self._response_id = identifier(response, ("id",)) or self._response_id
-        self._model = identifier(response, ("modelId",)) or self._model
+        self.model = identifier(response, ("modelId",)) or self.model
 
     def message_metadata(self, chunk: Chunk) -> None:
         """Takes the application's metadata of its message: the only place of the UI stream for usage."""
@@ -111,58 +108,32 @@ class Ending:
         for provider, said in by_provider.items():
             merge(self.provider_metadata, provider, said)
 
-    def finish_step(self, chunk: Chunk) -> None:
-        """Takes the end of a step."""
-        self._take(chunk, self._steps, ("usage",))
-
-    def finish(self, chunk: Chunk) -> None:
-        """Takes the end of an answer. There is one, unless an application streams several answers as one."""
-        self._take(chunk, self._totals, TOTAL_USAGE)
-        self.message_metadata(chunk)
-
-    def _take(self, chunk: Chunk, usages: list[Usage], names: Names) -> None:
+    def finish_step(self, chunk: Chunk, *, is_last: bool = False) -> None:
+        """Takes the end of a step, or of an answer: an application may stream several answers as one."""
         self.reason = _reason(chunk) or self.reason
-        usage = _usage(mapping(chunk, names), self.reason)
-        usages += [] if usage is None else [usage]
+        usage = _usage(mapping(chunk, TOTAL_USAGE if is_last else ("usage",)), self.reason)
+        if usage is not None:
+            (self._totals if is_last else self._steps).append(usage)
         self.respond(mapping(chunk, ("response",)))
         self.remember(metadata(chunk))
 
     @property
-    def interrupted(self) -> bool:
-        """Whether the provider's stream broke off and the SDK states it."""
-        return self.reason is not None and self.reason.raw == INTERRUPTED
-
-    @property
-    def complete(self) -> bool:
-        """Whether the stream gives no sign that anything was cut."""
-        return not self.interrupted and (self.reason is None or self.reason.unified not in _CUTTING)
+    def identity(self) -> str | None:
+        """The response's own id; the message's if that one is never stated."""
+        return self._response_id or self._message_id
 
     @property
     def usage(self) -> Usage | None:
         """The tokens that were reported so far, or None."""
         return _sum(self._totals) or _sum(self._steps) or self._message_usage
 
+    @property
     def outcome(self) -> Outcome:
-        """The Finish of a response that stated its end."""
+        """How a response ends that states its end; anything but COMPLETED is a sign that something was cut."""
         if self.reason is None:
             return Outcome.COMPLETED
-        return Outcome.TRUNCATED if self.interrupted else _OUTCOMES.get(self.reason.unified, Outcome.COMPLETED)
-
-    def output(self, outcome: Outcome, error: LanguageModelError | None = None) -> Finish:
-        """The last output of the response."""
-        reason = self.reason
-        if outcome is Outcome.FAILED and (reason is None or reason.unified is not UnifiedFinishReason.ERROR):
-            reason = FinishReason(UnifiedFinishReason.ERROR, None if reason is None else reason.raw)
-        return Finish(
-            outcome,
-            reason,
-            self.usage,
-            self._response_id or self._message_id,
-            self._model,
-            error,
-            self.provider_metadata,
-            applied_edits(self.provider_metadata),
-        )
+        is_cut = self.reason.raw == INTERRUPTED
+        return Outcome.TRUNCATED if is_cut else _OUTCOMES.get(self.reason.unified, Outcome.COMPLETED)
 
 
 def _reason(chunk: Chunk) -> FinishReason | None:
@@ -180,100 +151,89 @@ def _reason(chunk: Chunk) -> FinishReason | None:
     )
 
 
+_COUNTS: Final = {
+    "input_tokens": "inputTokens inputTokens.total promptTokens",
+    "output_tokens": "outputTokens outputTokens.total completionTokens",
+    "total_tokens": "totalTokens",
+    "cached_tokens": "inputTokenDetails.cacheReadTokens inputTokens.cacheRead cachedInputTokens",
+    "reasoning_tokens": "outputTokenDetails.reasoningTokens outputTokens.reasoning reasoningTokens",
+    "cache_write_tokens": "inputTokenDetails.cacheWriteTokens inputTokens.cacheWrite",
+}
+"""The places of each count in the versions."""
+
+
 def _usage(raw: Chunk, reason: FinishReason | None) -> Usage | None:
     """The tokens of a usage object in any version's form; None if it states none."""
-    inputs, outputs = mapping(raw, ("inputTokens",)), mapping(raw, ("outputTokens",))
-    input_details, output_details = mapping(raw, ("inputTokenDetails",)), mapping(raw, ("outputTokenDetails",))
-
-    def first(*places: tuple[Chunk, str]) -> int | None:
-        counts = (count(inside, (name,)) for inside, name in places)
-        return next((found for found in counts if found is not None), None)
-
-    input_tokens = first((raw, "inputTokens"), (inputs, "total"), (raw, "promptTokens"))
-    output_tokens = first((raw, "outputTokens"), (outputs, "total"), (raw, "completionTokens"))
-    if input_tokens is None and output_tokens is None:
+    counts: dict[str, int | None] = {}
+    for name, places in _COUNTS.items():
+        split = (place.rpartition(".") for place in places.split())
+        found = (as_count(field(mapping(raw, (inside,)) if inside else raw, (last,))) for inside, _, last in split)
+        counts[name] = next((count for count in found if count is not None), None)
+    given, made = counts["input_tokens"], counts["output_tokens"]
+    if given is None and made is None:
         return None
     # Version 4 reports zeros for a stream that broke off (recording truncated_no_finish). Its word for no reason, and
     # that of version 5, is `unknown`; that of version 6 is `other`.
-    if not input_tokens and not output_tokens and reason is not None and reason.raw in {"unknown", "other"}:
+    if not given and not made and reason is not None and reason.raw in {"unknown", "other"}:
         return None
-    total = count(raw, ("totalTokens",))
-    if total is None and input_tokens is not None and output_tokens is not None:
-        total = input_tokens + output_tokens
-    cached = first((input_details, "cacheReadTokens"), (inputs, "cacheRead"), (raw, "cachedInputTokens"))
-    reasoned = first((output_details, "reasoningTokens"), (outputs, "reasoning"), (raw, "reasoningTokens"))
-    written = first((input_details, "cacheWriteTokens"), (inputs, "cacheWrite"))
-    return Usage(input_tokens, output_tokens, total, cached, reasoned, raw, written)
+    if counts["total_tokens"] is None and given is not None and made is not None:
+        counts["total_tokens"] = given + made
+    return Usage(**counts, raw=raw)
 
 
 def _sum(steps: list[Usage]) -> Usage | None:
     """The sum over all steps; a number that one step does not state is unknown."""
     if len(steps) <= 1:
         return steps[0] if steps else None
-
-    def summed(name: str) -> int | None:
-        counts = [getattr(step, name) for step in steps]
-        return None if None in counts else sum(counts)
-
-    return Usage(
-        summed("input_tokens"),
-        summed("output_tokens"),
-        summed("total_tokens"),
-        summed("cached_tokens"),
-        summed("reasoning_tokens"),
-        {"steps": [dict(step.raw) for step in steps]},
-        summed("cache_write_tokens"),
-    )
+    listed = {name: [getattr(step, name) for step in steps] for name in _COUNTS}
+    sums = {name: None if None in counts else sum(counts) for name, counts in listed.items()}
+    return Usage(**sums, raw={"steps": [dict(step.raw) for step in steps]})
 
 
 # ---- The response ----
 
 Outputs: TypeAlias = list[StreamOutput]
 
-_OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
-
 THROWN: Final = "$thrown_by_iterator"
 """The only field of a line of JSON that holds what the stream's iterator threw."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """The differences between the four streams beside framing and field names.
+class AISDKReader(ResponseReader):
+    """One response; a subclass for each stream, which differ in little beside framing and field names.
 
     Attributes:
         runs_tools: Whether the SDK is between the model and this stream, runs tools and reports their outcome.
         errors_are_text: Whether an error is only the text of its message.
         goes_on: Whether more may follow the end of an answer.
+        needs_no_end: Whether the end of the stream is the end of a whole answer.
     """
 
-    runs_tools: bool = True
-    errors_are_text: bool = False
-    goes_on: bool = False
+    deltas = Deltas(
+        {
+            **dict.fromkeys(("text-delta", "text", "reasoning-delta", "reasoning"), tuple((name,) for name in TEXT)),
+            **dict.fromkeys(("tool-input-delta", "tool-call-delta"), tuple((name,) for name in ARGUMENTS_DELTA)),
+        }
+    )
+    runs_tools: ClassVar[bool] = True
+    errors_are_text: ClassVar[bool] = False
+    goes_on: ClassVar[bool] = False
+    needs_no_end: ClassVar[bool] = False
 
-
-class AISDKStream:
-    """One response; see :class:`partstream.lm.outputs.ResponseStream`."""
-
-    def __init__(self, options: StreamOptions = StreamOptions(), dialect: Dialect = Dialect()) -> None:  # noqa: B008 - immutable
-        self.emit_more: EmitText | None = None
-        self._dialect = dialect
+    def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
+        super().__init__(options)
         self._files = options.files
         said = RecentText()
         self._carried = CarriedItems(options.thinking)
         self._blocks = Blocks(options, self._carried, said)
-        self._calls = ToolCalls(options.call_id_prefix, wait=dialect.runs_tools, carried=self._carried)
+        waits = self.runs_tools and options.waits_for_outcomes
+        self._calls = ToolCalls(options.call_id_prefix, wait=waits, carried=self._carried)
         self._sources = Sources(options, said)
         self._ending = Ending()
-        self._error: LanguageModelError | None = None
+        self._untyped: LanguageModelError | None = None  # of a chunk without a type
         self._carried_before_step = 0
+        self._calls_before_step = 0
         self._is_chunk_waiting = False
-        self._dispatch = DISPATCH[dialect.goes_on]
-        self._enter(LifecycleState.IDLE)
-
-    @property
-    def finished(self) -> bool:
-        """Whether the :class:`Finish` is out."""
-        return self._state in _OVER
+        self._rows = _DISPATCH[self.goes_on][self._state]
 
     @property
     def failing(self) -> bool:
@@ -284,12 +244,6 @@ class AISDKStream:
     def usage(self) -> Usage | None:
         """The tokens that were reported so far, or None."""
         return self._ending.usage
-
-    def feed(self, event: Mapping[str, Any]) -> Outputs:
-        """Takes the next chunk and returns what it means, in order."""
-        outputs: Outputs = []
-        self.feed_into(event, outputs)
-        return outputs
 
     def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
         """Takes the next chunk and appends what it means."""
@@ -312,36 +266,68 @@ class AISDKStream:
             outputs += self.fail(error)
             return
         if next_state is not self._state:
-            self._enter(next_state)
-
-    def end(self, *, whole: bool = False) -> Outputs:
-        """Ends the chunks; an application's own stream needs no end chunk."""
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError("the stream was ended before")
-        outputs: Outputs = []
-        if whole:
-            self.feed_into({"type": "finish"}, outputs)
-        if self._state is LifecycleState.ANSWERED:
-            self._conclude(outputs)
-        else:
-            outputs += self.fail(self._error or TruncatedStreamError(self._state.name))
-        self._enter(LifecycleState.ENDED)
-        return outputs
+            self._state = next_state
+            self._rows = _DISPATCH[self.goes_on][next_state]
 
     def fail(self, error: LanguageModelError) -> Outputs:
         """Ends the response with an error; nothing if it has finished already."""
         outputs: Outputs = []
         if self.finished:
             return outputs
+        is_cut = isinstance(error, TruncatedStreamError)
+        if is_cut and self._state is LifecycleState.IDLE:
+            # Only in a stream of which nothing was understood is a chunk without a type what went wrong.
+            error = self._untyped or error
         try:
             # A stream that breaks off may have brought whole calls before: those that said that they are whole.
-            self._flush(outputs, usable=False, cut=isinstance(error, TruncatedStreamError))
+            self._flush(outputs, usable=False, cut=is_cut)
         except UpstreamProtocolError as earlier:  # of a chunk that waited
             error = earlier
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
-        outputs.append(self._ending.output(outcome, error))
-        self._enter(LifecycleState.FINISHED)
+        self._emit_finish(outcome, self._ending.reason, outputs, error)
         return outputs
+
+    @property
+    def _word(self) -> str | None:
+        return None if self._ending.reason is None else self._ending.reason.raw
+
+    def _is_whole(self, *, told: bool) -> bool:
+        """An application's own stream needs no end chunk."""
+        return told or self.needs_no_end or self._state is LifecycleState.ANSWERED
+
+    def _complete(self, outputs: Outputs) -> None:
+        try:
+            self._flush(outputs, usable=self._usable)
+        except UpstreamProtocolError as earlier:  # of a chunk that waited
+            outputs += self.fail(earlier)
+            return
+        # The error for a broken call, unless the SDK has told the model about it
+        error = self._error or (None if self.runs_tools or not self._usable else self._calls.broken)
+        outcome = Outcome.FAILED if error is not None else self._ending.outcome
+        if error is None and outcome is Outcome.FAILED:
+            error = failure(None)
+        elif outcome is Outcome.TRUNCATED:
+            error = TruncatedStreamError("INTERRUPTED")
+        else:
+            outputs += self._sources.at_end() if error is None else []
+        self._emit_finish(outcome, self._ending.reason, outputs, error)
+
+    def _emit_finish(
+        self,
+        outcome: Outcome,
+        reason: FinishReason | None,
+        outputs: Outputs,
+        error: LanguageModelError | None = None,
+    ) -> None:
+        if outcome is Outcome.FAILED and (reason is None or reason.unified is not UnifiedFinishReason.ERROR):
+            reason = FinishReason(UnifiedFinishReason.ERROR, self._word)
+        about = self._ending
+        edits = applied_edits(about.provider_metadata)
+        outputs.append(
+            Finish(outcome, reason, about.usage, about.identity, about.model, error, about.provider_metadata, edits)
+        )
+        self._state = LifecycleState.FINISHED
+        self._rows = {}
 
     def _wait(self, handler: _Handler, chunk: Chunk, outputs: Outputs) -> None:
         def handle(later: Outputs) -> None:
@@ -352,9 +338,9 @@ class AISDKStream:
         self._is_chunk_waiting = self._calls.any_wait
 
     def _flush(self, outputs: Outputs, *, usable: bool, cut: bool = False) -> None:
-        self._hand_out(partial(self._calls.flush, usable=usable, cut=cut), outputs)
+        self._emit_waiting(partial(self._calls.flush, usable=usable, cut=cut), outputs)
 
-    def _hand_out(self, what_waits: Callable[[Outputs], None], outputs: Outputs) -> None:
+    def _emit_waiting(self, what_waits: Callable[[Outputs], None], outputs: Outputs) -> None:
         """Emits what waits and closes the open blocks: before the calls, unless the ends of the blocks may wait."""
         if not self._is_chunk_waiting:
             self._blocks.end_all(outputs)
@@ -364,16 +350,12 @@ class AISDKStream:
         finally:
             self._blocks.end_all(outputs)
 
-    def _enter(self, state: LifecycleState) -> None:
-        self._state = state
-        self._rows = self._dispatch[state]
-
     def _other(self, chunk: Chunk, outputs: Outputs) -> None:
+        kind = chunk.get("type")
         if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError(f"fed {chunk.get('type')!r} after the stream was ended")
+            raise AdapterUsageError(f"fed {kind!r} after the stream was ended")
         if self._state is LifecycleState.FINISHED:
             return
-        kind = chunk.get("type")
         if THROWN in chunk:
             outputs += self.fail(thrown(chunk[THROWN]))
         elif isinstance(kind, str) and kind.startswith("data-"):
@@ -382,13 +364,12 @@ class AISDKStream:
             outputs += self.fail(error)
         elif isinstance(kind, str) and kind:
             outputs.append(Unmapped(kind, chunk))
-        elif (error := field(chunk, ERROR)) is not None:
-            outputs += self.fail(failure(error))
-        elif self._state is not LifecycleState.IDLE:  # applications add them; a stream of another wire begins with one
-            outputs.append(Unmapped("a chunk without a type", chunk))
+        elif (said := field(chunk, ERROR)) is not None:
+            outputs += self.fail(failure(said))
         else:
+            outputs.append(Unmapped("a chunk without a type", chunk))
             got = "no type" if kind is None else f"type {shown(kind)}"
-            outputs += self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))
+            self._untyped = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
 
     def _show(self, output: StreamOutput, outputs: Outputs) -> None:
         self._blocks.end_unnamed(outputs)
@@ -401,6 +382,7 @@ class AISDKStream:
         self._ending.identify(chunk)
         self._blocks.shown = False
         self._carried_before_step = self._carried.length
+        self._calls_before_step = self._calls.emitted
         if sequence(chunk, ("warnings",)):
             outputs.append(Unmapped(f"{chunk['type']} (warnings)", chunk))
 
@@ -410,7 +392,7 @@ class AISDKStream:
         if field(chunk, ("finishReason",)) is not None:
             self._flush(outputs, usable=self._usable)
         else:
-            self._hand_out(self._calls.release, outputs)
+            self._emit_waiting(partial(self._calls.advance, release=True), outputs)
         if chunk.get("isContinued") is not True:  # version 4 goes on in the middle of a sentence
             self._blocks.end_step()
 
@@ -418,36 +400,24 @@ class AISDKStream:
         self._calls.drop()
         self._blocks.end_all(outputs)
         self._carried.shorten(self._carried_before_step)
-        if self._blocks.shown:
+        if self._blocks.shown or self._calls.emitted > self._calls_before_step:
             outputs.append(Unmapped("reset-step (of what was shown)", chunk))
 
     def _finish(self, chunk: Chunk, outputs: Outputs) -> None:
-        self._ending.finish(chunk)
+        self._ending.finish_step(chunk, is_last=True)
+        self._ending.message_metadata(chunk)
         if self._error is None and (said := field(chunk, ERROR)):
             self._error = failure(said)
-        if self._dialect.goes_on:
+        if self.goes_on:
             self._flush(outputs, usable=self._usable)
             self._blocks.end_step()
         else:
-            self._conclude(outputs)
-
-    def _conclude(self, outputs: Outputs) -> None:
-        self._flush(outputs, usable=self._usable)
-        # The error for a broken call, unless the SDK has told the model about it
-        error = self._error or (None if self._dialect.runs_tools or not self._ending.complete else self._calls.broken)
-        outcome = Outcome.FAILED if error is not None else self._ending.outcome()
-        if error is None and outcome is Outcome.FAILED:
-            error = failure(None)
-        elif outcome is Outcome.TRUNCATED:
-            error = TruncatedStreamError("INTERRUPTED")
-        else:
-            outputs += self._sources.at_end() if error is None else []
-        outputs.append(self._ending.output(outcome, error))
+            self._complete(outputs)
 
     @property
     def _usable(self) -> bool:
         """Whether streamed input counts as whole."""
-        return self._error is None and self._ending.complete
+        return self._error is None and self._ending.outcome is Outcome.COMPLETED
 
     # Content
 
@@ -480,9 +450,9 @@ class AISDKStream:
         value = field(chunk, ERROR)
         if value is None:  # a gateway's, with its fields beside the type
             value = {name: said for name, said in chunk.items() if name != "type"}
-        tool = tool_failure(value, from_text=self._dialect.errors_are_text)
+        tool = tool_failure(value, from_text=self.errors_are_text)
         if tool is not None:
-            outputs.append(Unmapped(f"error of the tool {tool.tool_name or 'without a name'}", chunk))
+            outputs.append(Unmapped(f"error of the tool {tool[0] or 'without a name'}", chunk))
             self._calls.failed(*tool, outputs)
             return
         if self._error is None:
@@ -495,8 +465,8 @@ class AISDKStream:
         outputs += self.fail(self._error or aborted(field(chunk, ("reason",))))
 
 
-_Stream = AISDKStream
-_Handler: TypeAlias = Callable[[AISDKStream, Chunk, Outputs], None]
+_Stream = AISDKReader
+_Handler: TypeAlias = Callable[[AISDKReader, Chunk, Outputs], None]
 
 
 class Row(NamedTuple):
@@ -515,81 +485,70 @@ def _nothing(*_: object) -> None:
     """The handler of chunks without effect."""
 
 
-def _count(_stream: AISDKStream, chunk: Chunk, outputs: Outputs) -> None:
+def _count(_stream: AISDKReader, chunk: Chunk, outputs: Outputs) -> None:
     outputs.append(Unmapped(chunk["type"], chunk))
 
 
-def _to_blocks(handle: Callable[[Blocks, Chunk, Outputs], None]) -> _Handler:
+def _of_ending(handle: Callable[[Ending, Chunk], None]) -> _Handler:
+    return lambda stream, chunk, _outputs: handle(stream._ending, chunk)
+
+
+def _of_blocks(handle: Callable[[Blocks, Chunk, Outputs], None]) -> _Handler:
     return lambda stream, chunk, outputs: handle(stream._blocks, chunk, outputs)
 
 
-def _to_calls(handle: Callable[[ToolCalls, Chunk, Outputs], None]) -> _Handler:
+def _of_calls(handle: Callable[[ToolCalls, Chunk, Outputs], None]) -> _Handler:
     return lambda stream, chunk, outputs: handle(stream._calls, chunk, outputs)
 
 
-def _content(handler: _Handler) -> Row:
-    return Row(LifecycleEvent.CONTENT, handler, keeps_place=True)
+def _rows(kinds: str, row: Row) -> dict[str, Row]:
+    return dict.fromkeys(kinds.split(), row)
 
 
-def _at_once(handler: _Handler) -> Row:
-    """Content that concerns a call, or becomes no part."""
-    return Row(LifecycleEvent.CONTENT, handler)
+def _content(kinds: str, handler: _Handler) -> dict[str, Row]:
+    return _rows(kinds, Row(LifecycleEvent.CONTENT, handler, keeps_place=True))
+
+
+def _at_once(kinds: str, handler: _Handler) -> dict[str, Row]:
+    """The rows of content that concerns a call, or becomes no part."""
+    return _rows(kinds, Row(LifecycleEvent.CONTENT, handler))
 
 
 CHUNKS: Final[dict[str, Row]] = {
     # Framing.
-    "start": Row(LifecycleEvent.LIFECYCLE, lambda stream, chunk, _outputs: stream._ending.identify(chunk)),
-    "stream-start": Row(LifecycleEvent.LIFECYCLE, _Stream._start_step),
-    "start-step": Row(LifecycleEvent.LIFECYCLE, _Stream._start_step),
-    "step-start": Row(LifecycleEvent.LIFECYCLE, _Stream._start_step),
-    "finish-step": Row(LifecycleEvent.REPORT, _Stream._finish_step),
-    "step-finish": Row(LifecycleEvent.REPORT, _Stream._finish_step),
-    "reset-step": _at_once(_Stream._reset_step),
+    "start": Row(LifecycleEvent.LIFECYCLE, _of_ending(Ending.identify)),
+    **_rows("stream-start start-step step-start", Row(LifecycleEvent.LIFECYCLE, _Stream._start_step)),
+    **_rows("finish-step step-finish", Row(LifecycleEvent.REPORT, _Stream._finish_step)),
+    **_at_once("reset-step", _Stream._reset_step),
     "finish": Row(LifecycleEvent.TERMINAL, _Stream._finish),
-    "response-metadata": Row(LifecycleEvent.REPORT, lambda stream, chunk, _outputs: stream._ending.respond(chunk)),
-    "message-metadata": Row(
-        LifecycleEvent.REPORT, lambda stream, chunk, _outputs: stream._ending.message_metadata(chunk)
-    ),
+    "response-metadata": Row(LifecycleEvent.REPORT, _of_ending(Ending.respond)),
+    "message-metadata": Row(LifecycleEvent.REPORT, _of_ending(Ending.message_metadata)),
     "ping": Row(LifecycleEvent.SILENT, _nothing),
     # Text: its name since 5, and that of the pre-releases.
-    "text-start": _content(_to_blocks(Blocks.start_text)),
-    "text-delta": _content(_Stream._text_delta),
-    "text": _content(_Stream._text_delta),
-    "text-end": _content(_Stream._text_end),
+    **_content("text-start", _of_blocks(Blocks.start_text)),
+    **_content("text-delta text", _Stream._text_delta),
+    **_content("text-end", _Stream._text_end),
     # Reasoning: 5 and later; 4 and the pre-releases of 5; 4 alone.
-    "reasoning-start": _content(_to_blocks(Blocks.start_reasoning)),
-    "reasoning-delta": _content(_Stream._reasoning_delta),
-    "reasoning": _content(_Stream._reasoning_delta),
-    "reasoning-end": _content(_to_blocks(Blocks.end_reasoning)),
-    "reasoning-part-finish": _content(_to_blocks(Blocks.end_reasoning)),
-    "reasoning-signature": _content(_to_blocks(Blocks.sign)),
-    "redacted-reasoning": _content(_to_blocks(Blocks.redact)),
+    **_content("reasoning-start", _of_blocks(Blocks.start_reasoning)),
+    **_content("reasoning-delta reasoning", _Stream._reasoning_delta),
+    **_content("reasoning-end reasoning-part-finish", _of_blocks(Blocks.end_reasoning)),
+    **_content("reasoning-signature", _of_blocks(Blocks.sign)),
+    **_content("redacted-reasoning", _of_blocks(Blocks.redact)),
     # Files and sources.
-    "file": _content(lambda stream, chunk, outputs: stream._show(file_part(chunk, stream._files), outputs)),
-    "source": _content(_Stream._source),
-    "source-url": _content(_Stream._source),
-    "source-document": _content(_Stream._source),
+    **_content("file", lambda stream, chunk, outputs: stream._show(file_part(chunk, stream._files), outputs)),
+    **_content("source source-url source-document", _Stream._source),
     # Tools: 5 and later; 4; the UI stream.
-    "tool-input-start": _at_once(_to_calls(ToolCalls.start)),
-    "tool-call-streaming-start": _at_once(_to_calls(ToolCalls.start)),
-    "tool-input-delta": _at_once(_Stream._arguments_delta),
-    "tool-call-delta": _at_once(_Stream._arguments_delta),
-    "tool-input-end": _at_once(_to_calls(ToolCalls.end_input)),
-    "tool-call": _at_once(_Stream._tool_call),
-    "tool-input-available": _at_once(_Stream._tool_call),
-    "tool-input-error": _at_once(_to_calls(ToolCalls.invalid)),
-    "tool-result": _at_once(_to_calls(ToolCalls.over)),
-    "tool-error": _at_once(_to_calls(ToolCalls.over)),
-    "tool-output-available": _at_once(_to_calls(ToolCalls.over)),
-    "tool-output-error": _at_once(_to_calls(ToolCalls.over)),
-    "tool-output-denied": _at_once(_to_calls(ToolCalls.over)),
-    "tool-approval-request": _at_once(_to_calls(ToolCalls.asked)),
-    "tool-approval-response": _at_once(_to_calls(ToolCalls.answered)),
+    **_at_once("tool-input-start tool-call-streaming-start", _of_calls(ToolCalls.start)),
+    **_at_once("tool-input-delta tool-call-delta", _Stream._arguments_delta),
+    **_at_once("tool-input-end", _of_calls(ToolCalls.end_input)),
+    **_at_once("tool-call tool-input-available", _Stream._tool_call),
+    **_at_once("tool-input-error", _of_calls(ToolCalls.invalid)),
+    **_at_once("tool-result tool-error", _of_calls(ToolCalls.over)),
+    **_at_once("tool-output-available tool-output-error tool-output-denied", _of_calls(ToolCalls.over)),
+    **_at_once("tool-approval-request", _of_calls(ToolCalls.asked)),
+    **_at_once("tool-approval-response", _of_calls(ToolCalls.answered)),
     # Beside the answer: reasoning-file is a by-product of thinking, raw is what the provider sent.
-    "reasoning-file": _at_once(_count),
-    "custom": _at_once(_count),
-    "steering-message": _at_once(_count),
-    "raw": _at_once(_count),
+    **_at_once("reasoning-file custom steering-message raw", _count),
     # A report and no end: text may follow (recording provider_executed_tool of 5.0.277), and the finish does.
     "error": Row(LifecycleEvent.REPORT, _Stream._report),
     "abort": Row(LifecycleEvent.TERMINAL, _Stream._abort),
@@ -597,25 +556,16 @@ CHUNKS: Final[dict[str, Row]] = {
 """Every chunk type that is understood, but `data-*`. All others come out as :class:`Unmapped`."""
 
 
-def kind_of(chunk_type: str, *, goes_on: bool) -> LifecycleEvent:
-    """The meaning of a chunk type for the life of a response.
-
-    Raises:
-        KeyError: It is not in :data:`CHUNKS`.
-    """
-    kind = CHUNKS[chunk_type].kind
-    # After the end of an answer, the stream of an application may bring another one.
-    return LifecycleEvent.ANSWER_END if goes_on and chunk_type == "finish" else kind
+_Dispatch: TypeAlias = "dict[str, tuple[LifecycleState, _Handler, bool]]"
 
 
-_Rows: TypeAlias = "dict[str, tuple[LifecycleState, _Handler, bool]]"
-
-
-def _dispatch(state: LifecycleState, *, goes_on: bool) -> _Rows:
+def _dispatch(state: LifecycleState, *, goes_on: bool) -> _Dispatch:
     """Combines CHUNKS and TRANSITIONS for one state, so that a chunk costs one look-up."""
-    rows: _Rows = {}
+    rows: _Dispatch = {}
     for chunk_type, row in CHUNKS.items():
-        step = TRANSITIONS[state].get(kind_of(chunk_type, goes_on=goes_on))
+        # After the end of an answer, the stream of an application may bring another one.
+        is_end = goes_on and chunk_type == "finish"
+        step = TRANSITIONS[state].get(LifecycleEvent.ANSWER_END if is_end else row.kind)
         if step is not None and state is not LifecycleState.FINISHED:
             handlers = {Action.HANDLE: row.handler, Action.IGNORE: _nothing, Action.COUNT: _count}
             keeps_place = row.keeps_place and step.action is Action.HANDLE
@@ -623,61 +573,44 @@ def _dispatch(state: LifecycleState, *, goes_on: bool) -> _Rows:
     return rows
 
 
-DISPATCH: Final[dict[bool, dict[LifecycleState, _Rows]]] = {
+_DISPATCH: Final[dict[bool, dict[LifecycleState, _Dispatch]]] = {
     goes_on: {state: _dispatch(state, goes_on=goes_on) for state in LifecycleState} for goes_on in (False, True)
 }
 """By whether the stream goes on after an answer. After the end there are no rows: no chunk is even examined."""
 
-DELTAS: Final = Deltas(
-    {
-        **dict.fromkeys(("text-delta", "text", "reasoning-delta", "reasoning"), tuple((name,) for name in TEXT)),
-        **dict.fromkeys(("tool-input-delta", "tool-call-delta"), tuple((name,) for name in ARGUMENTS_DELTA)),
-    }
-)
+# ---- The streams, and the chunks by which a recording of one is recognized ----
 
-
-# ---- The four streams, and the chunks by which a recording of one is recognized ----
-
-if TYPE_CHECKING:
-    _Signs = dict[str, Callable[[Chunk], bool]]
-
-
-def _claims_full_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
-    if THROWN in chunk:
-        return MatchConfidence.SURE
-    return _claim(kind, chunk, _FULL_STREAM, _NOT_FULL_STREAM)
-
-
-def _claims_ui_stream(kind: str | None, chunk: Chunk) -> MatchConfidence:
-    if kind is not None and kind.startswith("data-"):
-        return MatchConfidence.SURE
-    return _claim(kind, chunk, _UI_STREAM, _NOT_UI_STREAM)
+_Sign: TypeAlias = "str | Callable[[Chunk], bool]"
+"""What proves it of a chunk: one of these fields, any chunk where there are none; or a check."""
+_Signs: TypeAlias = Mapping[str, _Sign]
 
 
 def _claim(kind: str | None, chunk: Chunk, sure: _Signs, never: _Signs) -> MatchConfidence:
     if kind is None:
         return MatchConfidence.NO
-    if kind in sure and sure[kind](chunk):
+    if _shows(kind, chunk, sure):
         return MatchConfidence.SURE
-    if kind not in CHUNKS or (kind in never and never[kind](chunk)):
+    if kind not in CHUNKS or _shows(kind, chunk, never):
         return MatchConfidence.NO
     return MatchConfidence.POSSIBLE
 
 
-def _always(_chunk: Chunk) -> bool:
-    return True
+def _shows(kind: str, chunk: Chunk, signs: _Signs) -> bool:
+    sign = signs.get(kind)
+    if sign is None or callable(sign):
+        return sign is not None and sign(chunk)
+    return not sign or any(name in chunk for name in sign.split())
 
 
-def _has(*names: str) -> Callable[[Chunk], bool]:
-    return lambda chunk: any(name in chunk for name in names)
+def _any_of(kinds: str, **others: _Sign) -> dict[str, _Sign]:
+    """The signs of chunks by their types: those of which any chunk is one, and others, with `_` in place of `-`."""
+    return dict.fromkeys(kinds.split(), "") | {kind.replace("_", "-"): sign for kind, sign in others.items()}
 
 
 def _of_the_sdk(chunk: Chunk) -> bool:
     """Whether an error is an Error of JavaScript, as the tagged form and plain JSON write it."""
     error: Any = chunk.get("error")
-    return isinstance(error, str) or (
-        isinstance(error, dict) and ("$error" in error or str(error.get("name", "")).startswith("AI_"))
-    )
+    return isinstance(error, dict) and ("$error" in error or str(error.get("name", "")).startswith("AI_"))
 
 
 def _of_a_provider(chunk: Chunk) -> bool:
@@ -686,137 +619,124 @@ def _of_a_provider(chunk: Chunk) -> bool:
     return isinstance(chunk.get("finishReason"), dict) or (isinstance(usage, dict) and "promptTokens" not in usage)
 
 
-_FULL_STREAM: Final[_Signs] = {
-    **dict.fromkeys(
-        (
-            "step-start",
-            "step-finish",
-            "reasoning-signature",
-            "redacted-reasoning",
-            "tool-call-streaming-start",
-            "tool-call-delta",
-            "tool-error",
-        ),
-        _always,
-    ),
-    "start-step": _has("request", "warnings"),
-    "finish-step": _has("usage", "response"),
-    "text-delta": _has("text", "textDelta"),
-    "text": _has("text"),
-    "reasoning-delta": _has("text"),
-    "reasoning": _has("textDelta"),
-    "tool-call": lambda chunk: "args" in chunk or ("input" in chunk and not isinstance(chunk["input"], str)),
-    "tool-result": _has("output", "args"),
-    "file": _has("file"),
-    "finish": lambda chunk: "totalUsage" in chunk or ("usage" in chunk and not _of_a_provider(chunk)),
-    "error": lambda chunk: _of_the_sdk(chunk) and not isinstance(chunk.get("error"), str),
-    "steering-message": _has("message"),
-}
-"""Chunks that only this stream has, by type, with the check that is proof."""
+_OF_UI: Final = (
+    "tool-input-available tool-input-error tool-output-available tool-output-error source-url source-document"
+    " message-metadata"
+)
 
-_NOT_FULL_STREAM: Final[_Signs] = {
-    **dict.fromkeys(
-        (
-            "tool-input-available",
-            "tool-input-error",
-            "tool-output-available",
-            "tool-output-error",
-            "source-url",
-            "source-document",
-            "message-metadata",
-            "stream-start",
-            "response-metadata",
-        ),
-        _always,
-    ),
-    "start": _has("messageId", "messageMetadata"),
-    "text-delta": _has("delta"),
-    "reasoning-delta": _has("delta"),
-    "tool-input-start": _has("toolCallId"),
-    "error": lambda chunk: "errorText" in chunk,
-}
 
-_UI_STREAM: Final[_Signs] = {
-    **dict.fromkeys(
-        (
-            "tool-input-available",
-            "tool-input-error",
-            "tool-output-available",
-            "tool-output-error",
-            "source-url",
-            "source-document",
-            "message-metadata",
-            "reset-step",
-        ),
-        _always,
-    ),
-    "start": _has("messageId", "messageMetadata"),
-    "tool-input-start": _has("toolCallId"),
-    "tool-input-delta": _has("inputTextDelta"),
-    "tool-approval-request": lambda chunk: "toolCallId" in chunk and "type" in chunk and "approvalDescriptor" in chunk,
-    "file": _has("url"),
-    "reasoning-file": _has("url"),
-    "steering-message": _has("parts"),
-    "finish": _has("messageMetadata"),
-    "error": _has("errorText"),
-}
+class FullStreamReader(AISDKReader):
+    """`fullStream` of `streamText`: chunks as objects, in recordings as lines of JSON."""
 
-_NOT_UI_STREAM: Final[_Signs] = {
-    **dict.fromkeys(
-        ("tool-call", "tool-result", "tool-error", "source", "raw", "stream-start", "response-metadata"), _always
-    ),
-    "start-step": _has("request", "warnings"),
-    "finish-step": _has("usage", "finishReason"),
-    "text-delta": _has("text", "textDelta"),
-    "reasoning-delta": _has("text"),
-    "finish": _has("usage", "totalUsage"),
-    "error": lambda chunk: "errorText" not in chunk,
-}
+    _sure: ClassVar[_Signs] = _any_of(
+        "step-start step-finish reasoning-signature redacted-reasoning tool-call-streaming-start tool-call-delta"
+        " tool-error",
+        start_step="request warnings",
+        finish_step="usage response",
+        text_delta="text textDelta",
+        text="text",
+        reasoning_delta="text",
+        reasoning="textDelta",
+        tool_call=lambda chunk: "args" in chunk or ("input" in chunk and not isinstance(chunk["input"], str)),
+        tool_result="output args",
+        file="file",
+        finish=lambda chunk: "totalUsage" in chunk or ("usage" in chunk and not _of_a_provider(chunk)),
+        error=_of_the_sdk,
+        steering_message="message",
+    )
+    _never: ClassVar[_Signs] = _any_of(
+        f"{_OF_UI} stream-start response-metadata",
+        start="messageId messageMetadata",
+        text_delta="delta",
+        reasoning_delta="delta",
+        tool_input_start="toolCallId",
+        error="errorText",
+    )
 
-_PROVIDER_STREAM: Final[_Signs] = {
-    **dict.fromkeys(("stream-start", "response-metadata"), _always),
-    "tool-call": lambda chunk: isinstance(chunk.get("input"), str),
-    "tool-result": lambda chunk: "result" in chunk and "args" not in chunk,
-    "finish": _of_a_provider,
-}
+    @classmethod
+    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:
+        """How sure it is that a chunk is one of this stream."""
+        return MatchConfidence.SURE if THROWN in event else _claim(kind, event, cls._sure, cls._never)
 
-_NOT_PROVIDER_STREAM: Final[_Signs] = {
-    **dict.fromkeys(
-        ("start", "start-step", "finish-step", "step-start", "step-finish", "tool-error", "abort"), _always
-    ),
-    "text-delta": _has("text", "textDelta"),
-    "reasoning-delta": _has("text"),
-    "tool-input-start": _has("toolCallId"),
-    "error": lambda chunk: "errorText" in chunk,
-}
+
+class UIStreamReader(AISDKReader):
+    """The UI message stream of versions 5 to 7: server-sent events for browsers."""
+
+    goes_on = True
+    _sure: ClassVar[_Signs] = _any_of(
+        f"{_OF_UI} reset-step",
+        start="messageId messageMetadata",
+        tool_input_start="toolCallId",
+        tool_input_delta="inputTextDelta",
+        tool_approval_request=lambda chunk: "toolCallId" in chunk and "approvalDescriptor" in chunk,
+        file="url",
+        reasoning_file="url",
+        steering_message="parts",
+        finish="messageMetadata",
+        error="errorText",
+    )
+    _never: ClassVar[_Signs] = _any_of(
+        "tool-call tool-result tool-error source raw stream-start response-metadata",
+        start_step="request warnings",
+        finish_step="usage finishReason",
+        text_delta="text textDelta",
+        reasoning_delta="text",
+        finish="usage totalUsage",
+        error=lambda chunk: "errorText" not in chunk,
+    )
+
+    @classmethod
+    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:
+        """How sure it is that a chunk is one of this stream."""
+        is_data = kind is not None and kind.startswith("data-")
+        return MatchConfidence.SURE if is_data else _claim(kind, event, cls._sure, cls._never)
+
+
+class DataStreamReader(AISDKReader):
+    """The data stream of version 4."""
+
+    errors_are_text = True
+    goes_on = True
+
+    @classmethod
+    def claim(cls, kind: str | None, _event: Chunk) -> MatchConfidence:
+        """How sure it is that a chunk is one of this stream: only its lines are framed as they are."""
+        return MatchConfidence.SURE if kind in CHUNKS or kind in _CODES_WITHOUT_CHUNKS else MatchConfidence.POSSIBLE
+
 
 _CODES_WITHOUT_CHUNKS: Final = frozenset({"data-data", "message-annotations"})
 
 
-FULL_STREAM: Final = ResponseReaderSpec(
-    partial(AISDKStream, dialect=Dialect()), _claims_full_stream, DELTAS, item_of_tags=no_item
-)
-"""`fullStream` of `streamText`: chunks as objects, in recordings as lines of JSON."""
+class TextStreamReader(AISDKReader):
+    """Plain text, whose pieces are chunks of :func:`partstream.protocols.ai_sdk.text_chunk`."""
 
-UI_STREAM: Final = ResponseReaderSpec(
-    partial(AISDKStream, dialect=Dialect(goes_on=True)), _claims_ui_stream, DELTAS, item_of_tags=no_item
-)
-"""The UI message stream of versions 5 to 7: server-sent events for browsers."""
+    needs_no_end = True
 
-DATA_STREAM: Final = ResponseReaderSpec(
-    partial(AISDKStream, dialect=Dialect(errors_are_text=True, goes_on=True)),
-    lambda kind, _chunk: (
-        MatchConfidence.SURE if kind in CHUNKS or kind in _CODES_WITHOUT_CHUNKS else MatchConfidence.POSSIBLE
-    ),
-    DELTAS,
-    item_of_tags=no_item,
-)
-"""The data stream of version 4."""
+    @classmethod
+    def claim(cls, _kind: str | None, event: Chunk) -> MatchConfidence:
+        """How sure it is that a chunk is a piece of its text."""
+        return MatchConfidence.POSSIBLE if event.keys() == {"type", "delta"} else MatchConfidence.NO
 
-PROVIDER_STREAM: Final = ResponseReaderSpec(
-    partial(AISDKStream, dialect=Dialect(runs_tools=False)),
-    lambda kind, chunk: _claim(kind, chunk, _PROVIDER_STREAM, _NOT_PROVIDER_STREAM),
-    DELTAS,
-    item_of_tags=no_item,
-)
-"""What a provider streams to the SDK (LanguageModelV2, V3 and V4), and the AI Gateway to its clients."""
+
+class ProviderStreamReader(AISDKReader):
+    """What a provider streams to the SDK (LanguageModelV2, V3 and V4), and the AI Gateway to its clients."""
+
+    runs_tools = False
+    _sure: ClassVar[_Signs] = _any_of(
+        "stream-start response-metadata",
+        tool_call=lambda chunk: isinstance(chunk.get("input"), str),
+        tool_result=lambda chunk: "result" in chunk and "args" not in chunk,
+        finish=_of_a_provider,
+    )
+    _never: ClassVar[_Signs] = _any_of(
+        "start start-step finish-step step-start step-finish tool-error abort",
+        text_delta="text textDelta",
+        reasoning_delta="text",
+        tool_input_start="toolCallId",
+        error="errorText",
+    )
+
+    @classmethod
+    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:
+        """How sure it is that a chunk is one of this stream."""
+        return _claim(kind, event, cls._sure, cls._never)

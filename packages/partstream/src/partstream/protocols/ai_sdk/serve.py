@@ -1,31 +1,31 @@
 """Writes a response as chunks, part by part, in the order that all streams of the SDK and its providers share.
 
-The form of the chunks is in :class:`ChunkForms`, one value for each stream and version. Text and reasoning are blocks
-with a beginning and an end; a block is open until something else comes. Sources are inside of blocks. Metadata of
+The form of the chunks is that of each subclass of :class:`ChunkWriter`. Text and reasoning are blocks with a beginning
+and an end; a block is open until something else comes. Sources are inside of blocks. Metadata of
 thinking parts lists all items of the response so far; the new ones become provider metadata of reasoning blocks and
 calls, the opposite of :mod:`partstream.protocols.ai_sdk.provider_state`.
 """
 
 from __future__ import annotations
 import re
+from abc import abstractmethod
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, data_url
 from partstream.conversation.provider_state import ITEMS, PLACE
 from partstream.errors import AdapterUsageError
-from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage, is_mark, row_of_class
+from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage, is_mark
+from partstream.protocols.ai_sdk import write_line
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, data_chunk
-from partstream.protocols.ai_sdk.data_stream import write_line
-from partstream.protocols.ai_sdk.errors import Chunk, error_text, error_value, identifier, is_summary
+from partstream.protocols.ai_sdk.errors import Chunk, error_value, identifier, is_summary
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL, wrap
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
-from partstream.protocols.serve import ResponseWriterSpec
+from partstream.protocols.failures import sentence_of
+from partstream.protocols.serve import ResponseWriter
 
 # ---- Items of the response, as metadata of its blocks and calls ----
 
@@ -55,7 +55,6 @@ class StateMetadata(NamedTuple):
     text: str | None = None
     call_id: str | None = None
     wrapped: Mapping[str, Any] = {}
-    item: Mapping[str, Any] | None = None
 
 
 class WrittenItems:
@@ -105,13 +104,13 @@ def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> StateMetadat
         and all(isinstance(said, Mapping) and said for said in options.values())
     )
     if kind not in _FIELDS or item.keys() != _FIELDS[kind] or not is_own or (beside and PROVIDER in options):
-        return StateMetadata(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped, item=item)
+        return StateMetadata(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped)
     said = {**options, **wrap(None, beside)}
     if kind == TOOL_CALL:
-        return StateMetadata(kind, said, call_id=item["toolCallId"], item=item)
+        return StateMetadata(kind, said, call_id=item["toolCallId"])
     if kind == SUMMARY and not is_summary(options):
-        return StateMetadata(REASONING, wrapped, item=item)
-    return StateMetadata(kind, said, text=item["text"], wrapped=wrapped, item=item)
+        return StateMetadata(REASONING, wrapped)
+    return StateMetadata(kind, said, text=item["text"], wrapped=wrapped)
 
 
 # ---- Sources, from every protocol ----
@@ -149,39 +148,20 @@ UNNAMED: Final = "reasoning"
 """The id of a block of reasoning that has none of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkForms:
-    """The chunks of one stream in one version; every function gives the chunks of one step.
+class ChunkWriter(ResponseWriter):
+    """One answer; a subclass for each stream, with the chunks that it has in another form than most since version 5.
 
     Attributes:
-        open: A block opens: its kind (`text`, `reasoning`) and its id.
-        delta: A piece of a block: its kind, its id and the piece.
-        close: A block ends: its kind, its id, its metadata, and the spans of its sources, as version 4 of the
-            provider's interface has them.
-        summary: The summary of a compacted conversation: its id, its text and its metadata.
-        call: A tool call: the part, its arguments as JSON text in pieces, and its metadata.
+        piece_field: The field of a delta for its piece.
     """
 
-    start: Callable[[InboundRequest, Reply], list[Chunk]]
-    open: Callable[[str, str], list[Chunk]]
-    delta: Callable[[str, str, str], list[Chunk]]
-    close: Callable[[str, str, Metadata, Sequence[Chunk]], list[Chunk]]
-    summary: Callable[[str, str, Metadata], list[Chunk]]
-    call: Callable[[ToolCallPart, Sequence[str], Metadata], list[Chunk]]
-    source: Callable[[Chunk], list[Chunk]]
-    file: Callable[[DataPart], list[Chunk]]
-    end: Callable[[Finish], list[Chunk]]
+    piece_field: ClassVar[str] = "delta"
 
-
-class ChunkWriter:
-    """One answer; see :class:`partstream.protocols.serve.ResponseWriter`."""
-
-    def __init__(self, forms: ChunkForms, asked: InboundRequest, reply: Reply) -> None:
-        self._forms = forms
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        super().__init__(asked, reply)
         self._asked = asked
         self._reply = reply
-        self._started = False
-        self._finished = False
+        self._chunks: list[Chunk] = []
         self._items = WrittenItems()
         self._of_calls: list[StateMetadata] = []
         self._block: tuple[str, str] | None = None
@@ -189,145 +169,159 @@ class ChunkWriter:
         self._cited: list[Chunk] = []
         self._texts = 0
 
-    def write(self, output: StreamOutput) -> list[Chunk]:
-        """Takes the next output and returns its chunks.
+    @staticmethod
+    def document(_events: Sequence[Chunk]) -> tuple[int, Chunk]:
+        """A stream of the SDK has no document in its place."""
+        raise AdapterUsageError("a stream of the AI SDK has no document in its place")
 
-        Raises:
-            AdapterUsageError: The Finish was written before.
-        """
-        if self._finished:
-            raise AdapterUsageError(f"got {type(output).__name__} after the Finish, expected nothing more")
-        chunks = [] if self._started else self._forms.start(self._asked, self._reply)
-        self._started = True
-        row_of_class(_WRITERS, output)(self, output, chunks)
+    @staticmethod
+    def error(_status: int, message: str) -> Chunk:
+        """The JSON object of an HTTP error; the SDK has no form of its own for it."""
+        return {"error": {"message": message}}
+
+    # The chunks of one step each
+
+    def _begin(self, _output: StreamOutput) -> list[Chunk]:
+        return [{"type": "start"}, {"type": "start-step"}]
+
+    def open_chunks(self, kind: str, block_id: str) -> list[Chunk]:
+        """A block opens; its kind is `text` or `reasoning`."""
+        return [{"type": f"{kind}-start", "id": block_id}]
+
+    def delta_chunks(self, kind: str, block_id: str, piece: str) -> list[Chunk]:
+        """A piece of a block."""
+        return [{"type": f"{kind}-delta", "id": block_id, self.piece_field: piece}]
+
+    def close_chunks(self, kind: str, block_id: str, said: Metadata, _cited: Sequence[Chunk]) -> list[Chunk]:
+        """A block ends, with its metadata and the spans of its sources."""
+        return [{"type": f"{kind}-end", "id": block_id, **beside(said)}]
+
+    def summary_chunks(self, block_id: str, text: str, said: Metadata) -> list[Chunk]:
+        """The summary of a compacted conversation, with its metadata."""
+        start = {"type": "text-start", "id": block_id, **beside(said)}
+        return [start, *self.delta_chunks(TEXT, block_id, text), {"type": "text-end", "id": block_id}]
+
+    def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
+        """A tool call: its arguments as JSON text in pieces, then the call with its metadata."""
+        return [
+            {"type": "tool-input-start", "id": part.call_id, "toolName": part.name},
+            *({"type": "tool-input-delta", "id": part.call_id, "delta": piece} for piece in pieces),
+            {"type": "tool-input-end", "id": part.call_id},
+            {
+                "type": "tool-call",
+                "toolCallId": part.call_id,
+                "toolName": part.name,
+                "input": self.whole_input(part, pieces),
+                **beside(said),
+            },
+        ]
+
+    def whole_input(self, part: ToolCallPart, _pieces: Sequence[str]) -> Any:
+        """The arguments of a whole call."""
+        return part.input
+
+    def source_chunks(self, source: Chunk) -> list[Chunk]:
+        """A source."""
+        return [source]
+
+    @abstractmethod
+    def file_chunks(self, part: DataPart) -> list[Chunk]:
+        """A file."""
+
+    @abstractmethod
+    def end_chunks(self, finish: Finish) -> list[Chunk]:
+        """The end of the answer."""
+
+    # The answer
+
+    def _take(self) -> list[Chunk]:
+        chunks, self._chunks = self._chunks, []
         return chunks
 
-    def _text(self, part: TextPart, chunks: list[Chunk]) -> None:
+    def _text(self, part: TextPart) -> None:
         if part.value:
             if self._block is None or self._block[0] != TEXT:
                 self._texts += 1
-                self._enter(TEXT, str(self._texts), chunks)
-            self._say(part.value, chunks)
+                self._enter(TEXT, str(self._texts))
+            self._say(part.value)
 
-    def _thinking(self, part: ThinkingPart, chunks: list[Chunk]) -> None:
+    def _thinking(self, part: ThinkingPart) -> None:
         # A part with metadata alone and without an id belongs to the thought before it.
         block_id = part.id or (None if part.value else self._thought) or UNNAMED
         if part.value:
-            self._enter(REASONING, block_id, chunks)
-            self._say(part.value, chunks)
+            self._enter(REASONING, block_id)
+            self._say(part.value)
         if part.metadata is not None:
             for brought in self._items.take(part.metadata):
-                self._bring(brought, block_id, chunks)
+                self._bring(brought, block_id)
 
     @property
     def _thought(self) -> str | None:
         """The id of the block of reasoning that is open, or None."""
         return self._block[1] if self._block is not None and self._block[0] == REASONING else None
 
-    def _bring(self, brought: StateMetadata, block_id: str, chunks: list[Chunk]) -> None:
+    def _bring(self, brought: StateMetadata, block_id: str) -> None:
         if brought.kind == TOOL_CALL:
             self._of_calls.append(brought)
             return
         if brought.kind == SUMMARY:
-            self._leave(chunks)
+            self._leave()
             self._texts += 1
-            chunks += self._forms.summary(str(self._texts), brought.text or "", brought.said)
+            self._chunks += self.summary_chunks(str(self._texts), brought.text or "", brought.said)
             return
         is_open = self._thought == block_id
         fits = brought.text is None or brought.text == ("".join(self._pieces) if is_open else "")
         said = brought.said if fits else brought.wrapped
         if is_open or said:
-            self._enter(REASONING, block_id, chunks)
-            self._leave(chunks, said)
+            self._enter(REASONING, block_id)
+            self._leave(said)
 
-    def _call(self, part: ToolCallPart, chunks: list[Chunk]) -> None:
-        self._leave(chunks)
+    def _call(self, part: ToolCallPart) -> None:
+        self._leave()
         arguments = dumps(part.input).decode()
         size = self._reply.argument_size or len(arguments)
         pieces = [arguments[start : start + size] for start in range(0, len(arguments), size)]
         brought = take_for_call(self._of_calls, part.call_id)
-        chunks += self._forms.call(part, pieces, {} if brought is None else brought.said)
+        self._chunks += self.call_chunks(part, pieces, {} if brought is None else brought.said)
 
-    def _data(self, part: DataPart, chunks: list[Chunk]) -> None:
+    def _data(self, part: DataPart) -> None:
         """Writes a source or a file; marks of the host are left out."""
         if part.mime_type == CITATION_MIME_TYPE:
             source = source_chunk(part)
             if source is not None:
-                chunks += self._forms.source(source)
+                self._chunks += self.source_chunks(source)
                 span = source.get("providerMetadata", {}).get(PROVIDER)
                 if span is not None and self._block is not None and self._block[0] == TEXT:
                     bare = {name: value for name, value in source.items() if name != "providerMetadata"}
                     self._cited.append({"source": bare, **span})
         elif not is_mark(part.mime_type):
-            self._leave(chunks)
-            chunks += self._forms.file(part)
+            self._leave()
+            self._chunks += self.file_chunks(part)
 
-    def _finish(self, finish: Finish, chunks: list[Chunk]) -> None:
-        self._leave(chunks)
-        chunks += self._forms.end(finish)
-        self._finished = True
+    def _finish(self, finish: Finish) -> None:
+        self._leave()
+        self._chunks += self.end_chunks(finish)
 
-    def _enter(self, kind: str, block_id: str, chunks: list[Chunk]) -> None:
+    def _enter(self, kind: str, block_id: str) -> None:
         if self._block != (kind, block_id):
-            self._leave(chunks)
+            self._leave()
             self._block = kind, block_id
-            chunks += self._forms.open(kind, block_id)
+            self._chunks += self.open_chunks(kind, block_id)
 
-    def _say(self, piece: str, chunks: list[Chunk]) -> None:
+    def _say(self, piece: str) -> None:
         if self._block is not None:
             if self._block[0] == REASONING:
                 self._pieces.append(piece)
-            chunks += self._forms.delta(*self._block, piece)
+            self._chunks += self.delta_chunks(*self._block, piece)
 
-    def _leave(self, chunks: list[Chunk], said: Metadata = {}) -> None:  # noqa: B006 - never changed
+    def _leave(self, said: Metadata = {}) -> None:  # noqa: B006 - never changed
         """Closes the block that is open."""
         if self._block is not None:
-            chunks += self._forms.close(*self._block, said, self._cited)
+            self._chunks += self.close_chunks(*self._block, said, self._cited)
         self._block, self._pieces, self._cited = None, [], []
 
 
-_WRITERS: Final[dict[type[Any], Callable[[ChunkWriter, Any, list[Chunk]], None]]] = {
-    TextPart: ChunkWriter._text,
-    ThinkingPart: ChunkWriter._thinking,
-    ToolCallPart: ChunkWriter._call,
-    DataPart: ChunkWriter._data,
-    Unmapped: lambda _writer, _output, _chunks: None,
-    Finish: ChunkWriter._finish,
-}
-"""The writer of each output; an event without a part has no place here either."""
-
-
-# ---- Chunks of several streams ----
-
-
-def start_block(kind: str, block_id: str) -> list[Chunk]:
-    """A block opens: since version 5."""
-    return [{"type": f"{kind}-start", "id": block_id}]
-
-
-def delta(name: str, kind: str, block_id: str, piece: str) -> list[Chunk]:
-    """A piece of a block, in the field of that name."""
-    return [{"type": f"{kind}-delta", "id": block_id, name: piece}]
-
-
-def whole_text(name: str, block_id: str, text: str, said: Metadata) -> list[Chunk]:
-    """A text at once, with its metadata at the beginning."""
-    start = {"type": "text-start", "id": block_id, **beside(said)}
-    return [start, *delta(name, "text", block_id, text), {"type": "text-end", "id": block_id}]
-
-
-def end_block(kind: str, block_id: str, said: Metadata, _cited: Sequence[Chunk] = ()) -> list[Chunk]:
-    """A block ends, with its metadata."""
-    return [{"type": f"{kind}-end", "id": block_id, **beside(said)}]
-
-
-def streamed_input(part: ToolCallPart, pieces: Sequence[str]) -> list[Chunk]:
-    """The input of a call as it streams; the call itself follows."""
-    return [
-        {"type": "tool-input-start", "id": part.call_id, "toolName": part.name},
-        *({"type": "tool-input-delta", "id": part.call_id, "delta": piece} for piece in pieces),
-        {"type": "tool-input-end", "id": part.call_id},
-    ]
+# ---- Fields of several streams ----
 
 
 def beside(said: Metadata) -> Chunk:
@@ -370,156 +364,131 @@ def known(**fields: object) -> Chunk:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _spec(forms: ChunkForms, frame: Callable[[Chunk], bytes], **others: Any) -> ResponseWriterSpec:
-    return ResponseWriterSpec(
-        open=partial(ChunkWriter, forms),
-        frame=frame,
-        document=_no_document,
-        error=lambda _status, message: {"error": {"message": message}},  # the SDK has no form of its own for it
-        **others,
-    )
-
-
-def _no_document(_chunks: Sequence[Chunk]) -> NoReturn:
-    raise AdapterUsageError("a stream of the AI SDK has no document in its place")
-
-
-def _base64(part: DataPart) -> str:
+def base64_of(part: DataPart) -> str:
+    """The bytes of a part in base64."""
     return b64encode(part.data).decode()
 
 
-# ---- The data stream of version 4: lines of a code and a JSON value ----
-# It names and closes no block, and of provider metadata it has a place only for the signatures of Anthropic's models.
+# ---- The streams ----
 
 
-def _close(_kind: str, _block_id: str, said: Metadata, _cited: Sequence[Chunk]) -> list[Chunk]:
-    own = dict(said.get(SIGNING_PROVIDER, {}))
-    signature, data = identifier(own, ("signature",)), identifier(own, ("redactedData",))
-    if data is not None:
-        return [{"type": "redacted-reasoning", "data": data}]
-    return [] if signature is None else [{"type": "reasoning-signature", "signature": signature}]
+class DataStreamWriter(ChunkWriter):
+    """The data stream of version 4: lines of a code and a JSON value.
+
+    It names and closes no block, and of provider metadata it has a place only for the signatures of Anthropic's models.
+    """
+
+    content_type = "text/plain; charset=utf-8"
+    frame = staticmethod(write_line)
+
+    def _begin(self, _output: StreamOutput) -> list[Chunk]:
+        return [{"type": "step-start", "messageId": f"msg-{self._reply.identity}"}]
+
+    def open_chunks(self, _kind: str, _block_id: str) -> list[Chunk]:  # noqa: D102
+        return []
+
+    def delta_chunks(self, kind: str, _block_id: str, piece: str) -> list[Chunk]:  # noqa: D102
+        return [{"type": kind if kind == REASONING else "text-delta", "textDelta": piece}]
+
+    def close_chunks(self, _kind: str, _block_id: str, said: Metadata, _cited: Sequence[Chunk]) -> list[Chunk]:  # noqa: D102
+        own = dict(said.get(SIGNING_PROVIDER, {}))
+        signature, data = identifier(own, ("signature",)), identifier(own, ("redactedData",))
+        if data is not None:
+            return [{"type": "redacted-reasoning", "data": data}]
+        return [] if signature is None else [{"type": "reasoning-signature", "signature": signature}]
+
+    def summary_chunks(self, _block_id: str, _text: str, _said: Metadata) -> list[Chunk]:  # noqa: D102
+        return []
+
+    def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], _said: Metadata) -> list[Chunk]:  # noqa: D102
+        call = {"toolCallId": part.call_id, "toolName": part.name}
+        return [
+            {"type": "tool-call-streaming-start", **call},
+            *({"type": "tool-call-delta", "toolCallId": part.call_id, "argsTextDelta": piece} for piece in pieces),
+            {"type": "tool-call", **call, "args": part.input},
+        ]
+
+    def source_chunks(self, source: Chunk) -> list[Chunk]:  # noqa: D102
+        return [{"type": "source", "source": {name: source[name] for name in source if name != "type"}}]
+
+    def file_chunks(self, part: DataPart) -> list[Chunk]:  # noqa: D102
+        return [{"type": "file", "data": base64_of(part), "mimeType": part.mime_type}]
+
+    def end_chunks(self, finish: Finish) -> list[Chunk]:  # noqa: D102
+        usage = finish.usage or Usage()
+        end = {
+            "finishReason": "unknown" if finish.reason is None else finish.reason.unified.value,
+            "usage": {"promptTokens": usage.input_tokens, "completionTokens": usage.output_tokens},
+        }
+        failed = [] if finish.error is None else [{"type": "error", "error": sentence_of(finish.error)}]
+        return [*failed, {"type": "step-finish", **end, "isContinued": False}, {"type": "finish", **end}]
 
 
-def _call(part: ToolCallPart, pieces: Sequence[str], _said: Metadata) -> list[Chunk]:
-    call = {"toolCallId": part.call_id, "toolName": part.name}
-    return [
-        {"type": "tool-call-streaming-start", **call},
-        *({"type": "tool-call-delta", "toolCallId": part.call_id, "argsTextDelta": piece} for piece in pieces),
-        {"type": "tool-call", **call, "args": part.input},
-    ]
+class FullStreamWriter(ChunkWriter):
+    """`fullStream` of `streamText` as version 6 has it: lines of JSON."""
+
+    content_type = "application/x-ndjson"
+    piece_field = "text"
+
+    @staticmethod
+    def frame(event: Chunk) -> bytes:
+        """One line."""
+        return dumps(event) + b"\n"
+
+    def _begin(self, _output: StreamOutput) -> list[Chunk]:
+        return [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": warnings(self._asked)}]
+
+    def file_chunks(self, part: DataPart) -> list[Chunk]:  # noqa: D102
+        return [{"type": "file", "file": {"base64": base64_of(part), "mediaType": part.mime_type}}]
+
+    def end_chunks(self, finish: Finish) -> list[Chunk]:  # noqa: D102
+        reason = finish.reason
+        reasons = known(finishReason=reason and reason.unified.value, rawFinishReason=reason and reason.raw)
+        usage = written_usage(finish.usage or Usage())
+        response = known(id=finish.response_id, modelId=finish.model)
+        failed = [] if finish.error is None else [{"type": "error", "error": error_value(finish.error)}]
+        step = {"type": "finish-step", **reasons, "usage": usage, "response": response}
+        return [
+            *failed,
+            {**step, **beside(finish.provider_metadata)},
+            {"type": "finish", **reasons, "totalUsage": usage},
+        ]
 
 
-def _end(finish: Finish) -> list[Chunk]:
-    usage = finish.usage or Usage()
-    end = {
-        "finishReason": "unknown" if finish.reason is None else finish.reason.unified.value,
-        "usage": {"promptTokens": usage.input_tokens, "completionTokens": usage.output_tokens},
-    }
-    failed = [] if finish.error is None else [{"type": "error", "error": error_text(finish.error)}]
-    return [*failed, {"type": "step-finish", **end, "isContinued": False}, {"type": "finish", **end}]
+class UIStreamWriter(ChunkWriter):
+    """The UI message stream of versions 5 to 7: server-sent events.
 
+    Version 6.0.50 refuses fields that it does not know, so only documented ones are written. Usage is in
+    `messageMetadata`, the one place for facts of an application.
+    """
 
-_DATA_STREAM_FORMS: Final = ChunkForms(
-    start=lambda _asked, reply: [{"type": "step-start", "messageId": f"msg-{reply.identity}"}],
-    open=lambda _kind, _block_id: [],
-    delta=lambda kind, _id, piece: [{"type": kind if kind == REASONING else "text-delta", "textDelta": piece}],
-    close=_close,
-    summary=lambda _block_id, _text, _said: [],
-    call=_call,
-    source=lambda source: [{"type": "source", "source": {name: source[name] for name in source if name != "type"}}],
-    file=lambda part: [{"type": "file", "data": _base64(part), "mimeType": part.mime_type}],
-    end=_end,
-)
+    end_of_stream = b"data: [DONE]\n\n"
 
-WRITE_DATA_STREAM: Final = _spec(_DATA_STREAM_FORMS, write_line, content_type="text/plain; charset=utf-8")
+    def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:  # noqa: D102
+        call = {"toolCallId": part.call_id, "toolName": part.name}
+        return [
+            {"type": "tool-input-start", **call},
+            *({"type": "tool-input-delta", "toolCallId": part.call_id, "inputTextDelta": piece} for piece in pieces),
+            {"type": "tool-input-available", **call, "input": part.input, **beside(said)},
+        ]
 
+    def source_chunks(self, source: Chunk) -> list[Chunk]:  # noqa: D102
+        others = {name: value for name, value in source.items() if name not in {"type", "sourceType", "id"}}
+        return [{"type": f"source-{source['sourceType']}", "sourceId": source["id"], **others}]
 
-# ---- `fullStream` of `streamText` as version 6 has it: lines of JSON ----
+    def file_chunks(self, part: DataPart) -> list[Chunk]:
+        """A file, or the `data-NAME` chunk that a part of that media type came from."""
+        if (data := data_chunk(part)) is not None:
+            return [data]
+        is_address = part.mime_type == URI_LIST and _ADDRESS.fullmatch(part.data)
+        url = part.data.decode() if is_address else data_url(part.data, part.mime_type.partition(";")[0])
+        return [{"type": "file", "url": url, "mediaType": part.mime_type}]
 
+    def end_chunks(self, finish: Finish) -> list[Chunk]:  # noqa: D102
+        failed = [] if finish.error is None else [{"type": "error", "errorText": sentence_of(finish.error)}]
+        usage = None if finish.usage is None else {"totalUsage": written_usage(finish.usage)}
+        said = known(finishReason=finish.reason and finish.reason.unified.value, messageMetadata=usage)
+        return [*failed, {"type": "finish-step"}, {"type": "finish", **said}]
 
-def _full_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
-    call = {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "input": part.input}
-    return [*streamed_input(part, pieces), {**call, **beside(said)}]
-
-
-def _full_stream_end(finish: Finish) -> list[Chunk]:
-    reason = finish.reason
-    reasons = known(finishReason=reason and reason.unified.value, rawFinishReason=reason and reason.raw)
-    usage = written_usage(finish.usage or Usage())
-    response = known(id=finish.response_id, modelId=finish.model)
-    failed = [] if finish.error is None else [{"type": "error", "error": error_value(finish.error)}]
-    step = {"type": "finish-step", **reasons, "usage": usage, "response": response}
-    return [*failed, {**step, **beside(finish.provider_metadata)}, {"type": "finish", **reasons, "totalUsage": usage}]
-
-
-_FULL_STREAM_FORMS: Final = ChunkForms(
-    start=lambda asked, _reply: [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": warnings(asked)}],
-    open=start_block,
-    delta=partial(delta, "text"),
-    close=end_block,
-    summary=partial(whole_text, "text"),
-    call=_full_stream_call,
-    source=lambda source: [source],
-    file=lambda part: [{"type": "file", "file": {"base64": _base64(part), "mediaType": part.mime_type}}],
-    end=_full_stream_end,
-)
-
-WRITE_FULL_STREAM: Final = _spec(
-    _FULL_STREAM_FORMS, lambda chunk: dumps(chunk) + b"\n", content_type="application/x-ndjson"
-)
-
-
-# ---- The UI message stream of versions 5 to 7: server-sent events ----
-# Version 6.0.50 refuses fields that it does not know, so only documented ones are written. Usage is in
-# `messageMetadata`, the one place for facts of an application.
 
 _ADDRESS: Final = re.compile(rb"https?://[\x21-\x7e]+")
-
-
-def _ui_stream_call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
-    call = {"toolCallId": part.call_id, "toolName": part.name}
-    return [
-        {"type": "tool-input-start", **call},
-        *({"type": "tool-input-delta", "toolCallId": part.call_id, "inputTextDelta": piece} for piece in pieces),
-        {"type": "tool-input-available", **call, "input": part.input, **beside(said)},
-    ]
-
-
-def _ui_stream_source(source: Chunk) -> list[Chunk]:
-    kind = {"url": "source-url", "document": "source-document"}[source["sourceType"]]
-    others = {name: value for name, value in source.items() if name not in {"type", "sourceType", "id"}}
-    return [{"type": kind, "sourceId": source["id"], **others}]
-
-
-def _ui_stream_file(part: DataPart) -> list[Chunk]:
-    """A file, or the `data-NAME` chunk that a part of that media type came from."""
-    if (data := data_chunk(part)) is not None:
-        return [data]
-    if part.mime_type == URI_LIST and _ADDRESS.fullmatch(part.data):
-        return [{"type": "file", "url": part.data.decode(), "mediaType": part.mime_type}]
-    media_type = part.mime_type.partition(";")[0]
-    return [{"type": "file", "url": data_url(part.data, media_type), "mediaType": part.mime_type}]
-
-
-def _ui_stream_end(finish: Finish) -> list[Chunk]:
-    failed = [] if finish.error is None else [{"type": "error", "errorText": error_text(finish.error)}]
-    usage = None if finish.usage is None else {"totalUsage": written_usage(finish.usage)}
-    said = known(finishReason=finish.reason and finish.reason.unified.value, messageMetadata=usage)
-    return [*failed, {"type": "finish-step"}, {"type": "finish", **said}]
-
-
-_UI_STREAM_FORMS: Final = ChunkForms(
-    start=lambda _asked, _reply: [{"type": "start"}, {"type": "start-step"}],
-    open=start_block,
-    delta=partial(delta, "delta"),
-    close=end_block,
-    summary=partial(whole_text, "delta"),
-    call=_ui_stream_call,
-    source=_ui_stream_source,
-    file=_ui_stream_file,
-    end=_ui_stream_end,
-)
-
-WRITE_UI_STREAM: Final = _spec(
-    _UI_STREAM_FORMS, lambda chunk: b"data: " + dumps(chunk) + b"\n\n", end_of_stream=b"data: [DONE]\n\n"
-)

@@ -7,9 +7,10 @@ sometimes names the tool and no call: then its first open call is meant.
 """
 
 from __future__ import annotations
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
@@ -24,42 +25,11 @@ from partstream.protocols.ai_sdk.errors import (
     mapping,
     take_metadata,
 )
+from partstream.protocols.ai_sdk.provider_state import TOOL_CALL, CarriedItems
 from partstream.protocols.calls import Calls, CompleteCall, Reading, read_pieces, read_sources
 
-if TYPE_CHECKING:
-    from partstream.protocols.ai_sdk.provider_state import CarriedItems
-
-
-class NamedCalls:
-    """The ids of calls by the names of their tools, in order of first appearance.
-
-    Args:
-        name_of: The tool of a call; raises KeyError for a call that is over.
-    """
-
-    __slots__ = ("_ids", "_name_of")
-
-    def __init__(self, name_of: Callable[[str], str | None]) -> None:
-        self._name_of = name_of
-        self._ids: dict[str | None, OrderedDict[str, None]] = {}
-
-    def add(self, name: str | None, call_id: str) -> None:
-        """Files a call under a name, beside those that it had before."""
-        self._ids.setdefault(name, OrderedDict())[call_id] = None
-
-    def first(self, name: str | None) -> str | None:
-        """The first open call of a tool, or None. Calls that are over, or have another name now, are forgotten."""
-        ids: OrderedDict[str, None] = self._ids.get(name, OrderedDict())
-        while ids:
-            call_id = next(iter(ids))
-            try:
-                if self._name_of(call_id) == name:
-                    return call_id
-            except KeyError:
-                pass
-            del ids[call_id]
-        return None
-
+_MOST_OPEN: Final = 1_000
+"""How many open calls are looked at for the one of a tool that has failed."""
 
 _Later: TypeAlias = Callable[[list[StreamOutput]], None]
 """An action for the time when nothing waits before it; it appends its outputs."""
@@ -87,21 +57,16 @@ class _Streamed:
         self.options: Chunk = {}
         self.pieces: list[Any] = []
 
-    def read(self, chunk: Chunk) -> None:
-        self.name = identifier(chunk, ("toolName",)) or self.name
-        self.executed = self.executed or chunk.get("providerExecuted") is True
-        self.is_text = self.is_text or chunk.get("inputEncoding") == "text"
-        take_metadata(self.options, chunk)
-
 
 class ToolCalls:
     """All calls of one response.
 
     Args:
-        wait: Whether complete calls wait for :meth:`release`.
+        wait: Whether complete calls wait for :meth:`advance` to release them.
 
     Attributes:
         broken: The error of the first call for the consumer that cannot go out, or None.
+        emitted: How many calls went out.
     """
 
     def __init__(self, prefix: str, *, wait: bool, carried: CarriedItems) -> None:
@@ -114,13 +79,12 @@ class ToolCalls:
         self._settled: set[str] = set()
         self._over: dict[str, tuple[str, Chunk] | None] = {}  # by id, what is known of the call
         self._ended = Calls()
-        self._others: dict[
-            str, deque[str]
-        ] = {}  # the ids of ours, by the id that their calls share with an earlier one
-        self._streamed_names = NamedCalls(lambda call_id: self._streamed[call_id].name)
-        self._waiting_names = NamedCalls(lambda call_id: self._waiting[call_id].call.name)
+        self._from_input: set[str] = set()  # calls taken from their streamed input, which a whole call may still say
+        # The ids of ours, by the id that their calls share with an earlier one.
+        self._others: dict[str, deque[str]] = {}
         self._asked: dict[str, str | None] = {}
         self.broken: ToolArgumentsError | None = None
+        self.emitted = 0
 
     def start(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes the first chunk of a call."""
@@ -134,6 +98,7 @@ class ToolCalls:
                 if said.arguments.value is not None and known.name is not None and not known.is_text:
                     del self._streamed[call_id]
                     self._take(call_id, known.name, said, known, outputs)
+                    self._from_input.add(call_id)
             self._read(call_id, chunk)
 
     def push(self, chunk: Chunk, outputs: list[StreamOutput]) -> EmitText | None:
@@ -154,7 +119,10 @@ class ToolCalls:
         call_id, name = identifier(chunk, CALL_ID), identifier(chunk, ("toolName",))
         arguments = field(chunk, CALL_INPUT)
         if call_id is not None and call_id in self._over and not self._others.get(call_id):
-            self._count_other(call_id, name, arguments, chunk, outputs)
+            # If it is another call, who runs it is unknown.
+            value, known = read_pieces((arguments,)).value, self._over[call_id]
+            is_other = known is not None and value is not None and known != (name, value)
+            outputs.append(_unmapped(chunk, "again, and different" if is_other else "repeated"))
             return
         streamed = self._streamed.pop(call_id, _Streamed()) if call_id is not None else _Streamed()
         if chunk.get("providerExecuted") is True or streamed.executed:
@@ -166,36 +134,27 @@ class ToolCalls:
         value = None if streamed.is_text and isinstance(arguments, str) else said.arguments.value
         if chunk.get("invalid") is True or call_id is None or name is None or value is None or not is_said:
             if call_id is None or not self._is_whole(call_id):
-                self._reject(call_id, name, chunk, outputs)
+                self.invalid(chunk, outputs)
             else:  # the whole call counts
                 outputs.append(_unmapped(chunk, "invalid"))
             return
         take_metadata(streamed.options, chunk)
-        self._take(call_id, name, said, streamed, outputs)
-        self._advance(outputs)
+        is_confirmed = call_id in self._from_input and self._ended.has(call_id, name, value)
+        self._from_input.discard(call_id)
+        if not is_confirmed:
+            self._take(call_id, name, said, streamed, outputs)
+        self.advance(outputs)
 
     def _take(self, call_id: str, name: str, said: Reading, streamed: _Streamed, outputs: list[StreamOutput]) -> None:
-        """Lets a whole call wait, unless it says one again, as these streams do."""
-        if said.arguments.value is None or self._ended.has(call_id, name, said.arguments.value):
-            return
+        """Lets a whole call wait, unless it repeats one."""
         call = self._ended.take(call_id, name, said.pieces, outputs, read=said.arguments)
         if call is None:
             return
         if not call.is_given:
             self._others.setdefault(call_id, deque()).append(call.call_id)
         self._waiting[call.call_id] = _Call(call, call_id, streamed.options)
-        self._waiting_names.add(name, call.call_id)
         if not streamed.has_place or not call.is_given:
             self._line.append(call.call_id)
-
-    def _count_other(
-        self, call_id: str, name: str | None, arguments: Any, chunk: Chunk, outputs: list[StreamOutput]
-    ) -> None:
-        """Counts a call with the id of one that is over, if it is another one: who runs it is unknown."""
-        value = read_pieces((arguments,)).value
-        known = self._over[call_id]
-        if known is not None and value is not None and known != (name, value):
-            outputs.append(_unmapped(chunk, "again, and different"))
 
     def end_input(self, chunk: Chunk, _outputs: list[StreamOutput]) -> None:
         """Takes the end of a call's input: the call's place in the answer, even if no whole call follows."""
@@ -210,8 +169,11 @@ class ToolCalls:
         self._line.append(call_id)
 
     def invalid(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
-        """Takes a call that the SDK found invalid."""
-        self._reject(identifier(chunk, CALL_ID), identifier(chunk, ("toolName",)), chunk, outputs)
+        """Takes a call that is none: the SDK or this reader found it invalid."""
+        call_id = identifier(chunk, CALL_ID)
+        outputs.append(_unmapped(chunk, "invalid"))
+        self._break(call_id, identifier(chunk, ("toolName",)), str(field(chunk, CALL_INPUT)))
+        self._settle(call_id, outputs)
 
     def over(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes the outcome of a call: it was run or refused."""
@@ -238,9 +200,12 @@ class ToolCalls:
 
     def failed(self, name: str | None, call_id: str | None, outputs: list[StreamOutput]) -> None:
         """Takes that a tool failed in version 4, which has no outcome for it and sometimes no id."""
-        if call_id is None:
-            call_id = self._waiting_names.first(name) or self._streamed_names.first(name)
-        self._settle(call_id, outputs)
+        open_calls = chain(
+            ((one, waiting.call.name) for one, waiting in self._waiting.items()),
+            ((one, streamed.name) for one, streamed in self._streamed.items()),
+        )
+        first = next((one for one, tool in islice(open_calls, _MOST_OPEN) if tool == name), None)
+        self._settle(first if call_id is None else call_id, outputs)
 
     @property
     def any_wait(self) -> bool:
@@ -254,22 +219,9 @@ class ToolCalls:
         else:
             act(outputs)
 
-    def release(self, outputs: list[StreamOutput]) -> None:
-        """Emits the waiting calls and everything after them, in order.
-
-        Raises:
-            UpstreamProtocolError: A chunk that waited makes no sense; nothing waits any more.
-        """
-        self._advance(outputs, release=True)
-
     def flush(self, outputs: list[StreamOutput], *, usable: bool, cut: bool = False) -> None:
-        """Ends all streamed inputs without a whole call; emits those that are whole.
-
-        Args:
-            outputs: The outputs to append to.
-            usable: Whether the answer ended well.
-            cut: Whether the answer was cut, after inputs that had ended or that are a whole object.
-        """
+        """Ends all streamed inputs without a whole call; emits those that are whole. They are if the answer ended well,
+        and of a cut answer those that had ended, or that are a whole object."""
         for call_id, streamed in [*self._streamed.items()]:
             if not streamed.pieces and self._is_whole(call_id):  # no input is no other call, but the whole one again
                 continue
@@ -278,6 +230,7 @@ class ToolCalls:
             is_whole = usable or (cut and (streamed.has_place or bool(value)))
             if is_whole and value is not None and streamed.name is not None and not streamed.executed:
                 self._take(call_id, streamed.name, said, streamed, outputs)
+                self._from_input.add(call_id)
                 continue
             if self._is_whole(call_id):  # the beginning of a call that came whole before
                 continue
@@ -289,7 +242,7 @@ class ToolCalls:
             if usable and not streamed.executed:
                 self._break(call_id, streamed.name, joined)
         self._streamed.clear()
-        self.release(outputs)
+        self.advance(outputs, release=True)
 
     def drop(self) -> None:
         """Forgets what waits and what streams."""
@@ -299,8 +252,12 @@ class ToolCalls:
         self._waiting.clear()
         self._streamed.clear()
 
-    def _advance(self, outputs: list[StreamOutput], *, release: bool = False) -> None:
-        """Emits all that no longer waits for a call."""
+    def advance(self, outputs: list[StreamOutput], *, release: bool = False) -> None:
+        """Emits all that no longer waits for a call; or everything, calls too, in order.
+
+        Raises:
+            UpstreamProtocolError: A chunk that waited makes no sense; nothing waits any more.
+        """
         line = self._line
         while line:
             entry = line[0]
@@ -314,7 +271,8 @@ class ToolCalls:
                     call = waiting.call
                     del self._waiting[call.call_id]
                     self._settled.add(call.call_id)
-                    outputs += self._carried.add_call(call.call_id, waiting.options)
+                    self.emitted += 1
+                    outputs += self._carried.add({"type": TOOL_CALL, "toolCallId": call.call_id}, waiting.options)
                     outputs.append(tool_call_part(self._prefix + call.call_id, call.name, call.input))
                 elif entry in self._streamed:
                     self._streamed[entry].has_place = False
@@ -334,8 +292,10 @@ class ToolCalls:
 
     def _read(self, call_id: str, chunk: Chunk) -> _Streamed:
         streamed = self._streamed.setdefault(call_id, _Streamed())
-        streamed.read(chunk)
-        self._streamed_names.add(streamed.name, call_id)
+        streamed.name = identifier(chunk, ("toolName",)) or streamed.name
+        streamed.executed |= chunk.get("providerExecuted") is True
+        streamed.is_text |= chunk.get("inputEncoding") == "text"
+        take_metadata(streamed.options, chunk)
         return streamed
 
     def _settle(self, call_id: str | None, outputs: list[StreamOutput]) -> None:
@@ -347,12 +307,7 @@ class ToolCalls:
             self._over.setdefault(call_id, None if waiting is None else (waiting.call.name, waiting.call.input))
             self._settled.add(call_id)
             self._streamed.pop(call_id, None)
-            self._advance(outputs)
-
-    def _reject(self, call_id: str | None, name: str | None, chunk: Chunk, outputs: list[StreamOutput]) -> None:
-        outputs.append(_unmapped(chunk, "invalid"))
-        self._break(call_id, name, str(field(chunk, CALL_INPUT)))
-        self._settle(call_id, outputs)
+            self.advance(outputs)
 
     def _break(self, call_id: str | None, name: str | None, arguments: str) -> None:
         if self.broken is None:

@@ -1,8 +1,9 @@
-"""Writes turns as messages of the AI SDK, in the form that ModelMessages and the wire protocol share.
+"""Writes turns as messages of the AI SDK: ModelMessages as `streamText` takes them, and prompts of the wire protocol.
 
-They differ in the form of images and files: a row of :class:`MediaForms` for each version. Thinking comes in two forms.
-A response as it streamed has many parts, and the metadata of the last of a block lists all items so far. Hosts keep one
-part, with the text joined and the last metadata, whose items hold their places.
+They differ in the form of images and files: a row of :class:`MediaForms` for each version. Every value is one of JSON,
+so that a Node program can be handed it as it is. Thinking comes in two forms. A response as it streamed has many parts,
+and the metadata of the last of a block lists all items so far. Hosts keep one part, with the text joined and the last
+metadata, whose items hold their places.
 
 Source: `ai` 5.0.277, 6.0.322 and 7.0.173, `modelMessageSchema`; `ModelMessage` of `@ai-sdk/provider-utils` 3.0.41,
 4.0.64 and 5.0.81; `LanguageModelV2Prompt`, `V3` and `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38.
@@ -11,15 +12,18 @@ Source: `ai` 5.0.277, 6.0.322 and 7.0.173, `modelMessageSchema`; `ModelMessage` 
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind, file_name
-from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
+from partstream.conversation.preparation import RequestSettings, prepare
+from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, Carried, Origin, usable_items
+from partstream.errors import CallerError
+from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.lm.parts import MessagePart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.ai_sdk.provider_state import REASONING, is_own_part, options_by_call
+from partstream.protocols.ai_sdk.provider_state import REASONING, RULES, is_own_part, options_by_call
 from partstream.protocols.options import call_arguments
 
 # ---- Messages ----
@@ -34,43 +38,32 @@ def prompt_messages(turns: Iterable[conversation.Turn], forms: MediaForms) -> li
     messages: list[Wire] = []
     for merged_turn in conversation.merged_turns(turns):
         if merged_turn.content:
-            messages.append(_WRITERS[merged_turn.role](merged_turn.content, forms))
+            messages.append(_message(merged_turn.role, merged_turn.content, forms))
         if merged_turn.results:
             messages.append({"role": "tool", "content": [_result(result, forms) for result in merged_turn.results]})
     return messages
 
 
-def _system(content: Sequence[conversation.Piece], _forms: MediaForms) -> Wire:
-    return {
-        "role": "system",
-        "content": "".join(piece.value for piece in content if isinstance(piece, conversation.Text)),
-    }
-
-
-def _user(content: Sequence[conversation.Piece], forms: MediaForms) -> Wire:
-    pieces = [piece for piece in content if isinstance(piece, conversation.Text | conversation.Attachment)]
-    return {"role": "user", "content": [_shown(piece, forms.asked) for piece in pieces]}
-
-
-def _assistant(content: Sequence[conversation.Piece], forms: MediaForms) -> Wire:
+def _message(role: conversation.TurnRole, content: Sequence[conversation.Piece], forms: MediaForms) -> Wire:
+    """A message without the results of tools, which follow the assistant's message that called them."""
+    if role is conversation.TurnRole.SYSTEM:
+        texts = [piece.value for piece in content if isinstance(piece, conversation.Text)]
+        return {"role": "system", "content": "".join(texts)}
+    attached = forms.asked if role is conversation.TurnRole.USER else forms.said
     options = options_by_call(content)
     parts: list[Wire] = []
     for piece in content:
-        if isinstance(piece, conversation.Text | conversation.Attachment):
-            parts.append(_shown(piece, forms.said))
-        elif isinstance(piece, conversation.Call):
-            parts.append(_call(piece, options.get(piece.call_id)))
-        elif isinstance(piece, conversation.Reasoning) and is_own_part(piece.item):
-            parts.append(dict(piece.item))
-    return {"role": "assistant", "content": parts}
-
-
-_WRITERS: Final[dict[conversation.TurnRole, Callable[[Sequence[conversation.Piece], MediaForms], Wire]]] = {
-    conversation.TurnRole.SYSTEM: _system,
-    conversation.TurnRole.USER: _user,
-    conversation.TurnRole.ASSISTANT: _assistant,
-}
-"""The writer of each role; results of tools follow the assistant's message that called them."""
+        match piece:
+            case conversation.Text() | conversation.Attachment():
+                parts.append(_shown(piece, attached))
+            case conversation.Call():
+                call_arguments(piece)  # refuses what JSON has not, with its place
+                call = {"type": "tool-call", "toolCallId": piece.call_id, "toolName": piece.name}
+                said = {"providerOptions": dict(own)} if (own := options.get(piece.call_id)) else {}
+                parts.append({**call, "input": dict(piece.input), **said})
+            case conversation.Reasoning() if is_own_part(piece.item):
+                parts.append(dict(piece.item))
+    return {"role": role.value, "content": parts}
 
 
 def _shown(
@@ -79,19 +72,9 @@ def _shown(
     return {"type": "text", "text": piece.value} if isinstance(piece, conversation.Text) else attached(piece)
 
 
-def _call(call: conversation.Call, options: Mapping[str, Any] | None) -> Wire:
-    call_arguments(call)  # refuses what JSON has not, with its place
-    part = {"type": "tool-call", "toolCallId": call.call_id, "toolName": call.name, "input": dict(call.input)}
-    return part | ({"providerOptions": dict(options)} if options else {})
-
-
 def _result(result: conversation.Result, forms: MediaForms) -> Wire:
-    return {
-        "type": "tool-result",
-        "toolCallId": result.call_id,
-        "toolName": result.name,
-        "output": _output(result, forms),
-    }
+    said = {"toolCallId": result.call_id, "toolName": result.name}
+    return {"type": "tool-result", **said, "output": _output(result, forms)}
 
 
 def _output(result: conversation.Result, forms: MediaForms) -> Wire:
@@ -121,8 +104,7 @@ def _json(text: str) -> Any:
 Wire: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class MediaForms:
+class MediaForms(NamedTuple):
     """How one version writes an image or a file.
 
     Attributes:
@@ -258,3 +240,55 @@ class _Reader:
             block = min(blocks, key=lambda block: self._shown[block] != said, default=block)
             self._shown[block] = self._shown[block].replace(said, "", 1)
         self._taken.setdefault(block, []).append({PLACE: self._place.value, **item})
+
+
+# ---- ModelMessages ----
+
+VERSIONS: Final = tuple(MESSAGE_FORMS)
+"""The major versions of the package `ai` that there are forms for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMessages:
+    """A conversation as the AI SDK takes it.
+
+    Attributes:
+        system: The instructions, empty for none: the option `system` of versions 5 and 6, `instructions` of version 7,
+            which refuses them among the messages.
+        messages: The messages: `user`, `assistant` and `tool`, every value one of JSON.
+    """
+
+    system: str
+    messages: list[dict[str, Any]]
+
+
+def to_model_messages(
+    messages: Sequence[ChatMessage], version: int = 6, *, call_id_prefix: str = "gw-"
+) -> ModelMessages:
+    """Converts a conversation.
+
+    Neighbouring texts of the assistant are one message, results follow their calls at once, and every call has one:
+    where it is missing, one that says so. Thinking becomes reasoning parts, with the provider options that its
+    metadata lists; thinking that nothing follows is left out, as are the marks of the host (`cache_control`,
+    `stateful_marker`, usage). Bytes are base64; the first bytes of images and files tell their type.
+
+    Args:
+        messages: The conversation.
+        version: The major version of the package `ai`, one of :data:`VERSIONS`.
+        call_id_prefix: What was put before the call ids of this upstream
+            (:attr:`partstream.lm.outputs.StreamOptions.call_id_prefix`); taken off again, other ids stay.
+
+    Raises:
+        CallerError: There is no such version.
+        RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
+    """
+    if version not in MESSAGE_FORMS:
+        raise CallerError(f"version: got {version!r}, expected one of {', '.join(map(str, VERSIONS))}")
+    prepared = prepare(Origin("", ""), messages, RequestOptions(), RequestSettings(), call_id_prefix, RULES)
+    reasoning = {
+        number: items
+        for number, message in enumerate(messages)
+        if message.role is Role.ASSISTANT and (items := thinking_items(message.content))
+    }
+    request = replace(prepared, reasoning=reasoning).request(Carried.ALL_REASONING)
+    return ModelMessages(request.instructions, prompt_messages(request.turns, MESSAGE_FORMS[version]))

@@ -248,7 +248,9 @@ class Thinking:
         piece, is_signed = text(delta, "thinking"), bool(text(delta, "signature"))
         if is_signed:
             self.signature(block, delta, outputs)
-        if piece and not (is_signed and piece == block.text):
+        if is_signed and piece and piece == block.text:
+            outputs.append(Unmapped("thinking (repeated)", delta))
+        elif piece:
             self._state.hand_out(outputs)
             block.add(piece)
             if self.is_shown:
