@@ -287,6 +287,60 @@ def test_the_headers_carry_version_betas_and_one_key() -> None:
     run(check())
 
 
+NO_VERSION = 'anthropic-version: "2026-10-21" is not a valid version'
+
+
+def test_a_version_that_a_server_refuses_is_replaced_by_the_older_one_at_once_and_from_then_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def check() -> None:
+        versions: list[str] = []
+
+        async def serve(connection: ServerConnection) -> None:
+            while (request := await connection.next_request()) is not None:
+                versions.append(dict(request.headers)["anthropic-version"])
+                await deliver(connection, request, HELLO if versions[-1] == "2023-06-01" else refusal(NO_VERSION))
+
+        settings = RequestSettings(own=AnthropicMessagesSettings(messages_server="anthropic"))
+        async with listening(serve) as url, gateway_to(f"{url}/v1", **MESSAGES, request=settings) as provider:
+            for _ in range(2):
+                answer = await asked(provider, model_id=OPUS)
+                assert (answer.text, answer.error) == ("Hello", None)
+        assert versions == ["2026-10-21", "2023-06-01", "2023-06-01"]
+        assert f"{OPUS} refuses anthropic-version (you set anthropic-version): sent again with anthropic-ver" in caplog.text
+
+    run(check())
+
+
+def test_a_server_that_refuses_the_older_version_too_is_not_asked_again() -> None:
+    async def check() -> None:
+        said = NO_VERSION.replace("2026-10-21", "2023-06-01")
+        async with server(refusing(lambda body: said)) as (url, came), gateway_to(url, **MESSAGES) as provider:
+            assert isinstance((await asked(provider, model_id=OPUS)).error, UpstreamHTTPError)
+            assert len(came) == 1
+
+    run(check())
+
+
+def test_a_beta_of_a_person_that_is_refused_is_left_out_once_and_from_then_on() -> None:
+    async def check() -> None:
+        sent: list[str | None] = []
+
+        async def serve(connection: ServerConnection) -> None:
+            while (request := await connection.next_request()) is not None:
+                sent.append(dict(request.headers).get("anthropic-beta"))
+                said = "Unexpected value(s) `message-threads-2026-08-12` for the `anthropic-beta` header."
+                await deliver(connection, request, HELLO if sent[-1] is None else refusal(said))
+
+        settings = RequestSettings(own=AnthropicMessagesSettings(betas=("message-threads-2026-08-12",)))
+        async with listening(serve) as url, gateway_to(f"{url}/v1", **MESSAGES, request=settings) as provider:
+            for _ in range(2):
+                assert (await asked(provider, model_id=OPUS)).text == "Hello"
+        assert sent == ["message-threads-2026-08-12", None, None]
+
+    run(check())
+
+
 def test_what_was_refused_is_known_after_a_restart(tmp_path: Path) -> None:
     names = frozenset({"thinking:enabled", "max_tokens:8192", "tools[].cache_control", "beta:compact-2026-01-12"})
     with closing(open_ledger(tmp_path)) as ledger:

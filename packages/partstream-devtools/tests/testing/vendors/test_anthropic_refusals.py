@@ -270,6 +270,7 @@ def test_a_mark_on_an_empty_text_is_refused_for_the_text():
     ("headers", "words"),
     [
         ({"x-api-key": "k"}, "anthropic-version: header is required"),
+        ({**HEADERS, "anthropic-version": "2024-10-22"}, 'anthropic-version: "2024-10-22" is not a valid version'),
         ({**HEADERS, "authorization": "Bearer k"}, "invalid x-api-key"),
         ({**HEADERS, "anthropic-beta": "made-up"}, "Unexpected value(s) `made-up` for the `anthropic-beta` header."),
     ],
@@ -278,6 +279,21 @@ def test_headers_are_refused_as_the_real_server_refuses_them(headers: dict[str, 
     said = refusal({}, headers)
     assert said is not None
     assert said.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"temperature": 1}, "temperature: Extra inputs are not permitted"),
+        (
+            {"messages": [HI, assistant({"type": "document", "source": {}}, text("Ho")), HI]},
+            "messages.1.content.0: Input tag 'document' found",
+        ),
+    ],
+)
+def test_the_newer_version_refuses_what_the_older_one_takes(body: dict[str, Any], words: str):
+    assert refusal(body, {**HEADERS, "anthropic-version": "2026-10-21"}) == words
+    assert refusal(body) is None
 
 
 def test_a_beta_opens_its_field_and_edits_have_their_order():

@@ -88,8 +88,8 @@ class UpstreamHTTP:
 
     @property
     def document_headers(self) -> Mapping[str, str]:
-        """The headers that the protocol has for requests that ask no model."""
-        return self._protocol.document_headers
+        """The headers for requests that ask no model: those that the server wants, else those of the protocol."""
+        return {**self._protocol.document_headers, **self._headers_of_server}
 
     async def send(
         self,
@@ -190,7 +190,8 @@ class UpstreamHTTP:
         traced: dict[str, str] = {}
         if (tracing := sys.modules.get(_TRACE_CONTEXT)) is not None:
             tracing.TraceContextTextMapPropagator().inject(traced)
-        headers, content = {**traced, **request.headers, **sent}, request.content
+        # What a server wants by default gives way to what the protocol has chosen for this request.
+        headers, content = {**traced, **self._headers_of_server, **request.headers, **sent}, request.content
         if client.cookies:
             built = client.build_request(request.method, url, content=content, headers=headers)
         else:  # the same in half the time: the URL was taken apart before
@@ -201,7 +202,7 @@ class UpstreamHTTP:
 
     def _own_headers(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> dict[str, str]:
         """The headers of the key, the configured ones, and our user agent; any of them but the last may be secret."""
-        headers = {"user-agent": f"partstream/{__version__}", **self._headers_of_server}
+        headers = {"user-agent": f"partstream/{__version__}"}
         if key is not None:
             if not fits_header(key.reveal()):  # the client's error would quote it
                 raise endpoint.CredentialError(

@@ -515,7 +515,7 @@ class RefusedFields:
         if not unsaid:
             return
         whole = upstream.write(asked)
-        missing = frozenset(name for name in unsaid if upstream.leave_out(whole, {name}).body != whole.body)
+        missing = frozenset(name for name in unsaid if upstream.leave_out(whole, {name}) != whole)
         if not missing:
             return
         self._said |= {(model_id, name) for name in missing}
@@ -569,9 +569,10 @@ def less_of(
     sent = written(upstream, asked, sending.left_out)
     fields = upstream.errors.refused_fields(error, sent.body) - sending.left_out
     less = upstream.leave_out(sent, fields)
-    if not fields or less.body == sent.body:
+    if not fields or less == sent:
         return sending
-    _say(asked.model_id, fields, set_by_a_person(upstream, asked, ours, fields), _in_its_place(sent, less), error)
+    in_its_place = _in_its_place(sent, less, fields)
+    _say(asked.model_id, fields, set_by_a_person(upstream, asked, ours, fields), in_its_place, error)
     return replace(sending, left_out=sending.left_out | fields)
 
 
@@ -591,12 +592,14 @@ def _shown(names: Collection[str]) -> str:
     return ", ".join(sorted({name.partition("=")[0] for name in names}))
 
 
-def _in_its_place(sent: WireRequest, less: WireRequest) -> Mapping[str, Any]:
-    """The plain values that the second request has and the first had not: twins, and other values."""
+def _in_its_place(sent: WireRequest, less: WireRequest, fields: frozenset[str]) -> Mapping[str, Any]:
+    """The plain values that the second request has and the first had not: twins, other values, and headers among the
+    refused fields."""
+    headers = {name: less.headers[name] for name in fields & less.headers.keys()}
     return {
         name: value
-        for name, value in less.body.items()
-        if isinstance(value, str | int | float) and sent.body.get(name) != value
+        for name, value in {**less.body, **headers}.items()
+        if isinstance(value, str | int | float) and sent.body.get(name, sent.headers.get(name)) != value
     }
 
 
@@ -615,7 +618,7 @@ def set_by_a_person(
         names: The fields.
     """
     plain = upstream.write(replace(asked, options={}, reasoning_effort=None, context_size=None, settings=ours))
-    return frozenset(name for name in names if upstream.leave_out(plain, {name}).body == plain.body)
+    return frozenset(name for name in names if upstream.leave_out(plain, {name}) == plain)
 
 
 # ---- Tokens ----

@@ -5,8 +5,18 @@ from typing import Any
 
 import pytest
 
-from conversation.samples import WEATHER, assistant, called, gave, user
-from partstream import ContextEdit, ModelCapabilities, RequestSettings, ThinkingForm, Tool
+from conversation.samples import ORIGIN, WEATHER, assistant, called, gave, user
+from partstream import (
+    ChatMessage,
+    ContextEdit,
+    ModelCapabilities,
+    RequestOptions,
+    RequestSettings,
+    TextPart,
+    ThinkingForm,
+    Tool,
+)
+from partstream.conversation.preparation import prepare
 from partstream.lm.messages import ToolMode
 from partstream.protocols.anthropic_messages.models import (
     SERVER_RULES,
@@ -34,6 +44,7 @@ HI = user("Hi")
 NOWHERE = "https://models.example/v1"
 SHOWN = {"type": "adaptive", "display": "summarized"}
 OFF = {"type": "disabled"}
+SAMPLED = {"temperature": 0.5, "topP": 0.97, "topK": 5}
 
 
 def budget(tokens: int) -> dict[str, Any]:
@@ -165,11 +176,41 @@ def test_a_call_that_has_to_be_made_wins_over_thinking_with_a_budget():
 def test_sampling_parameters_are_left_out_where_the_model_refuses_them(
     model: str, options: dict[str, Any], kept: set[str]
 ):
-    chosen = {"temperature": 0.5, "topP": 0.97, "topK": 5}
-    body = written(HI, model=model, options=chosen, **options).body
+    body = written(HI, url=NOWHERE, model=model, options=SAMPLED, **options).body
     assert {"temperature", "top_p", "top_k"} & body.keys() == kept
-    low = written(HI, model=OPUS_46, options={"top_p": 0.5}).body
+    low = written(HI, url=NOWHERE, model=OPUS_46, options={"top_p": 0.5}).body
     assert "top_p" not in low
+
+
+# ---- versions: docs/wires/anthropic-messages.md#versions ----
+
+OLDER = RequestSettings(extra_headers={"Anthropic-Version": "2023-06-01"})
+VERSIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "Anthropic": ({}, "2026-10-21"),
+    "Anthropic by its name, at a gateway": ({"url": NOWHERE, "messages_server": "anthropic"}, "2026-10-21"),
+    "an unknown server": ({"url": NOWHERE}, "2023-06-01"),
+    "OpenRouter": ({"url": "https://openrouter.ai/api/v1"}, "2023-06-01"),
+    "Anthropic, with a header of a person": ({"settings": OLDER}, "2023-06-01"),
+}
+
+
+@pytest.mark.parametrize(("options", "version"), VERSIONS.values(), ids=VERSIONS)
+def test_a_server_is_asked_in_its_version_with_nothing_that_the_version_forbids(options: dict[str, Any], version: str):
+    document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
+    answer = ChatMessage.assistant([thinking(document, model=HAIKU), TextPart("Ho")])
+    request = written(HI, answer, ChatMessage.user("?"), model=HAIKU, options=SAMPLED, **options)
+    assert request.headers["anthropic-version"] == version
+    takes_all = version == "2023-06-01"
+    assert ({"temperature", "top_p", "top_k"} <= request.body.keys()) is takes_all
+    assert [block["type"] for block in request.body["messages"][1]["content"]] == ["document"] * takes_all + ["text"]
+
+
+def test_the_owner_of_a_request_learns_which_options_its_version_forbids():
+    asked = prepare(ORIGIN, [HI], RequestOptions(model_options=SAMPLED), RequestSettings()).request()
+    own = AnthropicMessagesSettings(messages_server="anthropic")
+    (note,) = WRITE_REQUEST.notes(replace(asked, settings=RequestSettings(own=own)))
+    assert note.subject == "options that version 2026-10-21 of the API does not take: temperature, top_k, top_p"
+    assert WRITE_REQUEST.notes(asked) == ()
 
 
 # ---- how long an answer may be: docs/wires/anthropic-messages.md#output-limit ----
@@ -288,7 +329,37 @@ def test_a_server_may_shorten_a_conversation_that_outgrows_its_window(
 def test_a_beta_is_named_only_with_its_feature(model: str, options: dict[str, Any], betas: str | None):
     request = written(HI, model=model, **options)
     assert request.headers.get("anthropic-beta") == betas
-    assert request.headers["anthropic-version"] == "2023-06-01"
+
+
+FEATURES: dict[str, tuple[dict[str, Any], str | None]] = {
+    "a summary that is asked for": ({"compaction": {"type": "summarize"}}, "compact-2026-09-04"),
+    "notes between calls": (
+        {"thinking": {"type": "adaptive", "display": "updates"}},
+        "thinking-display-updates-2026-08-18",
+    ),
+    "thinking of another conversation": (
+        {"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}},
+        "thinking-binding-controls-2026-08-01",
+    ),
+    "a conversation at the server": ({"thread": {"type": "create"}}, "message-threads-2026-08-12"),
+    "an adviser": ({"tools": [{"type": "advisor_20260301", "name": "advisor"}]}, "advisor-tool-2026-03-01"),
+    "servers of tools": ({"mcp_servers": []}, "mcp-client-2025-11-20"),
+    "what caches missed": ({"diagnostics": {"previous_message_id": "msg_1"}}, "cache-diagnosis-2026-04-07"),
+    "thinking, which needs none": ({"thinking": {"type": "adaptive", "display": "omitted"}}, None),
+}
+
+
+@pytest.mark.parametrize(("fields", "beta"), FEATURES.values(), ids=FEATURES)
+def test_a_field_that_a_person_adds_brings_its_beta(fields: dict[str, Any], beta: str | None):
+    request = written(HI, settings=RequestSettings(extra_body=fields))
+    assert request.headers.get("anthropic-beta") == beta
+
+
+@pytest.mark.parametrize(("signed", "beta"), [({"signature": "s"}, "compact-2026-09-04"), ({}, None)])
+def test_a_summary_that_goes_back_brings_its_beta_if_it_is_signed(signed: dict[str, str], beta: str | None):
+    block = {"type": "compaction", "content": "They said hello.", **signed}
+    request = written(HI, ChatMessage.assistant([thinking(block), TextPart("Ho")]), ChatMessage.user("?"))
+    assert request.headers.get("anthropic-beta") == beta
 
 
 # ---- tools: docs/wires/anthropic-messages.md#tools-and-tool-choice ----

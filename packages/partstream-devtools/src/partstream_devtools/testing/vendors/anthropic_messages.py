@@ -24,7 +24,15 @@ from itertools import groupby, takewhile
 from typing import Any, Final, NamedTuple
 
 from partstream.conversation.preparation import ThinkingForm
-from partstream.protocols.anthropic_messages.models import ModelRow, row_of
+from partstream.protocols.anthropic_messages.models import (
+    FORBIDDEN,
+    OLDER_VERSION,
+    SAMPLING,
+    VERSION,
+    Forbidden,
+    ModelRow,
+    row_of,
+)
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.provider_state import open_state
 from partstream.protocols.serve import WireRequest
@@ -39,10 +47,12 @@ class _Anthropic(vendor.Vendor):
     def refuse(self, request: WireRequest) -> None:
         betas = _check_headers(request.headers)
         body = request.body
-        _check_fields(body, betas)
+        forbidden = FORBIDDEN.get(request.headers[VERSION], Forbidden())
+        _check_fields(body, betas, forbidden.fields)
         _check_thinking(body)
         _check_tools(body)
         _check_messages(body)
+        _check_version(body["messages"], forbidden)
         _check_results(body["messages"])
         _check_marks(body)
         _check_edits(body)
@@ -87,6 +97,8 @@ _OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {
     "fallbacks": ("server-side-fallback-",),
     "fallback_credit_token": ("fallback-credit-",),
     "diagnostics": ("cache-diagnosis-",),
+    "compaction": ("compact-",),
+    "thread": ("message-threads-",),
 }
 """Fields that a beta adds, with the beginnings of the betas that add them."""
 
@@ -96,8 +108,11 @@ _BETA: Final = re.compile(r"[a-z0-9-]+-\d{4}-?\d{2}-?\d{2}")
 
 def _check_headers(headers: Mapping[str, str]) -> frozenset[str]:
     """The betas that the headers ask for."""
-    if "anthropic-version" not in headers:
-        raise RefusedRequestError("anthropic-version: header is required")
+    version = headers.get(VERSION)
+    if version is None:
+        raise RefusedRequestError(f"{VERSION}: header is required")
+    if version != OLDER_VERSION and version not in FORBIDDEN:
+        raise RefusedRequestError(f'{VERSION}: "{version}" is not a valid version')
     if "x-api-key" in headers and "authorization" in headers:
         raise RefusedRequestError("invalid x-api-key", status=401)
     betas = [name.strip() for name in headers.get("anthropic-beta", "").split(",") if name.strip()]
@@ -137,13 +152,13 @@ _FIELDS: Final = frozenset(
 )
 
 
-def _check_fields(body: Mapping[str, Any], betas: frozenset[str]) -> None:
+def _check_fields(body: Mapping[str, Any], betas: frozenset[str], forbidden: frozenset[str]) -> None:
     for name in ("model", "max_tokens"):
         if body.get(name) is None:
             raise RefusedRequestError(f"{name}: Field required")
     for name in body:
         added = any(beta.startswith(_OF_BETAS.get(name, ())) for beta in betas)
-        if name not in _FIELDS and not added:
+        if name in forbidden or (name not in _FIELDS and not added):
             raise RefusedRequestError(f"{name}: {_EXTRA}")
     limit = body["max_tokens"]
     least = 1 if body.get("stream") else 0
@@ -225,15 +240,14 @@ def _check_effort(effort: Any, row: ModelRow | None) -> None:
     raise RefusedRequestError(f"This model does not support effort level '{effort}'. Supported levels: {supported}.")
 
 
-_SAMPLING: Final = ("temperature", "top_p", "top_k")
 _LEAST_TOP_P: Final = 0.95
 
 
 def _check_sampling(body: Mapping[str, Any], row: ModelRow | None, *, thinks: bool) -> None:
-    for name in _SAMPLING:
+    for name in SAMPLING:
         if not isinstance(body.get(name), int | float | None):
             raise RefusedRequestError(f"{name}: Input should be a valid number")
-    temperature, top_p, top_k = (body.get(name) for name in _SAMPLING)
+    temperature, top_p, top_k = (body.get(name) for name in SAMPLING)
     if temperature is not None and not 0 <= temperature <= 1:
         raise RefusedRequestError("temperature: range: 0..1")
     chosen = {"temperature": temperature not in {None, 1}, "top_p": top_p not in {None, 1}, "top_k": top_k is not None}
@@ -321,6 +335,14 @@ def _check_messages(body: Mapping[str, Any]) -> None:
     _check_end(messages[-1], row)
     if (body.get("thinking") or {}).get("type") == "enabled":
         _check_beginning(messages)
+
+
+def _check_version(messages: Sequence[Mapping[str, Any]], forbidden: Forbidden) -> None:
+    """What the version of the API takes out of messages (docs/wires/anthropic-messages.md#versions)."""
+    for place, message in enumerate(messages):
+        for number, block in enumerate(_blocks_of(message) if message["role"] == "assistant" else ()):
+            if block["type"] in forbidden.answer_blocks:
+                raise RefusedRequestError(f"messages.{place}.content.{number}: Input tag '{block['type']}' found")
 
 
 def _check_system(messages: Sequence[Mapping[str, Any]], place: int, row: ModelRow | None) -> None:

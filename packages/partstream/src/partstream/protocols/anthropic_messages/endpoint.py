@@ -52,7 +52,6 @@ _LADDER: Final = (NO_EFFORT, "minimal", "low", "medium", "high", "xhigh", "max")
 _BUDGETS: Final = {"minimal": 1024, "low": 4096, "medium": 10_000, "high": 16_000, "xhigh": 24_000, "max": 32_000}
 _USUAL_BUDGET: Final = _BUDGETS["high"]
 """The tokens of thinking for each effort, for models without one; no effort means `high`."""
-SAMPLING: Final = ("temperature", "top_p", "top_k")
 _LEAST_TOP_P: Final = 0.95
 """The least `top_p` beside thinking (docs/wires/anthropic-messages.md#thinking-by-model)."""
 
@@ -163,15 +162,18 @@ def asks_to_think(body: Mapping[str, Any]) -> bool:
     return _inner(body, "thinking").get("type") in {"adaptive", "enabled"}
 
 
-def without_refused_sampling(body: Mapping[str, Any], abilities: models.Abilities) -> dict[str, Any]:
-    """The body without the sampling parameters that the model refuses."""
+def without_refused_sampling(
+    body: Mapping[str, Any], abilities: models.Abilities, forbidden: frozenset[str]
+) -> dict[str, Any]:
+    """The body without the sampling parameters that the model refuses, and without the fields that the version does."""
+    body = {name: value for name, value in body.items() if name not in forbidden}
     is_sometimes_taken = abilities.sampling is models.Sampling.NOT_WHILE_THINKING
     if abilities.sampling is models.Sampling.TAKEN or (is_sometimes_taken and not asks_to_think(body)):
-        return dict(body)
+        return body
     top_p = body.get("top_p")
     is_high = isinstance(top_p, int | float) and _LEAST_TOP_P <= top_p <= 1
     kept = {"top_p"} if is_sometimes_taken and is_high else set()
-    return {name: value for name, value in body.items() if name not in SAMPLING or name in kept}
+    return {name: value for name, value in body.items() if name not in models.SAMPLING or name in kept}
 
 
 # ---- Context edits ----
@@ -252,19 +254,36 @@ def _interleaves(body: Mapping[str, Any]) -> bool:
     return has_budget and models.abilities_of(str(body.get("model", "")), UNKNOWN_CAPABILITIES).interleaves_by_beta
 
 
+def _holds_summary(body: Mapping[str, Any]) -> bool:
+    """Whether a body asks for a summary, or brings one back: those that were asked for are signed."""
+    contents = (message.get("content") for message in body.get("messages", ()))
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    return "compaction" in body or any(block["type"] == "compaction" and block.get("signature") for block in blocks)
+
+
+def _is_advisor(tool: Any) -> bool:
+    return isinstance(tool, Mapping) and str(tool.get("type", "")).startswith("advisor_")
+
+
 FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
     "context-management-2025-06-27": lambda body: any(
         edit in _edits(body) for edit in (CLEAR_THINKING, CLEAR_TOOL_USES)
     ),
     "compact-2026-01-12": lambda body: COMPACT in _edits(body),
     "interleaved-thinking-2025-05-14": _interleaves,
+    "compact-2026-09-04": _holds_summary,
     "fast-mode-2026-02-01": lambda body: "speed" in body,
     "task-budgets-2026-03-13": lambda body: "task_budget" in _inner(body, "output_config"),
     "fallback-credit-2026-07-01": lambda body: "fallback_credit_token" in body,
     "server-side-fallback-2026-07-01": lambda body: "fallbacks" in body,
     "cache-diagnosis-2026-04-07": lambda body: "diagnostics" in body,
+    "thinking-display-updates-2026-08-18": lambda body: _inner(body, "thinking").get("display") == "updates",
+    "thinking-binding-controls-2026-08-01": lambda body: "block_binding" in _inner(body, "thinking"),
+    "message-threads-2026-08-12": lambda body: "thread" in body,
+    "advisor-tool-2026-03-01": lambda body: any(_is_advisor(tool) for tool in body.get("tools") or ()),
+    "mcp-client-2025-11-20": lambda body: "mcp_servers" in body,
 }
-"""Each beta, and whether its feature is in a body."""
+"""Each beta, and whether its feature is in a body (docs/wires/anthropic-messages.md#betas)."""
 
 
 def betas_of(body: Mapping[str, Any]) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 Reading: :data:`ERRORS` adds the codes, sentences and statuses of these servers to those of all wires
 (docs/wires/anthropic-messages.md#errors). Beside the table of optional fields there are refusals that no field alone
-says: a form of thinking, which another one replaces; a response that may not be so long; and a beta, which goes with
-its feature.
+says: a form of thinking, which another one replaces; a response that may not be so long; a beta, which goes with its
+feature; and the version of the API, which the older one replaces.
 
 Writing: a server of this wire has one type for each kind of failure (`anthropic` 2.12.0,
 `types/shared/error_object.py`).
@@ -19,8 +19,7 @@ from typing import Any, Final
 
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.protocols.anthropic_messages import endpoint
-from partstream.protocols.anthropic_messages.models import LEAST_BUDGET
+from partstream.protocols.anthropic_messages import endpoint, models
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
@@ -106,6 +105,8 @@ def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
         return frozenset({form}) if _type_of_thinking(body) == form.partition(":")[2] else frozenset()
     if (found := _TOO_MANY.search(said)) is not None:
         return frozenset({f"{_MOST_TOKENS}{found['most']}"})
+    if models.VERSION in said:
+        return frozenset({models.VERSION})
     if _MARK in said:
         return frozenset(_MARKS)
     betas = frozenset(f"{_BETA}{name}" for name in endpoint.FEATURE_BETAS if name in said)
@@ -134,6 +135,8 @@ def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest
             fields = _FIELDS_OF_BETAS.get(name.removeprefix(_BETA), ())
             body = {field: value for field, value in body.items() if field not in fields}
     changed = request if body is request.body else replace(request, body=body)
+    if models.VERSION in names and models.VERSION in request.headers:
+        changed = replace(changed, headers={**request.headers, models.VERSION: models.OLDER_VERSION})
     changed = _WITHOUT_FIELDS(changed, names)
     if endpoint.asks_to_think(request.body) and not endpoint.asks_to_think(changed.body):
         changed = replace(changed, body=endpoint.without_thinking_edits(changed.body))
@@ -153,7 +156,7 @@ def _in_another_form(body: Mapping[str, Any], names: Collection[str]) -> Mapping
     if twin == "adaptive":
         return {**body, "thinking": {"type": "adaptive", **(display or {"display": "summarized"})}}
     budget = min(_USUAL_BUDGET, int(body.get("max_tokens", 0)) // 2)
-    if budget < LEAST_BUDGET:
+    if budget < models.LEAST_BUDGET:
         return rest
     return {**body, "thinking": {"type": "enabled", "budget_tokens": budget, **display}}
 
@@ -183,6 +186,8 @@ _FIELDS_OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {
     "fallback-credit-2026-07-01": ("fallback_credit_token",),
     "server-side-fallback-2026-07-01": ("fallbacks",),
     "cache-diagnosis-2026-04-07": ("diagnostics",),
+    "message-threads-2026-08-12": ("thread",),
+    "mcp-client-2025-11-20": ("mcp_servers",),
 }
 
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
@@ -259,6 +259,29 @@ def _row(family: str, version: _Version) -> Abilities:
     return next(row for families, since, row in _OTHERS if version >= since and re.fullmatch(families, family))
 
 
+# ---- Versions of the API ----
+
+VERSION: Final = "anthropic-version"
+"""The header of the version, which Anthropic demands of every request (docs/wires/anthropic-messages.md#versions)."""
+OLDER_VERSION: Final = "2023-06-01"
+"""The version that every server of this wire takes."""
+SAMPLING: Final = ("temperature", "top_p", "top_k")
+
+
+class Forbidden(NamedTuple):
+    """What a version refuses and the older one takes: fields of the body, and blocks of the assistant's messages."""
+
+    fields: frozenset[str] = frozenset()
+    answer_blocks: frozenset[str] = frozenset()
+
+
+FORBIDDEN: Final[Mapping[str, Forbidden]] = MappingProxyType(
+    {"2026-10-21": Forbidden(frozenset(SAMPLING), frozenset({"document"}))}
+)
+"""By version; a version that is not here refuses nothing more. The version 2026-10-21 also refuses citations in texts
+of the user, of which requests hold none."""
+
+
 # ---- Rules of servers ----
 
 _SIGNS: Final = IdForm(64, refused=re.compile(r"[^a-zA-Z0-9_-]"))
@@ -285,6 +308,7 @@ class ServerRules:
             thinks.
         takes_effort: Whether models that are none of Anthropic's take `output_config.effort`.
         schemas: The form of the schemas of tools that it takes, beside the rules of the wire.
+        version: The version of the API that it is asked in.
     """
 
     call_ids: CallIdRule = CallIdRule(_SIGNS, _SIGNS)  # noqa: RUF009 - immutable
@@ -299,6 +323,7 @@ class ServerRules:
     demands_thinking: bool = False
     takes_effort: bool = True
     schemas: SchemaForm = PLAIN
+    version: str = OLDER_VERSION
 
 
 _LOCAL: Final = ServerRules(
@@ -313,7 +338,7 @@ _KEEPS_IDS: Final = CallIdRule(_OWN_SIGNS, _SIGNS)
 
 SERVER_RULES: Final[Mapping[str, ServerRules]] = MappingProxyType(
     {
-        "anthropic": ServerRules(),
+        "anthropic": ServerRules(version=dict(known_server("anthropic").headers)[VERSION]),
         "openrouter": ServerRules(wants_bearer=True),
         "litellm": ServerRules(wants_bearer=True),
         "ollama": replace(

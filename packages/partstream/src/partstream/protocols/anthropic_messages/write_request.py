@@ -24,7 +24,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
-from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole, merged_turns, shown_by_user
+from partstream.conversation.turns import (
+    Attachment,
+    Call,
+    Note,
+    Reasoning,
+    Text,
+    TurnRole,
+    merged_turns,
+    shown_by_user,
+)
 from partstream.lm.messages import ToolMode
 from partstream.protocols.anthropic_messages import endpoint, models, provider_state
 from partstream.protocols.anthropic_messages.errors import ERRORS, without_refused
@@ -60,9 +69,12 @@ class _Writer:
         system: The text of the system messages at the beginning.
     """
 
-    def __init__(self, rules: models.ServerRules, instructions: str, *, keeps_places: bool) -> None:
+    def __init__(
+        self, rules: models.ServerRules, forbidden: models.Forbidden, instructions: str, *, keeps_places: bool
+    ) -> None:
         self.system = instructions
         self._rules = rules
+        self._forbidden = forbidden
         self._keeps_places = keeps_places
         self._messages: list[provider_state.Wire] = []
         self._late: list[str] = []
@@ -126,6 +138,8 @@ class _Writer:
         blocks: list[provider_state.Wire] = []
         for one in turn.turns:
             blocks += provider_state.answer_blocks(one.content)
+        if self._forbidden.answer_blocks:
+            blocks = [block for block in blocks if block["type"] not in self._forbidden.answer_blocks]
         if not blocks:
             return
         if not self._messages:
@@ -285,9 +299,6 @@ def _with_mark(
 
 # ---- The body ----
 
-VERSION_HEADERS: Final[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
-"""Every request needs it, that for the list of models too; there is no newer value."""
-
 
 def build_request(request: ChatRequest) -> dict[str, Any]:
     """The JSON body that asks for the answer as a stream, for Anthropic's own API.
@@ -300,8 +311,10 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     rules = models.rules_of(own.messages_server, request.model_id)
     abilities = models.abilities_of(request.model_id, settings.capabilities)
     options = options_of(request, WIRE, OPTIONS)
+    forbidden = models.FORBIDDEN.get(_version(request, own), models.Forbidden())
     limit = options.limit if type(options.limit) is int and options.limit > 0 else None
-    conversation = _Writer(rules, request.instructions, keeps_places=settings.system_as is not SystemAs.INSTRUCTIONS)
+    keeps_places = settings.system_as is not SystemAs.INSTRUCTIONS
+    conversation = _Writer(rules, forbidden, request.instructions, keeps_places=keeps_places)
     deferred = settings.tool_images is ToolImages.USER_MESSAGE
     for turn in merged_turns(shown_by_user(request.turns, of_results=deferred, of_assistant=True)):
         conversation.write(turn)
@@ -337,7 +350,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         body[settings.context_size_field] = request.context_size
     output = options.fields.get("output_config")  # of the caller: what it holds is added to ours
     joined_output = {"output_config": {**body.get("output_config", {}), **output}} if isinstance(output, dict) else {}
-    body = endpoint.without_refused_sampling({**body, **options.fields, **joined_output}, abilities)
+    body = endpoint.without_refused_sampling({**body, **options.fields, **joined_output}, abilities, forbidden.fields)
     body = with_extra_fields(body, settings.extra_body)
     is_marked = own.prompt_cache is not models.PromptCache.OFF
     if not (rules.caches_marks if own.prompt_cache is models.PromptCache.AUTO else is_marked):
@@ -349,11 +362,26 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 _LIFETIMES: Final = {models.PromptCache.ONE_HOUR: "1h"}
 
 
+def _version(request: ChatRequest, own: models.AnthropicMessagesSettings) -> str:
+    """The version of the API, which decides what the body may hold; a header that a person sets wins over the row."""
+    said = (value for name, value in request.settings.extra_headers.items() if name.lower() == models.VERSION)
+    return next(said, models.rules_of(own.messages_server, request.model_id).version)
+
+
+def notes(request: ChatRequest) -> tuple[Note, ...]:
+    """The options that have no place on this wire, and those that the version of the API forbids."""
+    options = options_of(request, WIRE, OPTIONS)
+    version = _version(request, request.settings.own_settings(models.AnthropicMessagesSettings))
+    lost = sorted(models.FORBIDDEN.get(version, models.Forbidden()).fields & options.fields.keys())
+    said = f"options that version {version} of the API does not take: {', '.join(lost)}"
+    return (*notes_on_options(options), *((Note(said, "modelOptions"),) if lost else ()))
+
+
 def _write(request: ChatRequest) -> WireRequest:
     own = request.settings.own_settings(models.AnthropicMessagesSettings)
     body = build_request(request)
     betas = endpoint.joined([*endpoint.betas_of(body), *own.betas])
-    headers = {**VERSION_HEADERS, **({endpoint.BETA_HEADER: betas} if betas else {})}
+    headers = {models.VERSION: _version(request, own), **({endpoint.BETA_HEADER: betas} if betas else {})}
     return endpoint.on_platform(WireRequest(endpoint.PATH, body, headers), own.platform)
 
 
@@ -397,11 +425,11 @@ def find_model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:
 
 WRITE_REQUEST: Final = RequestWriterSpec(
     write=_write,
-    notes=lambda request: notes_on_options(options_of(request, WIRE, OPTIONS)),
+    notes=notes,
     path=endpoint.PATH,
     authorize=endpoint.authorize,
     authorize_for=endpoint.authorize_for,
-    document_headers=VERSION_HEADERS,
+    document_headers={models.VERSION: models.OLDER_VERSION},
     find_model_lists=find_model_lists,
     complete_settings=complete_settings,
     conversation_rules=conversation_rules,
