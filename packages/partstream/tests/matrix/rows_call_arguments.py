@@ -35,6 +35,18 @@ class _Shape:
         return any(not isinstance(piece, str) for piece in self.pieces)
 
 
+_LONG: Final = {"path": "abc" * 200}
+_LONGER: Final = {**_LONG, "mode": "r"}
+
+
+def _in_pieces(value: Any, count: int = 200, *, ends: int | None = None) -> tuple[str, ...]:
+    """The JSON text of a value, up to an end, in about so many pieces."""
+    text = json.dumps(value, separators=(",", ":"))
+    size = -(-len(text) // count)
+    text = text[:ends]
+    return tuple(text[start : start + size] for start in range(0, len(text), size))
+
+
 _SHAPES = (
     _Shape("one object in pieces", ('{"pa', 'th":"a"}'), {"path": "a"}),
     _Shape(
@@ -69,6 +81,23 @@ _SHAPES = (
     _Shape("an open text, then the object", ('{"a":', {"a": 1}), {"a": 1}, (_BEGUN,)),
     _Shape("an object that is no text", ({"a": 1},), {"a": 1}),
     _Shape("snapshots that are no text", ({"a": "x"}, {"a": "xy"}), {"a": "xy"}, (_GREW,)),
+    # Readers that join pieces to save memory must not lose what the pieces tell.
+    _Shape("200 pieces: one object", _in_pieces(_LONG), _LONG),
+    _Shape("200 pieces: an empty object, then the object", ("{}", *_in_pieces(_LONG)), _LONG, (_EMPTY,)),
+    _Shape("200 pieces: JSON in a JSON text", _in_pieces(json.dumps(_LONG)), _LONG, (_ENCODED_TWICE,)),
+    _Shape("200 pieces: the object, then the same again", _in_pieces(_LONG) * 2, _LONG, (_AGAIN,)),
+    _Shape("200 pieces: objects that grow", (*_in_pieces(_LONG), *_in_pieces(_LONGER)), _LONGER, (_GREW,)),
+    _Shape(
+        "200 pieces: an open beginning, then the whole in pieces", (*_in_pieces(_LONG, ends=-2), *_in_pieces(_LONG)),
+        _LONG, (_BEGUN,), needs_pieces=True,
+    ),
+    _Shape(
+        "200 pieces: snapshots of the text",
+        tuple("".join(_in_pieces(_LONG)[:count]) for count in range(1, len(_in_pieces(_LONG)) + 1)),
+        _LONG, (_SNAPSHOTS,), needs_pieces=True,
+    ),
+    _Shape("200 pieces: texts, then the object", (*_in_pieces(_LONG), _LONG), _LONG, (_AGAIN,)),
+    _Shape("200 pieces: an open text, then the object", (*_in_pieces(_LONG, ends=-2), _LONG), _LONG, (_BEGUN,)),
     _Shape("two objects that differ", ('{"a":1}', '{"a":2}'), None, source="NousResearch/hermes-agent#36039"),
     _Shape("two objects, a text of one longer", ('{"path":"a"}{"path":"a/b"}',), None),
     _Shape("two objects without a common name", ('{"a":1}', '{"b":2}'), None),

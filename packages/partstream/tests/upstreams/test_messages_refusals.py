@@ -307,7 +307,10 @@ def test_a_version_that_a_server_refuses_is_replaced_by_the_older_one_at_once_an
                 answer = await asked(provider, model_id=OPUS)
                 assert (answer.text, answer.error) == ("Hello", None)
         assert versions == ["2026-10-21", "2023-06-01", "2023-06-01"]
-        assert f"{OPUS} refuses anthropic-version (you set anthropic-version): sent again with anthropic-ver" in caplog.text
+        assert (
+            f"{OPUS} refuses anthropic-version (you set anthropic-version): sent again with anthropic-ver"
+            in caplog.text
+        )
 
     run(check())
 

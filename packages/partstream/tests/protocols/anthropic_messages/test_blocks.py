@@ -15,7 +15,7 @@ from partstream.errors import (
 )
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE, MessagesStream
+from partstream.protocols.anthropic_messages.read_response import MessagesStream
 from partstream.protocols.reader import StreamReader
 from protocols.anthropic_messages.wire import (
     OMIT,
@@ -408,7 +408,7 @@ def test_decision_5_calls_before_another_model_went_on_are_void() -> None:
 
 
 def test_what_comes_behind_a_fallback_does_not_wait() -> None:
-    stream = READ_RESPONSE(PLAIN)
+    stream = MessagesStream(PLAIN)
     for one in [started(), *call("{}"), opened("fallback", 1), closed(1), opened("text", 2, text="")]:
         stream.feed(one)
     assert stream.feed(delta("text_delta", 2, text="Hi"))[-1] == TextPart("Hi")
@@ -548,7 +548,7 @@ def test_a_document_that_is_an_error_is_one() -> None:
 
 
 def test_thinking_parts_come_as_the_deltas_come() -> None:
-    stream = READ_RESPONSE(PLAIN)
+    stream = MessagesStream(PLAIN)
     stream.feed(started())
     stream.feed(opened("thinking", 0, thinking=""))
     assert stream.feed(delta("thinking_delta", 0, thinking="Hm.")) == [ThinkingPart("Hm.")]

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from partstream.cli import main
 from partstream.lm.outputs import Outcome, ThinkingMode, Unmapped
-from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE
+from partstream.protocols.anthropic_messages.read_response import MessagesStream
 from partstream_devtools.recorded_stream import read_recording
 from protocols.anthropic_messages.wire import STOP, closed, delta, opened, read_bytes, sse, started, stopped
 from protocols.feeding import every_feed
@@ -120,7 +120,7 @@ def test_the_command_shows_why_a_model_refused_and_what_was_summarised(tmp_path:
 
 
 def test_a_ping_shows_no_protocol() -> None:
-    claim = READ_RESPONSE.claim
+    claim = MessagesStream.claim
     assert not claim("ping", {"type": "ping"})
 
 

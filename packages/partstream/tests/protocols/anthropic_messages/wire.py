@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from partstream.lm.outputs import StreamOptions
-from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE
+from partstream.protocols.anthropic_messages.read_response import MessagesStream
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from protocols.feeding import assert_all_give, read_objects, read_pieces
@@ -101,7 +101,7 @@ def read_bytes(pieces: Iterable[bytes], options: StreamOptions = PLAIN, framing:
 
 
 def read_events(events: Iterable[Event], options: StreamOptions = PLAIN) -> Result:
-    return read_objects(READ_RESPONSE, events, options)
+    return read_objects(MessagesStream, events, options)
 
 
 def read(events: Sequence[Event], **options: Any) -> Result:

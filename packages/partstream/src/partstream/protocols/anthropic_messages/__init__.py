@@ -20,7 +20,7 @@ from partstream.protocols.protocol import (
 # Only proxies send `[DONE]`, after `message_stop` or in its place (docs/wires/anthropic-messages.md#events).
 PROTOCOL: Final = Protocol(
     name="anthropic-messages",
-    read_response=loaded("partstream.protocols.anthropic_messages.read_response", "READ_RESPONSE"),
+    read_response=loaded("partstream.protocols.anthropic_messages.read_response", "MessagesStream"),
     write_request=loaded("partstream.protocols.anthropic_messages.write_request", "WRITE_REQUEST"),
     own_settings=loaded("partstream.protocols.anthropic_messages.models", "OWN_SETTINGS"),
     spoken_at=loaded("partstream.protocols.anthropic_messages", "SPOKEN_AT"),

@@ -22,7 +22,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.codec.json_codec import make_event_decoder
+from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage, text_part, thinking_part
 from partstream.protocols.anthropic_messages.errors import ERRORS
@@ -34,17 +35,16 @@ from partstream.protocols.anthropic_messages.tool_calls import (
     Channel,
     PendingOutputs,
     ToolCalls,
-    raw_block,
 )
-from partstream.protocols.citations import Citation, Citations
-from partstream.protocols.protocol import MatchConfidence, ResponseReaderSpec
+from partstream.protocols.citations import FOLD_AT, Citation, Citations, RecentText
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
     Deltas,
     LifecycleEvent,
     LifecycleState,
-    RecentText,
+    MatchConfidence,
+    ResponseReader,
     Wire,
     applied_edits,
     emit_into,
@@ -216,6 +216,7 @@ class Texts:
                 if isinstance(output, TextPart):
                     self.said.add(output.value)
             outputs += rendered
+        block.close()
 
     def end(self, outputs: list[StreamOutput]) -> None:
         """Shows the sources at the end of the answer."""
@@ -263,7 +264,7 @@ class Thinking:
 
     def closed(self, block: Block, outputs: list[StreamOutput]) -> None:
         """Keeps a block, also one without a text or without a signature: some servers want those back."""
-        if (raw := raw_block(block)) is not None:
+        if (raw := block.close()) is not None:
             self._state.add(block_item(raw), outputs)
 
 
@@ -285,10 +286,14 @@ class Message:
         state: What the server wants back of it.
         held: What waits after a call.
         was_compacted: Whether the server has summarised the conversation.
+        ran_tools: Whether the server has run tools of its own: its tokens are those of several calls of the model then.
         other_model: The model that continued the answer of another one, or None.
     """
 
-    __slots__ = ("_blocks", "calls", "held", "other_model", "state", "texts", "thinking", "was_compacted")
+    __slots__ = (
+        *("_blocks", "_fast_path", "calls", "held", "other_model", "ran_tools", "state", "texts", "thinking"),
+        "was_compacted",
+    )
 
     def __init__(self, options: StreamOptions) -> None:
         self.held = PendingOutputs()
@@ -297,6 +302,7 @@ class Message:
         self.thinking = Thinking(options.thinking, self.state)
         self.calls = ToolCalls(options.call_id_prefix, self.state, self.held)
         self.was_compacted = False
+        self.ran_tools = False
         self.other_model: str | None = None
         self._blocks = Blocks()
 
@@ -306,14 +312,9 @@ class Message:
         return not self._blocks.all
 
     @property
-    def ran_tools(self) -> bool:
-        """Whether the server has run tools of its own: its tokens are those of several calls of the model then."""
-        return any(block.type != TOOL_USE and block.type.endswith(TOOL_USE) for block in self._blocks.all)
-
-    @property
     def content(self) -> list[Wire]:
-        """All its blocks, as the server would take them back."""
-        return [raw for block in self._blocks.all if (raw := raw_block(block)) is not None]
+        """All its closed blocks, as the server would take them back."""
+        return [block.raw for block in self._blocks.all if block.raw is not None]
 
     def start(self, place: int | None, wire: Wire, outputs: _Outputs) -> None:
         """Opens a block; one that does not say what it is opens none, and its deltas say what they are."""
@@ -401,6 +402,7 @@ class Message:
     def _open(self, place: int | None, channel: Channel, wire: Wire) -> Block:
         block = Block(channel, wire, self.texts.said if channel is Channel.TEXT else None)
         self._blocks.open(place, block)
+        self.ran_tools |= block.type != TOOL_USE and block.type.endswith(TOOL_USE)
         return block
 
     def _close_all(self, blocks: Iterable[Block], outputs: _Outputs) -> None:
@@ -414,8 +416,8 @@ class Message:
                 case Channel.INPUT:
                     self.calls.closed(block, before)
                 case Channel.COMPACTION:
-                    raw = raw_block(block) or {}
-                    self.was_compacted |= any(raw.get(name) for name in ("content", "encrypted_content"))
+                    said = {**block.wire, **block.fields}
+                    self.was_compacted |= any(said.get(name) for name in ("content", "encrypted_content"))
                     self.calls.kept(block, before)
                 case Channel.NOTHING:
                     self.calls.kept(block, before)
@@ -682,7 +684,7 @@ def _prompt(raw: Wire) -> int | None:
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class MessagesStream:
+class MessagesStream(ResponseReader):
     """One answer of a Messages server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
@@ -690,25 +692,40 @@ class MessagesStream:
         ending: Whether a stop reason came, and nothing of the answer after it: only `message_stop` may still follow.
     """
 
-    def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.emit_more: EmitText | None = None
+    frequent = FREQUENT
+    has_documents = True
+
+    def __init__(self, options: StreamOptions) -> None:
+        super().__init__(options)
         self.ending = False
-        self._state = LifecycleState.IDLE
         self._rows = DISPATCH[LifecycleState.IDLE]
         self._envelope = Envelope()
         self._message = Message(options)
         self._usage = ReportedUsage()
         self._stop = StopReason()
 
-    @property
-    def finished(self) -> bool:
-        """Whether the :class:`Finish` is out."""
-        return self._state in _OVER
+    @classmethod
+    def claim(cls, kind: str | None, event: Wire) -> MatchConfidence:
+        """How sure the protocol is of an event: never by `ping`, which others send too."""
+        if isinstance(event.get(_INNER.get(kind or "", "")), dict):
+            return MatchConfidence.SURE
+        if kind == "error":
+            return MatchConfidence.POSSIBLE if isinstance(event.get("error"), dict) else MatchConfidence.NO
+        return MatchConfidence.POSSIBLE if kind in EVENTS and kind != "ping" else MatchConfidence.NO
 
-    @property
-    def failing(self) -> bool:
-        """Whether more about an error may follow: never, since an error is the last event of this wire."""
-        return False
+    @classmethod
+    def events_of(cls, document: Wire) -> Sequence[Wire]:
+        """The events that say what a document says: a message whose content has come whole, or an error."""
+        if document.get("type") == "message" or ("content" in document and "role" in document):
+            return ({"type": "message_start", "message": document}, {"type": "message_stop"})
+        if document.get("type") == "error" or not document.get("error"):
+            return (document,)
+        return ({**document, "type": "error", "error": mapping(document, "error") or {"message": document["error"]}},)
+
+    @classmethod
+    def item_of_tags(cls, raw: str) -> Wire:
+        """The item that takes thinking in tags back to the server: a block of text."""
+        return block_item({"type": "text", "text": raw})
 
     @property
     def usage(self) -> Usage | None:
@@ -730,12 +747,6 @@ class MessagesStream:
             self._stop = StopReason()
             self._enter(LifecycleState.OPEN)
 
-    def feed(self, event: Mapping[str, Any]) -> _Outputs:
-        """Takes the next event and returns what it means, in order."""
-        outputs: _Outputs = []
-        self.feed_into(event, outputs)
-        return outputs
-
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
         self.emit_more = None
@@ -750,45 +761,36 @@ class MessagesStream:
 
     def end(self, *, whole: bool = False) -> _Outputs:
         """Ends the events."""
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError("the stream was ended before")
-        outputs: _Outputs = []
-        if self._state is LifecycleState.ANSWERED or (
-            self._state is LifecycleState.OPEN and (whole or self._stop.word is not None)
-        ):
-            self._complete(outputs)
-        elif not self.finished:
-            outputs = self.fail(TruncatedStreamError(self._state.name))
+        outputs = super().end(whole=whole)
         self._enter(LifecycleState.ENDED)
-        return outputs
-
-    def fail(self, error: LanguageModelError) -> _Outputs:
-        """Ends the response with an error; nothing if it has finished already."""
-        outputs: _Outputs = []
-        if not self.finished:
-            self._fail(error, outputs)
         return outputs
 
     def _enter(self, state: LifecycleState) -> None:
         self._state = state
         self._rows = DISPATCH[state]
 
-    def _fail(self, error: LanguageModelError, outputs: _Outputs) -> None:
+    @property
+    def _word(self) -> str | None:
+        return self._stop.word
+
+    def _is_whole(self, *, told: bool) -> bool:
+        return self._state is LifecycleState.ANSWERED or (
+            self._state is LifecycleState.OPEN and (told or self._stop.word is not None)
+        )
+
+    def _settle(self, outputs: _Outputs) -> None:
         self._message.abandon(outputs)
-        is_cut = isinstance(error, TruncatedStreamError)
-        reason = None if is_cut else FinishReason(UnifiedFinishReason.ERROR, self._stop.word)
-        self._finish(Outcome.TRUNCATED if is_cut else Outcome.FAILED, reason, outputs, error)
 
     def _complete(self, outputs: _Outputs) -> None:
         stop, message = self._stop, self._message
         error = message.end(self._envelope.container, outputs, is_cut=stop.is_cut)
         if error is not None:
-            self._finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR, stop.word), outputs, error)
+            self._emit_finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR, stop.word), outputs, error)
             return
         has_calls = message.held.has_calls
-        self._finish(stop.outcome(has_calls=has_calls), stop.reason(has_calls=has_calls), outputs)
+        self._emit_finish(stop.outcome(has_calls=has_calls), stop.reason(has_calls=has_calls), outputs)
 
-    def _finish(
+    def _emit_finish(
         self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
     ) -> None:
         about = self._envelope
@@ -816,12 +818,13 @@ class MessagesStream:
             return
         kind = event.get("type")
         if (failure := ERRORS.failure_in_unknown(event)) is not None:
-            self._fail(failure, outputs)
+            outputs += self.fail(failure)
         elif isinstance(kind, str) and kind:
             outputs.append(Unmapped(kind, event))
         else:
             got = "no type" if kind is None else f"type {shown(kind)}"
-            self._fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"), outputs)
+            error = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
+            outputs += self.fail(error)
 
     # The events
 
@@ -832,7 +835,7 @@ class MessagesStream:
             return
         self._message.calls.ended.response_id = self._envelope.response_id
         if isinstance(begins, UpstreamProtocolError):
-            self._fail(begins, outputs)
+            outputs += self.fail(begins)
             return
         self._usage.begin()
         self._stop = StopReason()
@@ -858,7 +861,7 @@ class MessagesStream:
         self._envelope.say(event)
         self.ending = self._stop.word is not None
         if (failure := ERRORS.failure_beside(event, mapping(event, "delta"))) is not None:
-            self._fail(failure, outputs)
+            outputs += self.fail(failure)
 
     def _message_stop(self, _event: Wire, outputs: _Outputs) -> None:
         if self._stop.word == PAUSED and not self._message.held.has_calls:
@@ -868,14 +871,12 @@ class MessagesStream:
         else:
             self._complete(outputs)
 
-    def _error(self, event: Wire, outputs: _Outputs) -> None:
+    def _error_event(self, event: Wire, outputs: _Outputs) -> None:
         said = event if event.get("error") else {"error": {name: event[name] for name in event if name != "type"}}
-        self._fail(ERRORS.read_failure(said), outputs)
+        outputs += self.fail(ERRORS.read_failure(said))
 
 
-_OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
-
-_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], EmitText | None]"
+_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], FastPath | None]"
 
 
 class Row(NamedTuple):
@@ -894,7 +895,7 @@ EVENTS: Final[dict[str, Row]] = {
     "message_stop": Row(LifecycleEvent.TERMINAL, MessagesStream._message_stop),
     "ping": Row(LifecycleEvent.SILENT, _nothing),
     # It is always the last event: vLLM sends no `message_stop` after it.
-    "error": Row(LifecycleEvent.TERMINAL, MessagesStream._error),
+    "error": Row(LifecycleEvent.ERROR, MessagesStream._error_event),
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
@@ -915,34 +916,10 @@ def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler
 DISPATCH: Final = {state: _dispatch(state) for state in LifecycleState}
 
 
-def events_of(document: Wire) -> Sequence[Wire]:
-    """The events that say what a document says: a message whose content has come whole, or an error."""
-    if document.get("type") == "message" or ("content" in document and "role" in document):
-        return ({"type": "message_start", "message": document}, {"type": "message_stop"})
-    if document.get("type") == "error" or not document.get("error"):
-        return (document,)
-    return ({**document, "type": "error", "error": mapping(document, "error") or {"message": document["error"]}},)
-
-
-def claims(kind: str | None, event: Wire) -> MatchConfidence:
-    """Tells whether an event of a recording belongs to this protocol: never by `ping`, which others send too."""
-    if kind == "message_start" and isinstance(event.get("message"), dict):
-        return MatchConfidence.SURE
-    if kind in {"content_block_start", "content_block_delta"} and isinstance(event.get(_INNER[kind]), dict):
-        return MatchConfidence.SURE
-    if kind == "message_delta" and isinstance(event.get("delta"), dict):
-        return MatchConfidence.SURE
-    if kind == "error":
-        return MatchConfidence.POSSIBLE if isinstance(event.get("error"), dict) else MatchConfidence.NO
-    return MatchConfidence.POSSIBLE if kind in EVENTS and kind != "ping" else MatchConfidence.NO
-
-
-_INNER: Final = {"content_block_start": "content_block", "content_block_delta": "delta"}
-
-READ_RESPONSE: Final = ResponseReaderSpec(
-    open=MessagesStream,
-    claim=claims,
-    deltas=FREQUENT,
-    events_of=events_of,
-    item_of_tags=lambda raw: block_item({"type": "text", "text": raw}),
-)
+_INNER: Final = {
+    "message_start": "message",
+    "content_block_start": "content_block",
+    "content_block_delta": "delta",
+    "message_delta": "delta",
+}
+"""The events that tell this protocol from all others, and the field with an object that each of them has."""

@@ -3,7 +3,7 @@
 :class:`Blocks` finds the block that a delta means. Anthropic opens and closes one block after the other. Other servers
 leave blocks open until the end, close them twice, or stream into blocks that nothing opened
 (docs/wires/anthropic-messages.md#deviations-of-servers). So a block is found by its index and by what a delta holds.
-:func:`raw_block` is a block as the server would take it back.
+:attr:`Block.raw` is a closed block as the server would take it back.
 
 :class:`ToolCalls` emits a call of the client's whole, when its block closes; only `tool_use` is one. What a server runs
 itself is never emitted, and neither is what nothing here knows: it is kept
@@ -16,6 +16,7 @@ Calls are the last blocks of nearly all answers.
 """
 
 from __future__ import annotations
+from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Any, Final
 
@@ -55,9 +56,11 @@ class Block:
         pieces: What came since the last :meth:`fold`; code that appends to it calls :meth:`fold` at times.
         citations: The citations that came for it, as they came.
         fields: What deltas said of it beside its text: the signature, the summary of a compaction.
+        raw: Once it is closed, the entry of `content` that the server would take back; None where it holds nothing,
+            which no server takes.
     """
 
-    __slots__ = ("_said", "_whole", "channel", "citations", "fields", "pieces", "wire")
+    __slots__ = ("_said", "_whole", "channel", "citations", "fields", "pieces", "raw", "wire")
 
     def __init__(self, channel: Channel, wire: Wire, said: RecentText | None = None) -> None:
         self.channel = channel
@@ -65,6 +68,7 @@ class Block:
         self.pieces: list[str] = []
         self.citations: list[Wire] = []
         self.fields: dict[str, Any] = {}
+        self.raw: Wire | None = None
         self._whole: list[Any] = []
         self._said = said
 
@@ -80,13 +84,17 @@ class Block:
         self._whole.append(value)
 
     def fold(self) -> None:
-        """Joins the pieces, which take many times the memory of their text."""
-        if self.pieces:
-            piece = "".join(self.pieces)
-            self.pieces.clear()
-            self._whole.append(piece)
+        """Joins the pieces, which take many times the memory of their text. Those of arguments stay apart until the
+        block closes: their borders tell what was said again (:data:`partstream.protocols.calls.MENDINGS`)."""
+        if not self.pieces:
+            return
+        if self.channel is Channel.INPUT:
+            self._whole += self.pieces
+        else:
+            self._whole.append("".join(self.pieces))
             if self._said is not None:
-                self._said.add(piece)
+                self._said.add(self._whole[-1])
+        self.pieces.clear()
 
     @property
     def text(self) -> str:
@@ -97,14 +105,44 @@ class Block:
         return self._whole[0] if self._whole else ""
 
     @property
-    def said(self) -> list[Any]:
-        """The same in the pieces that are known, texts and values."""
-        return [*self._whole, *self.pieces]
+    def arguments(self) -> Sequence[Any]:
+        """The pieces of the arguments that count, texts and values: those of the deltas, else that of the start."""
+        return later_pieces(self.wire.get("input"), [*self._whole, *self.pieces])
+
+    @property
+    def has_input(self) -> bool:
+        """Whether anything but blanks streamed into it."""
+        return any(map(str.strip, map(str, (*self._whole, *self.pieces))))
 
     @property
     def type(self) -> str:
         """What the server calls a block like it."""
         return text(self.wire, "type") or _TYPES[self.channel]
+
+    def close(self, given: Wire | None = None) -> Wire | None:
+        """Makes :attr:`raw`, and forgets all else that came: an answer may have hundreds of blocks.
+
+        Args:
+            given: The arguments, if it has any that are a JSON object.
+        """
+        said = "" if self.channel is Channel.INPUT else self.text
+        match self.channel:
+            case Channel.TEXT if said.strip():
+                cited = {"citations": self.citations} if self.citations else {}
+                self.raw = {**self.wire, "type": "text", "text": said, **cited}
+            case Channel.THINKING if said or self.fields:
+                self.raw = {**self.wire, "type": "thinking", "thinking": said, **self.fields}
+            case Channel.INPUT:  # a call, or a block of an unknown kind, to which only a streamed input is added
+                is_said = "input" in self.wire or self._whole or self.pieces
+                self.raw = {**self.wire, "input": given} if self.wire and is_said and given is not None else self.wire
+                self.raw = self.raw or None
+            case Channel.COMPACTION:
+                self.raw = {**self.wire, **self.fields, "type": "compaction"}
+            case Channel.NOTHING:
+                self.raw = self.wire
+        self.pieces.clear()
+        self._whole, self.citations, self.fields = [], [], {}
+        return self.raw
 
 
 _TYPES: Final = {
@@ -189,33 +227,6 @@ class Blocks:
         return [one for one in self.all if id(one) in still_open]
 
 
-def raw_block(block: Block) -> Wire | None:
-    """A block as an entry of `content`; None for one that holds nothing, which no server takes."""
-    said = "" if block.channel is Channel.INPUT else block.text
-    match block.channel:
-        case Channel.TEXT:
-            raw = {**block.wire, "type": "text", "text": said}
-            return (raw | {"citations": block.citations} if block.citations else raw) if said.strip() else None
-        case Channel.THINKING:
-            is_empty = not said and not block.fields
-            return None if is_empty else {**block.wire, "type": "thinking", "thinking": said, **block.fields}
-        case Channel.INPUT:  # a call, or a block of an unknown kind, to which only a streamed input is added
-            given = input_of(block) if block.wire and ("input" in block.wire or block.said) else None
-            return (block.wire or None) if given is None else {**block.wire, "input": given}
-        case Channel.COMPACTION:
-            return {**block.wire, **block.fields, "type": "compaction"}
-        case Channel.NOTHING:
-            return block.wire
-
-
-def input_of(block: Block) -> dict[str, Any] | None:
-    """The arguments of a call: those of the deltas, else those of its start, else `{}`.
-
-    None where they are no JSON object (docs/wires/anthropic-messages.md#arguments-of-calls).
-    """
-    return read_pieces(later_pieces(block.wire.get("input"), block.said)).value
-
-
 # ---- Calls ----
 
 TOOL_USE: Final = "tool_use"
@@ -260,10 +271,12 @@ class ToolCalls:
         if block.wire and block.type != TOOL_USE:
             self.kept(block, outputs)
             return
-        pieces = later_pieces(block.wire.get("input"), block.said)
+        pieces, is_bare = block.arguments, not block.has_input
         if any(pieces):
             self._forget_bare(block)
-        call = self.ended.take(identifier(block.wire, "id"), identifier(block.wire, "name"), pieces, outputs)
+        read = read_pieces(pieces)
+        call = self.ended.take(identifier(block.wire, "id"), identifier(block.wire, "name"), pieces, outputs, read=read)
+        block.close(read.value)
         if call is None:
             return
         extra = {
@@ -275,7 +288,7 @@ class ToolCalls:
             self._state.add(call_item(call.call_id, extra), outputs)
         self._state.hand_out(outputs)
         part = tool_call_part(self._prefix + call.call_id, call.name, call.input)
-        self._bare = None if call.input or any(map(str.strip, map(str, block.said))) else (block, call, part)
+        self._bare = (block, call, part) if is_bare and not call.input else None
         self._held.hold(part)
 
     def _forget_bare(self, block: Block) -> None:
@@ -307,7 +320,8 @@ class ToolCalls:
 
     def kept(self, block: Block, outputs: list[StreamOutput]) -> None:
         """Keeps a block of the server's, and counts it."""
-        raw = raw_block(block) or {}
+        given = read_pieces(block.arguments).value if block.channel is Channel.INPUT else None
+        raw = block.close(given) or {}
         self._state.add(block_item(raw), outputs)
         if block.type not in _QUIET:
             outputs.append(Unmapped(block.type, raw))
