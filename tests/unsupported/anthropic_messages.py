@@ -16,7 +16,6 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.protocols.anthropic_messages.endpoint import ThinkingChoice, answer_limit, thinking_fields
 from partstream.protocols.anthropic_messages.errors import said_of
 from partstream.protocols.anthropic_messages.models import AnthropicMessagesSettings, abilities_of, rules_of
 from partstream.protocols.anthropic_messages.read_response import ReportedUsage, StopReason
@@ -31,7 +30,14 @@ from partstream.protocols.anthropic_messages.serve import (
     usage_at_end,
     usage_at_start,
 )
-from partstream.protocols.anthropic_messages.write_request import CONTINUE, NO_BEGINNING, OPTIONS
+from partstream.protocols.anthropic_messages.write_request import (
+    CONTINUE,
+    NO_BEGINNING,
+    OPTIONS,
+    ThinkingChoice,
+    answer_limit,
+    thinking_fields,
+)
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
 from partstream.protocols.options import chosen_options
 from unsupported.common import (

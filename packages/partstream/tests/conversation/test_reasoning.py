@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from conversation.samples import ORIGIN, assistant
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.conversation.media import MediaKind
-from partstream.conversation.preparation import ResponseState
+from partstream.conversation.preparation import ResponseState, carried_reasoning
 from partstream.conversation.provider_state import (
     AnswerPlace,
     Origin,
     StateMarker,
-    carried_reasoning,
     place_reasoning,
     read_marker,
     usable_items,

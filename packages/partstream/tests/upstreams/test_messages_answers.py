@@ -17,8 +17,8 @@ from partstream.errors import (
 )
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
-from partstream.protocols.anthropic_messages.endpoint import resume
 from partstream.protocols.anthropic_messages.errors import ERRORS
+from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.server.loopback import LoopbackRequest
@@ -79,7 +79,9 @@ def _ask(*replies: tuple[Step, ...], goes_on: bool = True, options: StreamOption
                 WireRequest("/messages", ASKED), PROTOCOLS["anthropic-messages"], ERRORS, options
             )
             try:
-                answer = stream_over_pauses(transport, exchange, resume if goes_on else None, lambda *_: None)
+                answer = stream_over_pauses(
+                    transport, exchange, WRITE_REQUEST.resume if goes_on else None, lambda *_: None
+                )
                 async with aclosing(answer) as batches:
                     async for batch in batches:
                         outputs += batch

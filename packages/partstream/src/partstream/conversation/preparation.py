@@ -89,6 +89,14 @@ ASKED_IN: Final = "_askedIn"
 
 
 @dataclass(frozen=True, slots=True)
+class SentTool(Tool):
+    """A tool under the name to send, with the schema to send; made of a tool that was checked."""
+
+    def __post_init__(self) -> None:
+        """Checks nothing again."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChatRequest:
     """A request, ready to be written.
 
@@ -96,7 +104,7 @@ class ChatRequest:
         model_id: The model's id on the server.
         turns: The conversation, or its part after `previous_response_id`.
         instructions: The system messages as one text; empty if the settings keep them among the turns.
-        tools: The tools under the names to send, each with a schema.
+        tools: The tools.
         tool_mode: Whether the model may or must call a tool.
         options: The caller's options for this request, by the caller's names.
         reasoning_effort: The user's choice of reasoning effort, or None.
@@ -115,7 +123,7 @@ class ChatRequest:
     model_id: str
     turns: tuple[conversation.Turn, ...]
     instructions: str
-    tools: tuple[Tool, ...]
+    tools: tuple[SentTool, ...]
     tool_mode: ToolMode
     options: Mapping[str, Any]
     reasoning_effort: str | None
@@ -482,7 +490,7 @@ def prepare(
         turns=tuple(turns),
         instructions=instructions,
         tools=tuple(
-            Tool(names.to_upstream(tool.name), conversation.well_formed(tool.description), one.schema)
+            SentTool(names.to_upstream(tool.name), conversation.well_formed(tool.description), one.schema)
             for tool, one in zip(options.tools, formed, strict=True)
         ),
         tool_mode=options.tool_mode,
@@ -528,13 +536,28 @@ def _reasoning(
     found: dict[int, tuple[Mapping[str, Any], ...]] = {}
     for number, message in enumerate(messages):
         marker = markers.get(number)
-        if message.role is not Role.ASSISTANT or not (
-            items := provider_state.carried_reasoning(message, marker, origin)
-        ):
+        if message.role is not Role.ASSISTANT or not (items := carried_reasoning(message, marker, origin)):
             continue
         if number >= current or marker is None or not marker.answer or is_answer(message, marker):
             found[number] = items
     return found
+
+
+def carried_reasoning(
+    message: ChatMessage, marker: provider_state.StateMarker | None, origin: provider_state.Origin
+) -> tuple[Mapping[str, Any], ...]:
+    """The reasoning items that an assistant message brings back to their own upstream and model.
+
+    Thinking parts hold them within a turn of the user, the stateful marker in later turns.
+    """
+    for part in reversed(message.content):
+        if isinstance(part, ThinkingPart) and part.metadata and part.metadata.get(provider_state.ORIGIN) == origin.key:
+            listed = part.metadata.get(provider_state.ITEMS)
+            if items := provider_state.usable_items(listed if isinstance(listed, list | tuple) else ()):
+                return items
+    if marker is not None and marker.origin == origin:
+        return provider_state.usable_items(marker.reasoning)
+    return ()
 
 
 def _markers(messages: Sequence[ChatMessage]) -> dict[int, provider_state.StateMarker]:

@@ -156,23 +156,6 @@ def usable_items(items: Iterable[Any]) -> tuple[Mapping[str, Any], ...]:
     )
 
 
-def carried_reasoning(
-    message: ChatMessage, marker: StateMarker | None, origin: Origin
-) -> tuple[Mapping[str, Any], ...]:
-    """The reasoning items that an assistant message brings back to their own upstream and model.
-
-    Thinking parts hold them within a turn of the user, the stateful marker in later turns.
-    """
-    for part in reversed(message.content):
-        if isinstance(part, ThinkingPart) and part.metadata and part.metadata.get(ORIGIN) == origin.key:
-            listed = part.metadata.get(ITEMS)
-            if items := usable_items(listed if isinstance(listed, list | tuple) else ()):
-                return items
-    if marker is not None and marker.origin == origin:
-        return usable_items(marker.reasoning)
-    return ()
-
-
 def place_reasoning(
     content: Sequence[Piece], items: Iterable[Mapping[str, Any]], may_end: Callable[[Mapping[str, Any]], bool]
 ) -> tuple[Piece, ...]:

@@ -237,7 +237,8 @@ def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]
         speaker = TurnRole.SYSTEM if number < instructions else _SPEAKERS[message.role]
         placed: list[tuple[TurnRole, Piece]] = []
         for place, part in enumerate(message.content):
-            piece = row_of_class(_CONVERTERS, part)(part, f"messages[{number}].content[{place}]", notes)
+            convert = _CONVERTERS.get(type(part)) or row_of_class(_CONVERTERS, part)
+            piece = convert(part, f"messages[{number}].content[{place}]", notes)
             if piece is not None:
                 placed.append((_role(piece, speaker), piece))
         for role, run in groupby(placed, lambda one: one[0]):

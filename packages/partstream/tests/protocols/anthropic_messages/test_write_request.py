@@ -26,7 +26,7 @@ from partstream.protocols.anthropic_messages.models import (
     Platform,
     abilities_of,
 )
-from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST, find_model_lists
+from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import KeyKind
 from protocols.anthropic_messages.requests import (
@@ -526,7 +526,7 @@ def test_what_is_counted_is_the_same_request_without_the_fields_of_an_answer():
     ],
 )
 def test_models_are_listed_beside_the_folder_of_this_wire_too(path: str, further: tuple[str, ...]):
-    assert find_model_lists(path) == (path.rstrip("/"), further)
+    assert WRITE_REQUEST.find_model_lists(path) == (path.rstrip("/"), further)
 
 
 def test_names_of_models_are_known_in_every_spelling():

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
-from partstream.protocols.anthropic_messages import endpoint, models
+from partstream.protocols.anthropic_messages import models
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
@@ -109,7 +109,7 @@ def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
         return frozenset({models.VERSION})
     if _MARK in said:
         return frozenset(_MARKS)
-    betas = frozenset(f"{_BETA}{name}" for name in endpoint.FEATURE_BETAS if name in said)
+    betas = frozenset(f"{_BETA}{name}" for name in models.FEATURE_BETAS if name in said)
     return betas or frozenset(
         name for name in _OF_TABLE(error, body) if not (name.startswith("thinking") and _OF_BLOCKS.search(said))
     )
@@ -138,8 +138,8 @@ def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest
     if models.VERSION in names and models.VERSION in request.headers:
         changed = replace(changed, headers={**request.headers, models.VERSION: models.OLDER_VERSION})
     changed = _WITHOUT_FIELDS(changed, names)
-    if endpoint.asks_to_think(request.body) and not endpoint.asks_to_think(changed.body):
-        changed = replace(changed, body=endpoint.without_thinking_edits(changed.body))
+    if models.asks_to_think(request.body) and not models.asks_to_think(changed.body):
+        changed = replace(changed, body=_without_thinking_edits(changed.body))
     return _without_betas(changed, request.body, names)
 
 
@@ -191,24 +191,34 @@ _FIELDS_OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
+def _without_thinking_edits(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The body without the edits that only a model that thinks has a use for."""
+    management = body.get("context_management")
+    if not isinstance(management, dict) or not isinstance(edits := management.get("edits"), list):
+        return body
+    kept = [edit for edit in edits if not (isinstance(edit, dict) and edit.get("type") == models.CLEAR_THINKING)]
+    rest = {name: value for name, value in body.items() if name != "context_management"}
+    return {**rest, "context_management": {**management, "edits": kept}} if kept else rest
+
+
 def _without_betas(request: WireRequest, before: Mapping[str, Any], names: Collection[str]) -> WireRequest:
     """The request without the betas that are refused, and without those whose features have gone."""
-    said = request.headers.get(endpoint.BETA_HEADER, "")
+    said = request.headers.get(models.BETA_HEADER, "")
     gone = {
         beta
-        for beta, has_feature in endpoint.FEATURE_BETAS.items()
+        for beta, has_feature in models.FEATURE_BETAS.items()
         if has_feature(before) and not has_feature(request.body)
     }
     gone |= {name.removeprefix(_BETA) for name in names if name.startswith(_BETA)}
-    kept = [beta for beta in endpoint.named(said) if beta not in gone]
+    kept = [beta for beta in models.named(said) if beta not in gone]
     body = request.body
     if gone & set(body.get("anthropic_beta", ())):
         body = {**body, "anthropic_beta": [beta for beta in body["anthropic_beta"] if beta not in gone]}
         request = replace(request, body=body)
-    if len(kept) == len(endpoint.named(said)):
+    if len(kept) == len(models.named(said)):
         return request
-    headers = {name: value for name, value in request.headers.items() if name != endpoint.BETA_HEADER}
-    return replace(request, headers=headers | ({endpoint.BETA_HEADER: endpoint.joined(kept)} if kept else {}))
+    headers = {name: value for name, value in request.headers.items() if name != models.BETA_HEADER}
+    return replace(request, headers=headers | ({models.BETA_HEADER: models.joined(kept)} if kept else {}))
 
 
 # ---- Errors that are read ----

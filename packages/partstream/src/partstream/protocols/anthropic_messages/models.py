@@ -14,13 +14,13 @@ not know it ignores, or refuses once.
 
 from __future__ import annotations
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
 from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import OwnSettings
@@ -280,6 +280,82 @@ FORBIDDEN: Final[Mapping[str, Forbidden]] = MappingProxyType(
 )
 """By version; a version that is not here refuses nothing more. The version 2026-10-21 also refuses citations in texts
 of the user, of which requests hold none."""
+
+
+# ---- Betas ----
+
+BETA_HEADER: Final = "anthropic-beta"
+
+CLEAR_THINKING: Final = "clear_thinking_20251015"
+CLEAR_TOOL_USES: Final = "clear_tool_uses_20250919"
+COMPACT: Final = "compact_20260112"
+"""The types of edits with which a server shortens a conversation."""
+
+
+def asks_to_think(body: Mapping[str, Any]) -> bool:
+    """Whether a body asks the model to think, in any form."""
+    return _inner(body, "thinking").get("type") in {"adaptive", "enabled"}
+
+
+def _inner(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return value if isinstance(value := body.get(name), dict) else {}
+
+
+def _edits(body: Mapping[str, Any]) -> list[Any]:
+    edits = _inner(body, "context_management").get("edits")
+    return [edit.get("type") for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
+
+
+def _interleaves(body: Mapping[str, Any]) -> bool:
+    has_budget = _inner(body, "thinking").get("type") == "enabled" and bool(body.get("tools"))
+    return has_budget and abilities_of(str(body.get("model", "")), UNKNOWN_CAPABILITIES).interleaves_by_beta
+
+
+def _holds_summary(body: Mapping[str, Any]) -> bool:
+    """Whether a body asks for a summary, or brings one back: those that were asked for are signed."""
+    contents = (message.get("content") for message in body.get("messages", ()))
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    return "compaction" in body or any(block["type"] == "compaction" and block.get("signature") for block in blocks)
+
+
+def _is_advisor(tool: Any) -> bool:
+    return isinstance(tool, Mapping) and str(tool.get("type", "")).startswith("advisor_")
+
+
+FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
+    "context-management-2025-06-27": lambda body: any(
+        edit in _edits(body) for edit in (CLEAR_THINKING, CLEAR_TOOL_USES)
+    ),
+    "compact-2026-01-12": lambda body: COMPACT in _edits(body),
+    "interleaved-thinking-2025-05-14": _interleaves,
+    "compact-2026-09-04": _holds_summary,
+    "fast-mode-2026-02-01": lambda body: "speed" in body,
+    "task-budgets-2026-03-13": lambda body: "task_budget" in _inner(body, "output_config"),
+    "fallback-credit-2026-07-01": lambda body: "fallback_credit_token" in body,
+    "server-side-fallback-2026-07-01": lambda body: "fallbacks" in body,
+    "cache-diagnosis-2026-04-07": lambda body: "diagnostics" in body,
+    "thinking-display-updates-2026-08-18": lambda body: _inner(body, "thinking").get("display") == "updates",
+    "thinking-binding-controls-2026-08-01": lambda body: "block_binding" in _inner(body, "thinking"),
+    "message-threads-2026-08-12": lambda body: "thread" in body,
+    "advisor-tool-2026-03-01": lambda body: any(_is_advisor(tool) for tool in body.get("tools") or ()),
+    "mcp-client-2025-11-20": lambda body: "mcp_servers" in body,
+}
+"""Each beta, and whether its feature is in a body (docs/wires/anthropic-messages.md#betas)."""
+
+
+def betas_of(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The betas whose features a body has."""
+    return tuple(name for name, has_feature in FEATURE_BETAS.items() if has_feature(body))
+
+
+def joined(names: Iterable[str]) -> str:
+    """The value of the header, each name once."""
+    return ",".join(dict.fromkeys(names))
+
+
+def named(value: str) -> list[str]:
+    """The names in the value of a header."""
+    return [name.strip() for name in value.split(",") if name.strip()]
 
 
 # ---- Rules of servers ----

@@ -1,14 +1,19 @@
 """Writes a request as the body of Anthropic Messages; :mod:`partstream.conversation.turns` has prepared it.
 
-:func:`build_request` writes the body: messages, options, tools, thinking, the caller's further fields and, last of all,
-the marks of the prompt cache. What a model takes is known from its server's list, else by its name; what a server takes
-is a row of its own (both in :mod:`partstream.protocols.anthropic_messages.models`).
+:func:`build_request` writes the body, in the order of this page: messages, options, tools, the limit of the response,
+thinking, edits of the context, the caller's further fields and, last of all, the marks of the prompt cache. What a
+model takes is known from its server's list, else by its name; what a server takes is a row of its own (both in
+:mod:`partstream.protocols.anthropic_messages.models`).
 
 - Messages (docs/wires/anthropic-messages.md#messages): user and assistant alternate, beginning and ending with the
   user; all results of an answer come first in the message after it. Servers other than Anthropic's refuse what is not
   merged, so everything is merged here.
+- Blocks that go back: thinking unmodified, in order, and before what it led to. What comes before the last block of the
+  type `fallback` is another model's: its thinking and its client calls do not go back
+  (docs/wires/anthropic-messages.md#fallback-models). Blocks of the server's tools go back in pairs or not at all.
 - Options (docs/wires/anthropic-messages.md#request-fields) have many names in other protocols and SDKs.
 - Tools (docs/wires/anthropic-messages.md#tools-and-tool-choice) take a schema of an object without alternatives on top.
+- Thinking is asked for in a form that the model takes (docs/wires/anthropic-messages.md#thinking-by-model).
 - Marks (docs/wires/anthropic-messages.md#prompt-cache) say where the prompt cache is written and read. A server takes
   four: after the tools, after the system prompt, after the end of the request before this one, and after the end of
   this one. The third is exactly where the request before wrote its fourth, so that reading never depends on how many
@@ -19,12 +24,25 @@ is a row of its own (both in :mod:`partstream.protocols.anthropic_messages.model
 """
 
 from __future__ import annotations
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from base64 import b64encode
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
-from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
+from partstream.conversation.media import MediaKind
+from partstream.conversation.preparation import (
+    ChatRequest,
+    ContextEdit,
+    ConversationRules,
+    RequestSettings,
+    SystemAs,
+    ThinkingForm,
+    ToolImages,
+)
 from partstream.conversation.turns import (
+    MISSING_RESULT,
     Attachment,
     Call,
     Note,
@@ -34,25 +52,240 @@ from partstream.conversation.turns import (
     merged_turns,
     shown_by_user,
 )
+from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
-from partstream.protocols.anthropic_messages import endpoint, models, provider_state
+from partstream.protocols.anthropic_messages import models
 from partstream.protocols.anthropic_messages.errors import ERRORS, without_refused
+from partstream.protocols.anthropic_messages.provider_state import (
+    FALLBACK,
+    block_of,
+    container_of,
+    fields_of_call,
+)
 from partstream.protocols.options import (
     NO_FIELD,
     AnswerFormat,
     Option,
     OptionRules,
+    call_arguments,
     notes_on_options,
     options_of,
     with_extra_fields,
 )
-from partstream.protocols.protocol import NO_FIELDS, RequestWriterSpec
+from partstream.protocols.protocol import (
+    NO_FIELDS,
+    CountEndpoint,
+    KeyKind,
+    RequestWriter,
+    bearer,
+    count_of_fields,
+    key_in_header,
+)
+from partstream.protocols.read_response import Wire, identifier, mapping
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
-    from partstream.conversation.turns import MergedTurn, Turn
+    from partstream.conversation.turns import MergedTurn, Piece, Result, ResultContent, Turn
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
+    from partstream.protocols.protocol import Authorizer
+
+# ---- Input: what a user says, or a tool gives ----
+
+_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_PDF: Final = "application/pdf"
+
+
+def text_blocks(value: str) -> list[Wire]:
+    """A text as the blocks that it makes: one, or none for white space alone."""
+    return [{"type": "text", "text": value}] if value.strip() else []
+
+
+def takes(piece: Attachment, rules: models.ServerRules) -> bool:
+    """Whether the server takes an image or a file."""
+    if piece.url and not rules.fetches:
+        return False
+    if piece.kind is MediaKind.IMAGE:
+        return rules.takes_images and piece.media_type in _IMAGES
+    return rules.takes_documents and piece.media_type == _PDF
+
+
+def input_blocks(pieces: Iterable[ResultContent], rules: models.ServerRules) -> list[Wire]:
+    """What a user says, or a tool gave, as blocks.
+
+    Raises:
+        RequestNotExpressibleError: The server does not take an image or a file.
+    """
+    blocks: list[Wire] = []
+    for piece in pieces:
+        if isinstance(piece, Text):
+            blocks += text_blocks(piece.value)
+            continue
+        if not takes(piece, rules):
+            raise _not_taken(piece, rules)
+        kind = "image" if piece.kind is MediaKind.IMAGE else "document"
+        source = {"type": "url", "url": piece.url}
+        if not piece.url:
+            data = b64encode(piece.data).decode()
+            source = {"type": "base64", "media_type": piece.media_type, "data": data}
+        blocks.append({"type": kind, "source": source})
+    return blocks
+
+
+def result_block(result: Result, rules: models.ServerRules) -> Wire:
+    """The result of a tool; one without content is legal, and one that is missing counts as an error.
+
+    Words replace what the server does not take of it: the model asked for it, and can look for another way.
+    """
+    said = (
+        piece
+        if isinstance(piece, Text) or takes(piece, rules)
+        else Text(f"[{piece.media_type}, which cannot be shown]")
+        for piece in result.content
+    )
+    content = input_blocks(said, rules)
+    block: Wire = {"type": "tool_result", "tool_use_id": result.call_id}
+    if content:
+        block["content"] = content[0]["text"] if len(content) == 1 and content[0]["type"] == "text" else content
+    if result.is_error or result.content == (Text(MISSING_RESULT),):
+        block["is_error"] = True
+    return block
+
+
+def _not_taken(piece: Attachment, rules: models.ServerRules) -> RequestNotExpressibleError:
+    got = f"the address of {piece.media_type}" if piece.url else f"{len(piece.data):,} bytes of {piece.media_type}"
+    if piece.url and not rules.fetches:
+        expected = "the file itself: this server fetches none"
+    else:
+        images = ", ".join(sorted(one.removeprefix("image/") for one in _IMAGES))
+        taken = ["text", *([f"images ({images})"] if rules.takes_images else [])]
+        expected = " or ".join([*taken, *(["PDF files"] if rules.takes_documents else [])])
+    return RequestNotExpressibleError(got, piece.where, expected)
+
+
+# ---- Blocks that go back ----
+
+THINKING_TYPES: Final = frozenset({"thinking", "redacted_thinking"})
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+_RESULT: Final = "_tool_result"
+"""The end of the types of blocks that hold what a tool of the server gave."""
+
+
+def is_thinking(block: Mapping[str, Any]) -> bool:
+    """Whether a block is thinking, shown or redacted."""
+    return block.get("type") in THINKING_TYPES
+
+
+def may_end(item: Mapping[str, Any]) -> bool:
+    """Whether an item of an answer may be its last: thinking may not, and nothing that belongs to a call."""
+    if container_of(item) is not None:  # known at the end of an answer, often after its last call
+        return True
+    block = block_of(item)
+    return block is not None and not is_thinking(block)
+
+
+def answer_blocks(pieces: Sequence[Piece]) -> list[Wire]:
+    """What the assistant said in one message, as blocks; empty for an answer that was thinking alone.
+
+    White space at the end of the last text is left out: servers refuse it in the last message.
+
+    Raises:
+        RequestNotExpressibleError: A call holds what JSON has no form for.
+    """
+    extras = _extras(pieces)
+    blocks: list[Wire] = []
+    for is_text, run in groupby(pieces, lambda piece: isinstance(piece, Text)):
+        if is_text:
+            blocks += text_blocks("".join(piece.value for piece in run if isinstance(piece, Text)))
+            continue
+        for piece in run:
+            if isinstance(piece, Call):
+                call_arguments(piece)  # raises for what JSON has no form for
+                call = {"type": "tool_use", "id": piece.call_id, "name": piece.name, "input": dict(piece.input)}
+                blocks.append({**call, **extras.get(piece.call_id, {})})
+            elif isinstance(piece, Reasoning) and (block := block_of(piece.item)) is not None:
+                blocks.append(block)
+    # Without thinking before the last change of the model (docs/wires/anthropic-messages.md#fallback-models).
+    last = max((place for place, block in enumerate(blocks) if block["type"] == FALLBACK), default=0)
+    return _ended([block for place, block in enumerate(blocks) if place >= last or not is_thinking(block)])
+
+
+def _ended(blocks: Sequence[Wire]) -> list[Wire]:
+    """The blocks without thinking after all others, and without white space at the end."""
+    ended = list(blocks)
+    while ended and is_thinking(ended[-1]):
+        ended.pop()
+    if ended and ended[-1]["type"] == "text":
+        ended[-1] = {**ended[-1], "text": ended[-1]["text"].rstrip()}
+    return ended
+
+
+def _extras(pieces: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
+    """What each call has beside id, name and input, by the id that is sent.
+
+    An item knows the server's own id. If that had to be changed on the way, the item means the next call after it,
+    which is its place in the answer.
+    """
+    ids = [piece.call_id for piece in pieces if isinstance(piece, Call)]
+    extras: dict[str, Mapping[str, Any]] = {}
+    for index, piece in enumerate(pieces):
+        if not isinstance(piece, Reasoning) or (of_call := fields_of_call(piece.item)) is None:
+            continue
+        call_id, fields = of_call
+        following = (later.call_id for later in pieces[index:] if isinstance(later, Call))
+        meant = call_id if call_id in ids else next(following, None)
+        if meant is not None:
+            extras.setdefault(meant, fields)
+    return extras
+
+
+def paired(messages: Iterable[Wire]) -> list[Wire]:
+    """The messages without blocks of server tools whose other half is not there; messages that are left empty go too.
+
+    A call of the last answer may lack its result where results of the client's tools follow it: the server runs it when
+    they have come, and its result begins the next answer (docs/wires/anthropic-messages.md#mixed-turns).
+    """
+    listed = list(messages)
+    answers = [message for message in listed if message["role"] == "assistant"]
+    gives_results = any(block["type"] == "tool_result" for block in _blocks(listed[-1:]))
+    waiting = {id(block) for block in _calls(answers[-1:] if gives_results else ())}
+    results = {block.get("tool_use_id") for block in _blocks(answers) if _is_result(block)}
+    calls = {block.get("id") for block in _calls(answers)}
+    kept: list[Wire] = []
+    for message in listed:
+        if message["role"] != "assistant":
+            kept.append(message)
+            continue
+        content = _ended([block for block in message["content"] if _has_half(block, calls, results, waiting)])
+        if content:
+            kept.append({**message, "content": content})
+    return kept
+
+
+def _has_half(block: Wire, calls: set[Any], results: set[Any], waiting: set[int]) -> bool:
+    if _is_result(block):
+        return block.get("tool_use_id") in calls
+    return block["type"] not in _SERVER_CALLS or block.get("id") in results or id(block) in waiting
+
+
+def waits_for_server(content: Iterable[Wire]) -> bool:
+    """Whether an answer calls a tool of the server that has not run."""
+    blocks = list(content)
+    done = {block.get("tool_use_id") for block in blocks if _is_result(block)}
+    return any(block.get("id") not in done for block in blocks if block["type"] in _SERVER_CALLS)
+
+
+def _calls(answers: Iterable[Wire]) -> list[Wire]:
+    return [block for block in _blocks(answers) if block["type"] in _SERVER_CALLS]
+
+
+def _blocks(answers: Iterable[Wire]) -> list[Wire]:
+    return [block for message in answers for block in message["content"]]
+
+
+def _is_result(block: Mapping[str, Any]) -> bool:
+    return str(block["type"]).endswith(_RESULT)
+
 
 # ---- Messages ----
 
@@ -76,7 +309,7 @@ class _Writer:
         self._rules = rules
         self._forbidden = forbidden
         self._keeps_places = keeps_places
-        self._messages: list[provider_state.Wire] = []
+        self._messages: list[Wire] = []
         self._late: list[str] = []
 
     def write(self, turn: MergedTurn) -> None:
@@ -84,21 +317,19 @@ class _Writer:
             self._system("".join(piece.value for piece in turn.content if isinstance(piece, Text)))
         elif turn.role is TurnRole.USER:
             self._user(
-                provider_state.input_blocks(
-                    [piece for piece in turn.content if isinstance(piece, Text | Attachment)], self._rules
-                )
+                input_blocks([piece for piece in turn.content if isinstance(piece, Text | Attachment)], self._rules)
             )
         elif turn.role is TurnRole.ASSISTANT:
             self._assistant(turn)
         self._results(turn)
 
-    def end(self) -> list[provider_state.Wire]:
+    def end(self) -> list[Wire]:
         """The messages, of which the last is the user's, or a system message after it."""
         if not self._messages or self._messages[-1]["role"] == "assistant":
-            self._user(provider_state.text_blocks(CONTINUE))
+            self._user(text_blocks(CONTINUE))
         self._say_late()
-        merged: list[provider_state.Wire] = []
-        for message in provider_state.paired(self._messages):
+        merged: list[Wire] = []
+        for message in paired(self._messages):
             if merged and merged[-1]["role"] == message["role"]:
                 merged[-1] = {**merged[-1], "content": [*merged[-1]["content"], *message["content"]]}
             else:
@@ -107,7 +338,7 @@ class _Writer:
         # (docs/wires/anthropic-messages.md#mixed-turns). So it goes into the last result, where the model reads it too.
         return [
             _with_results_alone(message)
-            if message["role"] == "user" and place and provider_state.waits_for_server(merged[place - 1]["content"])
+            if message["role"] == "user" and place and waits_for_server(merged[place - 1]["content"])
             else message
             for place, message in enumerate(merged)
         ]
@@ -123,10 +354,10 @@ class _Writer:
     def _say_late(self) -> None:
         """Adds the system messages that wait, right after a user's message and before an answer or at the end."""
         if self._late and self._messages and self._messages[-1]["role"] == "user":
-            self._messages.append({"role": "system", "content": provider_state.text_blocks("\n\n".join(self._late))})
+            self._messages.append({"role": "system", "content": text_blocks("\n\n".join(self._late))})
             self._late = []
 
-    def _user(self, blocks: list[provider_state.Wire]) -> None:
+    def _user(self, blocks: list[Wire]) -> None:
         if not blocks:
             return
         if self._messages and self._messages[-1]["role"] == "user":
@@ -135,15 +366,15 @@ class _Writer:
             self._messages.append({"role": "user", "content": list(blocks)})
 
     def _assistant(self, turn: MergedTurn) -> None:
-        blocks: list[provider_state.Wire] = []
+        blocks: list[Wire] = []
         for one in turn.turns:
-            blocks += provider_state.answer_blocks(one.content)
+            blocks += answer_blocks(one.content)
         if self._forbidden.answer_blocks:
             blocks = [block for block in blocks if block["type"] not in self._forbidden.answer_blocks]
         if not blocks:
             return
         if not self._messages:
-            self._user(provider_state.text_blocks(NO_BEGINNING))
+            self._user(text_blocks(NO_BEGINNING))
         self._say_late()
         if self._messages[-1]["role"] == "assistant":
             self._messages[-1]["content"] += blocks
@@ -151,18 +382,16 @@ class _Writer:
             self._messages.append({"role": "assistant", "content": blocks})
 
     def _results(self, turn: MergedTurn) -> None:
-        order = {piece.call_id: place for place, piece in enumerate(turn.content) if isinstance(piece, Call)}
-        results = sorted(turn.results, key=lambda result: order.get(result.call_id, len(order)))
-        self._user([provider_state.result_block(result, self._rules) for result in results])
+        self._user([result_block(result, self._rules) for result in turn.ordered_results])
 
 
-def _with_results_alone(message: provider_state.Wire) -> provider_state.Wire:
+def _with_results_alone(message: Wire) -> Wire:
     results = [block for block in message["content"] if block["type"] == "tool_result"]
     others = [block for block in message["content"] if block["type"] != "tool_result"]
     if not results or not others:
         return message
     given = results[-1].get("content", [])
-    content = provider_state.text_blocks(given) if isinstance(given, str) else list(given)
+    content = text_blocks(given) if isinstance(given, str) else list(given)
     results[-1] = {**results[-1], "content": [*content, *others]}
     return {**message, "content": results}
 
@@ -171,9 +400,8 @@ def _container(turns: Sequence[Turn]) -> str | None:
     """The container of the last answer: one of an earlier answer may be gone."""
     last = next((turn for turn in reversed(turns) if turn.role is TurnRole.ASSISTANT), None)
     for piece in reversed(last.content if last is not None else ()):
-        held = piece.item if isinstance(piece, Reasoning) and piece.item.get("type") == provider_state.ITEM_TYPE else {}
-        container = held.get(provider_state.CONTAINER)
-        if isinstance(container, dict) and isinstance(container.get("id"), str):
+        container = container_of(piece.item) if isinstance(piece, Reasoning) else None
+        if container is not None and isinstance(container.get("id"), str):
             return str(container["id"])
     return None
 
@@ -216,7 +444,7 @@ OPTIONS: Final = OptionRules(
 # ---- Tools ----
 
 
-def tool_fields(request: ChatRequest, *, parallel: bool | None) -> provider_state.Wire:
+def tool_fields(request: ChatRequest, *, parallel: bool | None) -> Wire:
     """The fields of a body that say which tools there are.
 
     `strict` is never sent: it has limits that the tools of an editor exceed.
@@ -227,7 +455,7 @@ def tool_fields(request: ChatRequest, *, parallel: bool | None) -> provider_stat
     """
     if not request.tools:
         return {}
-    choice: provider_state.Wire = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
+    choice: Wire = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
     if parallel is not None:
         choice = {"type": "auto", **choice, "disable_parallel_tool_use": not parallel}
     tools = [
@@ -239,6 +467,210 @@ def tool_fields(request: ChatRequest, *, parallel: bool | None) -> provider_stat
         for tool in request.tools
     ]
     return {"tools": tools, **({"tool_choice": choice} if choice else {})}
+
+
+# ---- The limit of a response: docs/wires/anthropic-messages.md#output-limit ----
+
+UNKNOWN_MODEL_TOKENS: Final = 4096  # what every model can answer
+LEAST_TOKENS: Final = 1024
+"""The fewest tokens that are asked for: a prompt that leaves less is for the server to refuse."""
+_MOST_ASSUMED: Final = 32_000
+_MARGIN: Final = 1.1
+"""A prompt is estimated before it is sent, and may have more tokens than that."""
+
+
+def answer_limit(chosen: int | None, abilities: models.Abilities, input_tokens: int | None, *, reserves: bool) -> int:
+    """The most tokens of a response.
+
+    Args:
+        chosen: The chosen limit, or None.
+        abilities: What the model takes.
+        input_tokens: The expected tokens of the prompt, or None.
+        reserves: Whether the server wants prompt and answer to fit into the window together, or cuts what does not.
+    """
+    window = abilities.window  # of a model without a known limit, a quarter of it
+    assumed = UNKNOWN_MODEL_TOKENS if window is None else max(UNKNOWN_MODEL_TOKENS, min(window // 4, _MOST_ASSUMED))
+    limit = chosen or abilities.max_tokens or assumed
+    if window is None or input_tokens is None or not (reserves or abilities.reserves):
+        return limit
+    return max(min(limit, LEAST_TOKENS), min(limit, window - int(input_tokens * _MARGIN)))
+
+
+# ---- Thinking ----
+
+NO_EFFORT: Final = "none"
+"""The effort that switches thinking off."""
+
+_LADDER: Final = (NO_EFFORT, "minimal", "low", "medium", "high", "xhigh", "max")
+_BUDGETS: Final = {"minimal": 1024, "low": 4096, "medium": 10_000, "high": 16_000, "xhigh": 24_000, "max": 32_000}
+_USUAL_BUDGET: Final = _BUDGETS["high"]
+"""The tokens of thinking for each effort, for models without one; no effort means `high`."""
+_LEAST_TOP_P: Final = 0.95
+"""The least `top_p` beside thinking (docs/wires/anthropic-messages.md#thinking-by-model)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingChoice:
+    """What decides how a model is asked to think; `max_tokens` limits the response with its thinking."""
+
+    own: models.AnthropicMessagesSettings
+    effort: str | None
+    abilities: models.Abilities
+    rules: models.ServerRules
+    max_tokens: int
+    must_call: bool
+    messages: Sequence[Wire]
+    may_think: bool = True
+
+
+def thinking_fields(choice: ThinkingChoice) -> Wire:
+    """The fields `thinking` and `output_config` of a body; without a field, the server decides."""
+    form = _form(choice)
+    fields: Wire = {}
+    if form is models.ThinkingAs.DISABLED:
+        fields["thinking"] = {"type": "disabled"}  # `display` beside it is refused
+    elif form is not None:
+        budget = {"budget_tokens": budget_of(choice)} if form is models.ThinkingAs.ENABLED else {}
+        fields["thinking"] = {"type": _TYPES[form], **budget, "display": choice.own.thinking_display.value}
+    effort = _effort(choice, form)
+    return fields if effort is None else {**fields, "output_config": {"effort": effort}}
+
+
+_TYPES: Final = {models.ThinkingAs.ADAPTIVE: "adaptive", models.ThinkingAs.ENABLED: "enabled"}
+_AS: Final = {ThinkingForm.ADAPTIVE: models.ThinkingAs.ADAPTIVE, ThinkingForm.BUDGET: models.ThinkingAs.ENABLED}
+
+
+def _form(choice: ThinkingChoice) -> models.ThinkingAs | None:
+    """The form of the field `thinking`; None for no field."""
+    set_form = choice.own.thinking_as
+    if set_form is models.ThinkingAs.OFF:
+        return None
+    if set_form is models.ThinkingAs.DISABLED or choice.effort == NO_EFFORT or not _may_think(choice):
+        thinks = choice.abilities.thinking != ()
+        return models.ThinkingAs.DISABLED if choice.abilities.can_stop_thinking and thinks else None
+    form = _chosen_form(choice) if set_form is models.ThinkingAs.AUTO else set_form
+    return None if form is models.ThinkingAs.ENABLED and not _fits_budget(choice) else form
+
+
+def _may_think(choice: ThinkingChoice) -> bool:
+    """Whether earlier answers allow thinking (docs/wires/anthropic-messages.md#thinking-that-goes-back)."""
+    answers = [message["content"] for message in choice.messages if message["role"] == "assistant"]
+    lacks = any(
+        any(block["type"] == "tool_use" for block in content) and not any(map(is_thinking, content))
+        for content in answers
+    )
+    return choice.may_think and not (choice.rules.demands_thinking and lacks)
+
+
+def _chosen_form(choice: ThinkingChoice) -> models.ThinkingAs | None:
+    forms = choice.abilities.thinking
+    is_wished = choice.effort is not None or choice.own.thinking_tokens is not None
+    if forms is None:  # not known whether it thinks: it is asked to only on demand
+        return _AS[choice.rules.thinking] if is_wished else None
+    if ThinkingForm.ADAPTIVE in forms and not (choice.own.thinking_tokens and ThinkingForm.BUDGET in forms):
+        return models.ThinkingAs.ADAPTIVE
+    return models.ThinkingAs.ENABLED if ThinkingForm.BUDGET in forms and is_wished else None
+
+
+def _fits_budget(choice: ThinkingChoice) -> bool:
+    """Whether a budget fits: not beside a forced call (docs/wires/anthropic-messages.md#tools-and-tool-choice), not
+    after a response that began without thinking, and not in a response too short for it."""
+    if choice.must_call or budget_of(choice) < models.LEAST_BUDGET:
+        return False
+    if not choice.abilities.is_claude:
+        return True
+    start = 0  # of the current turn: a user's message with results begins none
+    for index, message in enumerate(choice.messages):
+        if message["role"] == "user" and not any(block["type"] == "tool_result" for block in message["content"]):
+            start = index
+    first = next((message for message in choice.messages[start:] if message["role"] == "assistant"), None)
+    return first is None or is_thinking(first["content"][0])
+
+
+def budget_of(choice: ThinkingChoice) -> int:
+    """The budget in tokens; at most half of the response by default, and always less than the response."""
+    if choice.own.thinking_tokens is not None:
+        return min(choice.own.thinking_tokens, choice.max_tokens - 1)
+    return min(_BUDGETS.get(choice.effort or "", _USUAL_BUDGET), choice.max_tokens // 2)
+
+
+def _effort(choice: ThinkingChoice, form: models.ThinkingAs | None) -> str | None:
+    """The level of effort in the server's words: the highest that the model takes up to the chosen one, else its
+    lowest; None for no field."""
+    word, known = choice.effort, choice.abilities.efforts
+    if word is None or form is models.ThinkingAs.DISABLED or choice.own.thinking_as is models.ThinkingAs.OFF:
+        return None  # Opus 5 refuses high levels beside `disabled` (docs/wires/anthropic-messages.md#thinking-by-model)
+    if known is None:
+        return choice.rules.efforts.get(word, word) if choice.rules.takes_effort and word != NO_EFFORT else None
+    if word in known or not known:
+        return word if known else None
+    if word not in _LADDER:
+        return word
+    below = [level for level in known if level in _LADDER and _LADDER.index(level) <= _LADDER.index(word)]
+    return below[-1] if below else known[0]
+
+
+def without_refused_sampling(
+    body: Mapping[str, Any], abilities: models.Abilities, forbidden: frozenset[str]
+) -> dict[str, Any]:
+    """The body without the sampling parameters that the model refuses, and without the fields that the version does."""
+    body = {name: value for name, value in body.items() if name not in forbidden}
+    is_sometimes_taken = abilities.sampling is models.Sampling.NOT_WHILE_THINKING
+    if abilities.sampling is models.Sampling.TAKEN or (is_sometimes_taken and not models.asks_to_think(body)):
+        return body
+    top_p = body.get("top_p")
+    is_high = isinstance(top_p, int | float) and _LEAST_TOP_P <= top_p <= 1
+    kept = {"top_p"} if is_sometimes_taken and is_high else set()
+    return {name: value for name, value in body.items() if name not in models.SAMPLING or name in kept}
+
+
+# ---- Context edits ----
+# A window below a million tokens fills within one long turn of an agent, and old results of tools are most of it.
+
+_CLEAR_AT: Final = 0.6
+"""The part of the window from which on results are taken out: early enough that one more step fits."""
+_CLEAR_AT_LEAST: Final = 0.1
+"""The part of the window that has to become free: each time, the prompt cache after it is written anew."""
+_USUAL_CLEAR_AT: Final = 100_000
+"""Where the window is not known: the server's own number."""
+_KEPT_RESULTS: Final = 3
+_KEPT_THINKING: Final = 1
+"""Turns whose thinking stays; models with a small window keep no more by themselves, but for Opus 4.5."""
+
+
+def context_management(
+    own: models.AnthropicMessagesSettings, abilities: models.Abilities, body: Mapping[str, Any]
+) -> Wire:
+    """The field `context_management` of a body; empty for leaving the conversation as it is.
+
+    Args:
+        own: What a person set.
+        abilities: What the model and its server take.
+        body: The body so far, which says whether the model thinks.
+    """
+    may = frozenset(ContextEdit) if abilities.edits is None else abilities.edits
+    clears = own.context_editing is models.ContextEditing.ON
+    if own.context_editing is models.ContextEditing.AUTO:
+        is_small = abilities.window is not None and abilities.window < models.MILLION
+        clears = is_small and ContextEdit.CLEAR_TOOL_RESULTS in (abilities.edits or ())
+    edits: list[Wire] = []
+    if clears and ContextEdit.CLEAR_THINKING in may and models.asks_to_think(body):  # has to be the first
+        edits.append({"type": models.CLEAR_THINKING, "keep": {"type": "thinking_turns", "value": _KEPT_THINKING}})
+    if clears and ContextEdit.CLEAR_TOOL_RESULTS in may and body.get("tools"):
+        at = own.clear_results_at or (int(abilities.window * _CLEAR_AT) if abilities.window else _USUAL_CLEAR_AT)
+        edit = {
+            "type": models.CLEAR_TOOL_USES,
+            "trigger": _tokens(at),
+            "keep": {"type": "tool_uses", "value": _KEPT_RESULTS},
+        }
+        edits.append({**edit, "clear_at_least": _tokens(int(at * _CLEAR_AT_LEAST / _CLEAR_AT))})
+    if own.summarize_at is not None and ContextEdit.SUMMARIZE in may:
+        edits.append({"type": models.COMPACT, "trigger": _tokens(own.summarize_at)})
+    return {"context_management": {"edits": edits}} if edits else {}
+
+
+def _tokens(number: int) -> Wire:
+    return {"type": "input_tokens", "value": number}
 
 
 # ---- Marks of the prompt cache ----
@@ -279,19 +711,17 @@ def mark_for_cache(body: Mapping[str, Any], lifetime: str | None, *, keeps_think
     return marked | {"messages": messages}
 
 
-def _is_markable(block: provider_state.Wire) -> bool:
+def _is_markable(block: Wire) -> bool:
     return block.get("type") not in _NEVER_MARKED and (
         block.get("type") != "text" or bool(str(block.get("text", "")).strip())
     )
 
 
-def _last(items: Sequence[provider_state.Wire], fits: Any) -> int | None:
+def _last(items: Sequence[Wire], fits: Any) -> int | None:
     return next((index for index in range(len(items) - 1, -1, -1) if fits(items[index])), None)
 
 
-def _with_mark(
-    items: Sequence[provider_state.Wire], index: int | None, mark: provider_state.Wire
-) -> list[provider_state.Wire]:
+def _with_mark(items: Sequence[Wire], index: int | None, mark: Wire) -> list[Wire]:
     if index is None:
         return list(items)
     return [*items[:index], {**items[index], **mark}, *items[index + 1 :]]
@@ -321,7 +751,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     messages, container = conversation.end(), _container(request.turns)
     body: dict[str, Any] = {
         "model": request.model_id,
-        "max_tokens": endpoint.answer_limit(
+        "max_tokens": answer_limit(
             settings.max_output_tokens if limit is None else limit,
             abilities,
             request.input_tokens,
@@ -333,8 +763,8 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         **tool_fields(request, parallel=options.parallel),
         **({} if container is None else {"container": container}),
     }
-    body |= endpoint.thinking_fields(
-        endpoint.ThinkingChoice(
+    body |= thinking_fields(
+        ThinkingChoice(
             own,
             options.effort or request.reasoning_effort,
             abilities,
@@ -345,17 +775,17 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
             may_think=not request.reasoning_is_refused,
         )
     )
-    body |= endpoint.context_management(own, abilities, body)
+    body |= context_management(own, abilities, body)
     if settings.context_size_field and request.context_size is not None:
         body[settings.context_size_field] = request.context_size
     output = options.fields.get("output_config")  # of the caller: what it holds is added to ours
     joined_output = {"output_config": {**body.get("output_config", {}), **output}} if isinstance(output, dict) else {}
-    body = endpoint.without_refused_sampling({**body, **options.fields, **joined_output}, abilities, forbidden.fields)
+    body = without_refused_sampling({**body, **options.fields, **joined_output}, abilities, forbidden.fields)
     body = with_extra_fields(body, settings.extra_body)
     is_marked = own.prompt_cache is not models.PromptCache.OFF
     if not (rules.caches_marks if own.prompt_cache is models.PromptCache.AUTO else is_marked):
         return body
-    forgets = endpoint.asks_to_think(body) and not abilities.keeps_thinking
+    forgets = models.asks_to_think(body) and not abilities.keeps_thinking
     return mark_for_cache(body, _LIFETIMES.get(own.prompt_cache), keeps_thinking=not forgets)
 
 
@@ -368,75 +798,147 @@ def _version(request: ChatRequest, own: models.AnthropicMessagesSettings) -> str
     return next(said, models.rules_of(own.messages_server, request.model_id).version)
 
 
-def notes(request: ChatRequest) -> tuple[Note, ...]:
-    """The options that have no place on this wire, and those that the version of the API forbids."""
-    options = options_of(request, WIRE, OPTIONS)
-    version = _version(request, request.settings.own_settings(models.AnthropicMessagesSettings))
-    lost = sorted(models.FORBIDDEN.get(version, models.Forbidden()).fields & options.fields.keys())
-    said = f"options that version {version} of the API does not take: {', '.join(lost)}"
-    return (*notes_on_options(options), *((Note(said, "modelOptions"),) if lost else ()))
+# ---- Platforms ----
+
+PATH: Final = "/messages"
+_IN_BODY: Final = "anthropic_version"
 
 
-def _write(request: ChatRequest) -> WireRequest:
-    own = request.settings.own_settings(models.AnthropicMessagesSettings)
-    body = build_request(request)
-    betas = endpoint.joined([*endpoint.betas_of(body), *own.betas])
-    headers = {models.VERSION: _version(request, own), **({endpoint.BETA_HEADER: betas} if betas else {})}
-    return endpoint.on_platform(WireRequest(endpoint.PATH, body, headers), own.platform)
+def on_platform(request: WireRequest, platform: models.Platform) -> WireRequest:
+    """A request to Anthropic's own API as a platform takes it."""
+    if platform is models.Platform.ANTHROPIC:
+        return request
+    model = request.body["model"]
+    body = {name: value for name, value in request.body.items() if name != "model"}
+    if platform is models.Platform.VERTEX:  # below `.../publishers/anthropic/models`
+        path = f"/{quote(model, safe='@')}:streamRawPredict"
+        return replace(request, path=path, body={_IN_BODY: "vertex-2023-10-16", **body})
+    # Bedrock's InvokeModel: its stream has a framing of its own, so the response is asked for as a whole.
+    body.pop("stream", None)
+    if betas := models.named(request.headers.get(models.BETA_HEADER, "")):
+        body = {"anthropic_beta": betas, **body}
+    return replace(
+        request,
+        path=f"/model/{quote(model, safe='')}/invoke",
+        body={_IN_BODY: "bedrock-2023-05-31", **body},
+        headers={name: value for name, value in request.headers.items() if name != models.BETA_HEADER},
+    )
 
 
-def complete_settings(
-    settings: RequestSettings, _base_url: str, model: LanguageModelChatInformation, server: KnownServer | None
-) -> RequestSettings:
-    """The settings with the name of the known server, where they name none, and with the place of late system messages
-    that the model takes."""
-    own = settings.own_settings(models.AnthropicMessagesSettings)
-    if own.messages_server is None and server is not None:
-        own = replace(own, messages_server=server.name)
-    if own.late_system is models.LateSystem.AUTO:
-        is_chosen = settings.system_as is not SystemAs.INSTRUCTIONS
-        takes = is_chosen or models.abilities_of(model.id, settings.capabilities).takes_system_turns
-        own = replace(own, late_system=models.LateSystem.IN_PLACE if takes else models.LateSystem.JOIN)
-    system_as = SystemAs.SYSTEM if own.late_system is models.LateSystem.IN_PLACE else SystemAs.INSTRUCTIONS
-    return replace(settings, own=own, system_as=system_as)
+# ---- Counts ----
+
+COUNT_PATH: Final = "/messages/count_tokens"
+COUNT: Final = CountEndpoint(
+    count_of_fields(
+        COUNT_PATH,
+        frozenset(
+            {"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"}
+            | {"cache_control", "context_management"}
+        ),
+    )
+)
 
 
-def conversation_rules(settings: RequestSettings, model_id: str) -> ConversationRules:
-    """The ids, names and schemas that the server of a model takes, and which blocks may end an answer."""
-    server = settings.own_settings(models.AnthropicMessagesSettings).messages_server
-    rules = models.rules_of(server, model_id)
-    form = replace(rules.schemas, flattens=True, names=True)
-    return ConversationRules(rules.call_ids, may_end=provider_state.may_end, tool_schema=form.of)
-
+# ---- The writer ----
 
 _FOLDERS: Final = ("/anthropic/v1", "/anthropic")
 """The paths at which servers of another wire speak this one too; their models are listed beside these folders."""
 
 
-def find_model_lists(base_path: str) -> tuple[str, tuple[str, ...]]:
-    """The path above the list of models, and the paths of further lists."""
-    path = base_path.rstrip("/")
-    folder = next((folder for folder in _FOLDERS if path.endswith(folder)), None)
-    if folder is None:
-        return path, ()
-    root = path.removesuffix(folder)
-    return path, (f"{root}/v1/models", f"{root}/models")
+class MessagesRequests(RequestWriter):
+    """Writes requests to servers of Anthropic Messages."""
+
+    path = PATH
+    errors = ERRORS
+    document_headers: Mapping[str, str] = {models.VERSION: models.OLDER_VERSION}
+    pauses = True
+    count = COUNT
+    empty_request = NO_FIELDS
+    fits_answers = True
+
+    def write(self, request: ChatRequest) -> WireRequest:
+        """Writes a request down, with the version and the betas that it needs."""
+        own = request.settings.own_settings(models.AnthropicMessagesSettings)
+        body = build_request(request)
+        betas = models.joined([*models.betas_of(body), *own.betas])
+        headers = {models.VERSION: _version(request, own), **({models.BETA_HEADER: betas} if betas else {})}
+        return on_platform(WireRequest(PATH, body, headers), own.platform)
+
+    def notes(self, request: ChatRequest) -> tuple[Note, ...]:
+        """Notes on the options that have no place on this wire, and on those that the version of the API forbids."""
+        options = options_of(request, WIRE, OPTIONS)
+        version = _version(request, request.settings.own_settings(models.AnthropicMessagesSettings))
+        lost = sorted(models.FORBIDDEN.get(version, models.Forbidden()).fields & options.fields.keys())
+        said = f"options that version {version} of the API does not take: {', '.join(lost)}"
+        return (*notes_on_options(options), *((Note(said, "modelOptions"),) if lost else ()))
+
+    def conversation_rules(self, settings: RequestSettings, model_id: str) -> ConversationRules:
+        """The ids, names and schemas that the server of a model takes, and which blocks may end an answer."""
+        server = settings.own_settings(models.AnthropicMessagesSettings).messages_server
+        rules = models.rules_of(server, model_id)
+        form = replace(rules.schemas, flattens=True, names=True)
+        return ConversationRules(rules.call_ids, may_end=may_end, tool_schema=form.of)
+
+    def complete_settings(
+        self,
+        settings: RequestSettings,
+        _base_url: str,
+        model: LanguageModelChatInformation,
+        server: KnownServer | None,
+    ) -> RequestSettings:
+        """The settings with the name of the known server, where they name none, and with the place of late system
+        messages that the model takes."""
+        own = settings.own_settings(models.AnthropicMessagesSettings)
+        if own.messages_server is None and server is not None:
+            own = replace(own, messages_server=server.name)
+        if own.late_system is models.LateSystem.AUTO:
+            is_chosen = settings.system_as is not SystemAs.INSTRUCTIONS
+            takes = is_chosen or models.abilities_of(model.id, settings.capabilities).takes_system_turns
+            own = replace(own, late_system=models.LateSystem.IN_PLACE if takes else models.LateSystem.JOIN)
+        system_as = SystemAs.SYSTEM if own.late_system is models.LateSystem.IN_PLACE else SystemAs.INSTRUCTIONS
+        return replace(settings, own=own, system_as=system_as)
+
+    def authorize(self, key: str, kind: KeyKind) -> Mapping[str, str]:
+        """The header for an unknown server: a token of an identity provider is always a bearer token. Anthropic refuses
+        two headers together (docs/wires/anthropic-messages.md#endpoints-and-headers)."""
+        return bearer(key, kind) if kind is KeyKind.OIDC else {"x-api-key": key}
+
+    def authorizer(self, settings: RequestSettings, server: KnownServer | None) -> Authorizer:
+        """The function that makes the header, as a person set it and as the server takes it."""
+        own = settings.own_settings(models.AnthropicMessagesSettings)
+        if own.key_header is not models.KeyHeader.AUTO:
+            return bearer if own.key_header is models.KeyHeader.BEARER else key_in_header("x-api-key")
+        name = own.messages_server or (None if server is None else server.name)
+        wants_bearer = own.platform is not models.Platform.ANTHROPIC or models.rules_of(name, "").wants_bearer
+        return bearer if wants_bearer else self.authorize
+
+    def find_model_lists(self, base_path: str) -> tuple[str, tuple[str, ...]]:
+        """The path above the list of models, and the paths of further lists."""
+        path = base_path.rstrip("/")
+        folder = next((folder for folder in _FOLDERS if path.endswith(folder)), None)
+        if folder is None:
+            return path, ()
+        root = path.removesuffix(folder)
+        return path, (f"{root}/v1/models", f"{root}/models")
+
+    def leave_out(self, request: WireRequest, names: Collection[str]) -> WireRequest:
+        """Takes out, or replaces, what servers refuse."""
+        return without_refused(request, names)
+
+    def resume(self, request: WireRequest, paused: Mapping[str, Any]) -> WireRequest:
+        """The same request with the response so far after its messages, as it came, and no word of the user's.
+
+        Args:
+            request: The request that asked for the answer.
+            paused: `content`, the blocks of the answer, and `container` where the server's tools have one.
+        """
+        body = dict(request.body)
+        body["messages"] = [*body.get("messages", ()), {"role": "assistant", "content": list(paused["content"])}]
+        container = identifier(mapping(paused, "container"), "id")
+        if container is not None:
+            asked = body.get("container")
+            body["container"] = {**asked, "id": container} if isinstance(asked, Mapping) else container
+        return replace(request, body=body)
 
 
-WRITE_REQUEST: Final = RequestWriterSpec(
-    write=_write,
-    notes=notes,
-    path=endpoint.PATH,
-    authorize=endpoint.authorize,
-    authorize_for=endpoint.authorize_for,
-    document_headers={models.VERSION: models.OLDER_VERSION},
-    find_model_lists=find_model_lists,
-    complete_settings=complete_settings,
-    conversation_rules=conversation_rules,
-    errors=ERRORS,
-    leave_out=without_refused,
-    resume=endpoint.resume,
-    count=endpoint.COUNT,
-    empty_request=NO_FIELDS,
-    fits_answers=True,
-)
+WRITE_REQUEST: Final = MessagesRequests()
