@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from partstream.conversation.preparation import ThinkingForm
-from partstream.protocols.anthropic_messages.models import row_of
+from partstream.protocols.anthropic_messages.models import Sampling, by_line, line_of
 
 LOW_TO_HIGH = ("low", "medium", "high")
 TO_MAX = (*LOW_TO_HIGH, "max")
@@ -19,6 +19,9 @@ BUDGET = (ThinkingForm.BUDGET,)
 MODELS = {
     "claude-fable-5": (ADAPTIVE, ALL, False, False, True),
     "claude-mythos-5": (ADAPTIVE, ALL, False, False, True),
+    "claude-opus-5-5": (ADAPTIVE, ALL, False, False, True),
+    "claude-sonnet-5-5": (ADAPTIVE, ALL, False, False, True),
+    "claude-haiku-5-5": (ADAPTIVE, ALL, True, False, True),
     "claude-opus-5": (ADAPTIVE, ALL, True, False, True),
     "claude-sonnet-5": (ADAPTIVE, ALL, True, False, False),
     "claude-opus-4-8": (ADAPTIVE, ALL, True, False, True),
@@ -33,9 +36,10 @@ MODELS = {
 
 @pytest.mark.parametrize(("model", "takes"), MODELS.items(), ids=MODELS)
 def test_a_model_takes_what_its_documentation_says(model: str, takes: tuple[Any, ...]):
-    row = row_of(model)
+    row = by_line(model)
     assert row is not None
-    assert (row.forms, row.efforts, bool(row.takes_disabled), row.samples, row.takes_system_messages) == takes
+    samples = row.sampling is not Sampling.REFUSED
+    assert (row.thinking, row.efforts, bool(row.takes_disabled), samples, row.takes_system_turns) == takes
 
 
 @pytest.mark.parametrize(
@@ -44,10 +48,11 @@ def test_a_model_takes_what_its_documentation_says(model: str, takes: tuple[Any,
         ("anthropic/claude-opus-4.7", "opus-4-7"),
         ("us.anthropic.claude-haiku-4-5-20251001-v1:0", "haiku-4-5"),
         ("claude-opus-5-20260601", "opus-5"),
+        ("anthropic/claude-opus-5.5", "opus-5-5"),
+        ("claude-fable-5-2", "fable-5"),
         ("claude-opus-50", None),
         ("gpt-5", None),
     ],
 )
 def test_a_model_is_found_by_its_line_however_a_server_writes_it(model: str, line: str | None):
-    row = row_of(model)
-    assert (None if row is None else row.line) == line
+    assert line_of(model) == line

@@ -19,8 +19,6 @@ from partstream import (
 from partstream.conversation.preparation import prepare
 from partstream.lm.messages import ToolMode
 from partstream.protocols.anthropic_messages.models import (
-    SERVER_RULES,
-    SERVERS,
     AnthropicMessagesSettings,
     KeyHeader,
     Platform,
@@ -461,10 +459,6 @@ def test_fields_of_a_person_win():
 
 
 # ---- servers, keys and platforms: docs/wires/anthropic-messages.md#servers ----
-
-
-def test_the_names_of_servers_in_settings_are_those_with_rules():
-    assert set(SERVERS) == set(SERVER_RULES)
 
 
 @pytest.mark.parametrize(

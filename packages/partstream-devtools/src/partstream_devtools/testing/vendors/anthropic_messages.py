@@ -29,9 +29,10 @@ from partstream.protocols.anthropic_messages.models import (
     OLDER_VERSION,
     SAMPLING,
     VERSION,
+    Abilities,
     Forbidden,
-    ModelRow,
-    row_of,
+    Sampling,
+    by_line,
 )
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.provider_state import open_state
@@ -81,7 +82,7 @@ class _Anthropic(vendor.Vendor):
         ]
         if isinstance(body.get(_MARK), Mapping) and blocks:  # the automatic mark, on the last block that can have one
             blocks[-1] = replace(blocks[-1], is_marked=True)
-        row = row_of(model)
+        row = by_line(model)
         least = _LEAST_OF_OTHERS if row is None else row.min_cached_tokens
         rule = vendor.CacheRule(least, look_back=20, most_marks=4, write_price=1.25, read_price=0.1)
         return vendor.CachedPrompt(tuple(blocks), rule, model)
@@ -176,7 +177,7 @@ _FORMS: Final = {"adaptive": ThinkingForm.ADAPTIVE, "enabled": ThinkingForm.BUDG
 
 
 def _check_thinking(body: Mapping[str, Any]) -> None:
-    row = row_of(str(body["model"]))
+    row = by_line(str(body["model"]))
     thinking: Mapping[str, Any] = body.get("thinking") or {}
     effort = (body.get("output_config") or {}).get("effort")
     _check_effort(effort, row)
@@ -189,8 +190,8 @@ def _check_thinking(body: Mapping[str, Any]) -> None:
     _check_sampling(body, row, thinks=kind in {"adaptive", "enabled"})
 
 
-def _check_form(kind: str, effort: str | None, row: ModelRow | None) -> None:
-    if row is None or _FORMS[kind] in row.forms:
+def _check_form(kind: str, effort: str | None, row: Abilities | None) -> None:
+    if row is None or _FORMS[kind] in (row.thinking or ()):
         return
     if kind == "adaptive":
         raise RefusedRequestError("adaptive thinking is not supported on this model")
@@ -227,12 +228,12 @@ def _check_beside(kind: str, thinking: Mapping[str, Any], body: Mapping[str, Any
         raise RefusedRequestError("Thinking may not be enabled when tool_choice forces tool use.")
 
 
-def _check_effort(effort: Any, row: ModelRow | None) -> None:
+def _check_effort(effort: Any, row: Abilities | None) -> None:
     if effort is None:
         return
     if effort not in _LEVELS:
         raise RefusedRequestError(f"output_config.effort: Input should be one of {', '.join(map(repr, _LEVELS))}")
-    if row is None or effort in row.efforts:
+    if row is None or row.efforts is None or effort in row.efforts:
         return
     if not row.efforts:
         raise RefusedRequestError("This model does not support the effort parameter.")
@@ -243,7 +244,7 @@ def _check_effort(effort: Any, row: ModelRow | None) -> None:
 _LEAST_TOP_P: Final = 0.95
 
 
-def _check_sampling(body: Mapping[str, Any], row: ModelRow | None, *, thinks: bool) -> None:
+def _check_sampling(body: Mapping[str, Any], row: Abilities | None, *, thinks: bool) -> None:
     for name in SAMPLING:
         if not isinstance(body.get(name), int | float | None):
             raise RefusedRequestError(f"{name}: Input should be a valid number")
@@ -251,7 +252,7 @@ def _check_sampling(body: Mapping[str, Any], row: ModelRow | None, *, thinks: bo
     if temperature is not None and not 0 <= temperature <= 1:
         raise RefusedRequestError("temperature: range: 0..1")
     chosen = {"temperature": temperature not in {None, 1}, "top_p": top_p not in {None, 1}, "top_k": top_k is not None}
-    if row is not None and not row.samples and any(chosen.values()):
+    if row is not None and row.sampling is Sampling.REFUSED and any(chosen.values()):
         name = next(name for name, is_chosen in chosen.items() if is_chosen)
         raise RefusedRequestError(f"`{name}` is deprecated for this model.")
     if thinks:
@@ -321,7 +322,7 @@ _PICTURES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 def _check_messages(body: Mapping[str, Any]) -> None:
     messages: Sequence[Mapping[str, Any]] = body["messages"]
-    row = row_of(str(body["model"]))
+    row = by_line(str(body["model"]))
     if not messages:
         raise RefusedRequestError("messages: at least one message is required")
     if messages[0]["role"] != "user":
@@ -345,8 +346,8 @@ def _check_version(messages: Sequence[Mapping[str, Any]], forbidden: Forbidden) 
                 raise RefusedRequestError(f"messages.{place}.content.{number}: Input tag '{block['type']}' found")
 
 
-def _check_system(messages: Sequence[Mapping[str, Any]], place: int, row: ModelRow | None) -> None:
-    if row is not None and not row.takes_system_messages:
+def _check_system(messages: Sequence[Mapping[str, Any]], place: int, row: Abilities | None) -> None:
+    if row is not None and not row.takes_system_turns:
         raise RefusedRequestError(
             'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" '
             "as an input message role."
@@ -390,7 +391,7 @@ def _check_text(block: Mapping[str, Any], where: str) -> None:
         raise RefusedRequestError(f"{where}: text content blocks must contain non-whitespace text")
 
 
-def _check_end(last: Mapping[str, Any], row: ModelRow | None) -> None:
+def _check_end(last: Mapping[str, Any], row: Abilities | None) -> None:
     """The end: an answer goes on only where the server paused it (docs/wires/anthropic-messages.md#paused-answers)."""
     blocks = _blocks_of(last)
     if last["role"] != "assistant" or any(block["type"] == "server_tool_use" for block in blocks):
@@ -675,7 +676,7 @@ def _cached_messages(body: Mapping[str, Any], model: str) -> Iterator[vendor.Pro
     said = [(message.get("role"), _content_blocks(message.get("content"))) for message in messages]
     choice, thinking, output = body.get("tool_choice"), body.get("thinking"), body.get("output_config")
     has_images = any(_has_image(block) for _, content in said for block in content)
-    row = row_of(model)
+    row = by_line(model)
     # Before the current turn, the servers of some models strip thinking.
     current = 0 if row is None or row.keeps_thinking else _start_of_turn(said)
     for number, (role, content) in enumerate(said):

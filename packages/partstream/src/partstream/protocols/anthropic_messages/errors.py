@@ -234,7 +234,7 @@ _CODES: Final = MappingProxyType(
     }
 )
 
-_STATUSES: Final[Mapping[str, int]] = MappingProxyType(
+_STATUSES_OF_TYPES: Final[Mapping[str, int]] = MappingProxyType(
     {
         "invalid_request_error": 400,
         "authentication_error": 401,
@@ -245,12 +245,11 @@ _STATUSES: Final[Mapping[str, int]] = MappingProxyType(
         "request_too_large": 413,
         "rate_limit_error": 429,
         "api_error": 500,
-        "internal_error": 500,
         "timeout_error": 504,
         "overloaded_error": 529,
     }
 )
-"""The status of each type where it comes inside a response of the status 200, as it does under load."""
+"""The status of each type, also where it comes inside a response of the status 200, as it does under load."""
 
 
 _NO_CREDIT: Final = re.compile(
@@ -269,7 +268,8 @@ _FORM: Final = re.compile(r"^thinking\.(?:adaptive|enabled|disabled)(?=\.)")
 
 def _read_body(document: Any) -> ErrorBody:
     read = read_error_body(document)
-    status = _STATUSES.get(read.type or "") if read.status is None else read.status
+    inside = 500 if read.type == "internal_error" else _STATUSES_OF_TYPES.get(read.type or "")  # the first is vLLM's
+    status = inside if read.status is None else read.status
     code = _BILLING if _NO_CREDIT.search(read.message or "") else read.code
     found = _PLACE.match(read.message or "")
     param = read.param or (None if found is None else _FORM.sub("thinking", found[1]))
@@ -301,20 +301,7 @@ API_ERROR: Final = "api_error"
 _REQUEST: Final = "invalid_request_error"
 _NOT_FOUND: Final = "not_found_error"
 
-_TYPES: Final[dict[int, str]] = {
-    400: _REQUEST,
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: _NOT_FOUND,
-    409: "conflict_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    500: API_ERROR,
-    504: "timeout_error",
-    529: "overloaded_error",
-}
-_STATUSES_OF_TYPES: Final = {name: status for status, name in _TYPES.items()}
+_TYPES: Final = {status: name for name, status in _STATUSES_OF_TYPES.items()}
 
 _OF_FAILURES: Final[Mapping[FailureKind, str]] = {
     FailureKind.INVALID_REQUEST: _REQUEST,
@@ -364,7 +351,8 @@ def said_of(error: LanguageModelError) -> tuple[str, str]:
     """The type and the message of an error: the provider's own code where it is one of this wire's types."""
     failure = failure_of(error)
     code = error.provider_code if isinstance(error, UpstreamError) else None
-    return code if code in _STATUSES_OF_TYPES else _OF_FAILURES[failure.kind], _message_of(failure)
+    kind = code if code and code in _STATUSES_OF_TYPES else _OF_FAILURES[failure.kind]
+    return kind, _message_of(failure)
 
 
 def status_of(kind: str) -> int:

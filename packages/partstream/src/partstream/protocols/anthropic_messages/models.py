@@ -28,96 +28,7 @@ from partstream.protocols.schemas import IN_WORDS, MOONSHOT, PLAIN, PLAIN_PATTER
 from partstream.settings.kinds import STRINGS, Choice, ConfigurationError, choice, shortened, text, whole
 from partstream.settings.row import Setting
 
-# ---- Rows of models ----
-
-_LOW_TO_HIGH: Final = ("low", "medium", "high")
-_TO_MAX: Final = (*_LOW_TO_HIGH, "max")
-_ALL: Final = (*_LOW_TO_HIGH, "xhigh", "max")
-_BOTH: Final = (ThinkingForm.ADAPTIVE, ThinkingForm.BUDGET)
-_ADAPTIVE: Final = (ThinkingForm.ADAPTIVE,)
-_BUDGET: Final = (ThinkingForm.BUDGET,)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRow:
-    """What the models of one line take.
-
-    Attributes:
-        line: The part of an id that names the line.
-        forms: The ways in which it can be asked to think.
-        efforts: The levels of effort, lowest first; empty where it has none.
-        takes_disabled: The efforts with which thinking may be switched off; with an effort beside them it is refused.
-        samples: Whether temperature and its like may be chosen while it does not think.
-        shows_thinking: Whether the text of thinking is shown where a request does not say how.
-        interleaves_by_beta: Whether it thinks between calls only where a beta asks for it.
-        keeps_thinking: Whether thinking of finished turns is kept; otherwise its server strips it.
-        takes_prefill: Whether a conversation may end with the beginning of an answer.
-        takes_system_messages: Whether messages of the system may come inside the conversation.
-        min_cached_tokens: The least tokens of a prefix that goes into the prompt cache.
-        max_output_tokens: The most tokens of an answer.
-        context_window: The most tokens of prompt and answer together.
-    """
-
-    line: str
-    forms: tuple[ThinkingForm, ...]
-    efforts: tuple[str, ...]
-    takes_disabled: tuple[str, ...] = _ALL
-    samples: bool = False
-    shows_thinking: bool = False
-    interleaves_by_beta: bool = False
-    keeps_thinking: bool = True
-    takes_prefill: bool = False
-    takes_system_messages: bool = False
-    min_cached_tokens: int = 1024
-    max_output_tokens: int = 128_000
-    context_window: int = 1_000_000
-
-
-def _older(line: str, efforts: tuple[str, ...], *, keeps_thinking: bool, min_cached_tokens: int) -> ModelRow:
-    """A model of 4.5, before adaptive thinking."""
-    return ModelRow(
-        line,
-        _BUDGET,
-        efforts,
-        samples=True,
-        shows_thinking=True,
-        interleaves_by_beta=not line.startswith("haiku"),
-        keeps_thinking=keeps_thinking,
-        takes_prefill=True,
-        min_cached_tokens=min_cached_tokens,
-        max_output_tokens=64_000,
-        context_window=200_000,
-    )
-
-
-_ROWS: Final = (
-    ModelRow("fable-5", _ADAPTIVE, _ALL, (), takes_system_messages=True, min_cached_tokens=512),
-    ModelRow("mythos-5", _ADAPTIVE, _ALL, (), takes_system_messages=True, min_cached_tokens=512),
-    ModelRow("opus-5", _ADAPTIVE, _ALL, _LOW_TO_HIGH, takes_system_messages=True, min_cached_tokens=512),
-    ModelRow("sonnet-5", _ADAPTIVE, _ALL),
-    ModelRow("opus-4-8", _ADAPTIVE, _ALL, takes_system_messages=True),
-    ModelRow("opus-4-7", _ADAPTIVE, _ALL, min_cached_tokens=2048),
-    ModelRow("opus-4-6", _BOTH, _TO_MAX, samples=True, shows_thinking=True, min_cached_tokens=4096),
-    ModelRow("sonnet-4-6", _BOTH, _TO_MAX, samples=True, shows_thinking=True),
-    _older("opus-4-5", _LOW_TO_HIGH, keeps_thinking=True, min_cached_tokens=4096),
-    _older("sonnet-4-5", (), keeps_thinking=False, min_cached_tokens=1024),
-    _older("haiku-4-5", (), keeps_thinking=False, min_cached_tokens=4096),
-)
-
-
-def row_of(model_id: str) -> ModelRow | None:
-    """The row of a model; None for one that is not among them.
-
-    Args:
-        model_id: The id as any server writes it, such as `claude-opus-4-7` or `anthropic/claude-opus-4.7`.
-    """
-    name = model_id.replace(".", "-")
-    return next((row for row in _ROWS if re.search(rf"\b{row.line}(?!\d)", name)), None)
-
-
-# ---- Abilities ----
-
-MILLION: Final = 1_000_000
+# ---- Models ----
 
 
 class Sampling(Enum):
@@ -129,52 +40,66 @@ class Sampling(Enum):
     REFUSED = auto()
 
 
+_LOW_TO_HIGH: Final = ("low", "medium", "high")
+_TO_MAX: Final = (*_LOW_TO_HIGH, "max")
+_ALL: Final = (*_LOW_TO_HIGH, "xhigh", "max")
+_CLEARS: Final = (ContextEdit.CLEAR_THINKING, ContextEdit.CLEAR_TOOL_RESULTS)
+MILLION: Final = 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class Abilities:
     """What a model takes in a request.
 
     Attributes:
         is_claude: Whether it is one of Anthropic's models.
-        thinking: The forms of thinking; None where it is unknown.
-        can_stop_thinking: Whether it can be asked not to think.
+        thinking: The forms in which it can be asked to think; None where it is unknown.
+        takes_disabled: The efforts with which thinking may be switched off; with an effort beside them it is refused.
         efforts: The levels of effort, lowest first; None where it is unknown.
         sampling: Whether it takes sampling parameters.
         max_tokens: The most tokens of an answer; None where it is unknown.
         window: The most tokens of prompt and answer together; None where it is unknown.
         reserves: Whether the prompt and `max_tokens` together have to fit into the window.
         interleaves_by_beta: Whether it thinks between calls only when a beta asks for it.
+        keeps_thinking: Whether the thinking of finished turns stays in the prompt; otherwise its server strips it.
         takes_system_turns: Whether `system` may come between others (docs/wires/anthropic-messages.md#system-messages).
-        keeps_thinking: Whether the thinking of finished turns stays in the prompt.
+        takes_prefill: Whether a conversation may end with the beginning of an answer.
+        min_cached_tokens: The least tokens of a prefix that goes into the prompt cache.
         edits: What its server can do to shorten a conversation; None where it is unknown.
     """
 
     is_claude: bool = False
     thinking: tuple[ThinkingForm, ...] | None = None
-    can_stop_thinking: bool = True
+    takes_disabled: tuple[str, ...] = _ALL
     efforts: tuple[str, ...] | None = None
     sampling: Sampling = Sampling.TAKEN
     max_tokens: int | None = None
     window: int | None = None
     reserves: bool = False
     interleaves_by_beta: bool = False
-    takes_system_turns: bool = False
     keeps_thinking: bool = True
+    takes_system_turns: bool = False
+    takes_prefill: bool = False
+    min_cached_tokens: int = 1024
     edits: tuple[ContextEdit, ...] | None = None
 
-
-_UNKNOWN: Final = Abilities()
-
-_CLEARS: Final = (ContextEdit.CLEAR_THINKING, ContextEdit.CLEAR_TOOL_RESULTS)
-_ALL_EDITS: Final = (*_CLEARS, ContextEdit.SUMMARIZE)
 
 _NEWER: Final = Abilities(
     is_claude=True,
     thinking=(ThinkingForm.ADAPTIVE,),
-    efforts=(*_LOW_TO_HIGH, "xhigh", "max"),
+    efforts=_ALL,
     sampling=Sampling.REFUSED,
     max_tokens=128_000,
     window=MILLION,
-    edits=_ALL_EDITS,
+    edits=(*_CLEARS, ContextEdit.SUMMARIZE),
+)
+_FIVE: Final = replace(_NEWER, takes_system_turns=True, min_cached_tokens=512)
+_ALWAYS: Final = replace(_FIVE, takes_disabled=())
+_FOUR_SIX: Final = replace(
+    _NEWER,
+    thinking=(ThinkingForm.ADAPTIVE, ThinkingForm.BUDGET),
+    efforts=_TO_MAX,
+    sampling=Sampling.NOT_WHILE_THINKING,
 )
 _FOUR: Final = Abilities(
     is_claude=True,
@@ -183,31 +108,68 @@ _FOUR: Final = Abilities(
     sampling=Sampling.NOT_WHILE_THINKING,
     max_tokens=64_000,
     window=200_000,
-    reserves=True,
     interleaves_by_beta=True,
     keeps_thinking=False,
+    takes_prefill=True,
     edits=_CLEARS,
 )
-_THREE_SEVEN: Final = replace(_FOUR, interleaves_by_beta=False, edits=())
+_FORMER: Final = replace(_FOUR, reserves=True)
+_THREE_SEVEN: Final = replace(_FORMER, interleaves_by_beta=False, edits=())
 _THREE: Final = replace(_THREE_SEVEN, thinking=(), sampling=Sampling.TAKEN, max_tokens=4096)
+
+_LINES: Final[Mapping[str, Abilities]] = MappingProxyType(
+    {
+        "fable-5": _ALWAYS,
+        "mythos-5": _ALWAYS,
+        "opus-5-5": _ALWAYS,
+        "sonnet-5-5": _ALWAYS,
+        "haiku-5-5": _FIVE,
+        "opus-5": replace(_FIVE, takes_disabled=_LOW_TO_HIGH),
+        "sonnet-5": _NEWER,
+        "opus-4-8": replace(_NEWER, takes_system_turns=True),
+        "opus-4-7": replace(_NEWER, min_cached_tokens=2048),
+        "opus-4-6": replace(_FOUR_SIX, min_cached_tokens=4096),
+        "sonnet-4-6": _FOUR_SIX,
+        "opus-4-5": replace(_FOUR, efforts=_LOW_TO_HIGH, keeps_thinking=True, min_cached_tokens=4096),
+        "sonnet-4-5": _FOUR,
+        "haiku-4-5": replace(_FOUR, interleaves_by_beta=False, min_cached_tokens=4096),
+    }
+)
+"""By the part of an id that names the line; the first that an id holds counts."""
 
 _Version: TypeAlias = tuple[int, int]
 
 _OTHERS: Final[tuple[tuple[str, _Version, Abilities], ...]] = (
-    ("fable|mythos", (0, 0), replace(_NEWER, can_stop_thinking=False, takes_system_turns=True)),
+    ("fable|mythos", (0, 0), _ALWAYS),
     (".*", (4, 6), _NEWER),
-    ("opus", (4, 0), replace(_FOUR, max_tokens=32_000)),
-    (".*", (4, 0), _FOUR),
+    ("opus", (4, 0), replace(_FORMER, max_tokens=32_000)),
+    (".*", (4, 0), _FORMER),
     (".*", (3, 7), _THREE_SEVEN),
     (".*", (3, 5), replace(_THREE, max_tokens=8192)),
     (".*", (0, 0), _THREE),
 )
-"""Models that have no row of their own, by family and the first version; the first row that fits counts. A model that
-is newer than the rows is taken to be like the newest."""
+"""Models that are in no line of their own, by family and the first version; the first row that fits counts. A model
+that is newer than the lines is taken to be like the newest."""
 
 _NAMED_FIRST: Final = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?(?!\d)")
 _NUMBERED_FIRST: Final = re.compile(r"claude-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?-(?P<family>[a-z]+)")
-_UNNUMBERED: Final = re.compile(r"claude-(?P<family>fable|mythos)")
+_UNNUMBERED: Final = re.compile(r"claude-(?P<family>fable|mythos)(?P<major>)(?P<minor>)")
+
+
+def line_of(model_id: str) -> str | None:
+    """The line of a model; None for one that is in none.
+
+    Args:
+        model_id: The id as any server writes it, such as `claude-opus-4-7` or `anthropic/claude-opus-4.7`.
+    """
+    name = model_id.lower().replace(".", "-").replace("_", "-")
+    return next((line for line in _LINES if re.search(rf"\b{line}(?!\d)", name)), None)
+
+
+def by_line(model_id: str) -> Abilities | None:
+    """What a model of a line takes by its name; None for any other."""
+    line = line_of(model_id)
+    return None if line is None else _LINES[line]
 
 
 def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
@@ -217,14 +179,15 @@ def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
         model_id: The model's id on the server.
         known: The facts from its server's list, which win.
     """
-    named = _by_name(model_id)
+    named = by_line(model_id) or _of_family(model_id)
     forms = known.thinking_forms
     if forms is None and known.reasoning is False:
         forms = ()
+    stops = bool(named.takes_disabled) if known.can_stop_thinking is None else known.can_stop_thinking
     return replace(
         named,
         thinking=named.thinking if forms is None else forms,
-        can_stop_thinking=named.can_stop_thinking if known.can_stop_thinking is None else known.can_stop_thinking,
+        takes_disabled=(named.takes_disabled or _ALL) if stops else (),
         efforts=named.efforts if known.reasoning_efforts is None else known.reasoning_efforts,
         max_tokens=known.max_output_tokens or named.max_tokens,
         window=known.context_window or named.window,
@@ -232,31 +195,13 @@ def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
     )
 
 
-def _by_name(model_id: str) -> Abilities:
+def _of_family(model_id: str) -> Abilities:
     name = model_id.lower().replace(".", "-").replace("_", "-")
-    if (row := row_of(name)) is not None:
-        return Abilities(
-            is_claude=True,
-            thinking=row.forms,
-            can_stop_thinking=bool(row.takes_disabled),
-            efforts=row.efforts,
-            sampling=Sampling.NOT_WHILE_THINKING if row.samples else Sampling.REFUSED,
-            max_tokens=row.max_output_tokens,
-            window=row.context_window,
-            interleaves_by_beta=row.interleaves_by_beta,
-            takes_system_turns=row.takes_system_messages,
-            keeps_thinking=row.keeps_thinking,
-            edits=_ALL_EDITS if ThinkingForm.ADAPTIVE in row.forms else _CLEARS,
-        )
-    found = _NAMED_FIRST.search(name) or _NUMBERED_FIRST.search(name)
+    found = _NAMED_FIRST.search(name) or _NUMBERED_FIRST.search(name) or _UNNUMBERED.search(name)
     if found is None:
-        found = _UNNUMBERED.search(name)
-        return _UNKNOWN if found is None else _row(found["family"], (0, 0))
-    return _row(found["family"], (int(found["major"]), int(found["minor"] or 0)))
-
-
-def _row(family: str, version: _Version) -> Abilities:
-    return next(row for families, since, row in _OTHERS if version >= since and re.fullmatch(families, family))
+        return Abilities()
+    version = int(found["major"] or 0), int(found["minor"] or 0)
+    return next(row for families, since, row in _OTHERS if version >= since and re.fullmatch(families, found["family"]))
 
 
 # ---- Versions of the API ----
@@ -466,14 +411,8 @@ def rules_of(server: str | None, model_id: str) -> ServerRules:
 NO_SERVER: Final = "unknown"
 """The server of which nothing is known."""
 
-SERVERS: Final = (
-    *("anthropic", "openrouter", "litellm", "ollama", "vllm", "sglang", "llama.cpp", "lm-studio"),
-    *("deepseek", "moonshot", "zhipu", "minimax"),
-)
-"""The known servers that have rules of their own. The rules themselves are loaded with the first request."""
-
-_NAMES: Final = (NO_SERVER, *SERVERS)
-_TITLES: Final = ("Requests are those for Anthropic itself", *(known_server(name).title for name in SERVERS))
+_NAMES: Final = (NO_SERVER, *SERVER_RULES)
+_TITLES: Final = ("Requests are those for Anthropic itself", *(known_server(name).title for name in SERVER_RULES))
 
 LEAST_BUDGET: Final = 1024
 """The fewest tokens of a thinking budget (docs/wires/anthropic-messages.md#thinking-by-model)."""
@@ -541,24 +480,7 @@ class Platform(Choice):
 
 @dataclass(frozen=True, slots=True)
 class AnthropicMessagesSettings:
-    """The request settings of Anthropic Messages alone.
-
-    Attributes:
-        messages_server: The name of the known server whose rules requests follow; None for the one that the base URL
-            tells.
-        thinking_as: The form in which a model is asked to think.
-        thinking_tokens: The budget of thinking in tokens; None for one that follows from the effort.
-        thinking_display: What the server shows of the thinking.
-        prompt_cache: Whether parts are marked for the prompt cache, and for how long.
-        context_editing: Whether the server takes old thinking and old results out of a conversation.
-        clear_results_at: The tokens of a prompt from which on old results are taken out; None for three fifths of the
-            window.
-        summarize_at: The tokens of a prompt from which on the server summarises the conversation; None for never.
-        late_system: Where late system messages go.
-        betas: Further names for the header `anthropic-beta`.
-        key_header: The header that carries the key.
-        platform: Where the models run.
-    """
+    """The request settings of Anthropic Messages alone; :data:`OWN_SETTINGS` says what each of them is."""
 
     messages_server: str | None = None
     thinking_as: ThinkingAs = ThinkingAs.AUTO

@@ -547,7 +547,7 @@ def _form(choice: ThinkingChoice) -> models.ThinkingAs | None:
         return None
     if set_form is models.ThinkingAs.DISABLED or choice.effort == NO_EFFORT or not _may_think(choice):
         thinks = choice.abilities.thinking != ()
-        return models.ThinkingAs.DISABLED if choice.abilities.can_stop_thinking and thinks else None
+        return models.ThinkingAs.DISABLED if choice.abilities.takes_disabled and thinks else None
     form = _chosen_form(choice) if set_form is models.ThinkingAs.AUTO else set_form
     return None if form is models.ThinkingAs.ENABLED and not _fits_budget(choice) else form
 
