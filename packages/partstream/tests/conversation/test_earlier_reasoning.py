@@ -6,13 +6,12 @@ import pytest
 
 from conversation.samples import ORIGIN, assistant, called, gave, prepared, system, user
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
-from partstream.conversation.preparation import ChatRequest, ResponseState
+from partstream.conversation.preparation import ChatRequest, ResponseState, carried_reasoning
 from partstream.conversation.provider_state import (
     ITEMS,
     MAX_MARKER_LENGTH,
     Carried,
     StateMarker,
-    carried_reasoning,
     marker_part,
     read_marker,
 )
