@@ -22,7 +22,6 @@ from partstream.protocols.anthropic_messages.read_response import ReportedUsage,
 from partstream.protocols.anthropic_messages.read_response import citation_of as read_citation_of
 from partstream.protocols.anthropic_messages.serve import (
     WrittenBlocks,
-    WrittenState,
     citation_of,
     joined_blocks,
     read_thinking,
@@ -89,7 +88,6 @@ def _source(citation: dict[str, Any]) -> DataPart:
 def _blocks(form: ResponseForm) -> ResponseForm:
     """Puts everything into the blocks that it is written in."""
     blocks = WrittenBlocks(None, shows_thinking=True)
-    state = WrittenState(blocks)
     for part in form.parts:
         if isinstance(part, TextPart) and part.value:
             blocks.say(part.value)
@@ -97,14 +95,14 @@ def _blocks(form: ResponseForm) -> ResponseForm:
             if part.value:
                 blocks.think(part.value, part.id)
             if part.metadata:
-                state.write(part.metadata)
+                blocks.carry(part.metadata)
         elif isinstance(part, ToolCallPart):
-            blocks.call(part, state.fields_of(part.call_id))
+            blocks.call(part)
         elif (citation := _citation(part)) is not None:
             blocks.cite(citation)
     blocks.close()
     parts = [part for block in joined_blocks(blocks.take()) for part in _parts_of(block)]
-    container = () if state.container is None else (ThinkingPart("", None, {"container": state.container}),)
+    container = () if blocks.container is None else (ThinkingPart("", None, {"container": blocks.container}),)
     return replace(form, parts=(*parts, *container))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from partstream.lm.outputs import Reply
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED
-from partstream.protocols.anthropic_messages.serve import READ_REQUEST, WRITE_RESPONSE
+from partstream.protocols.anthropic_messages.serve import READ_REQUEST, MessagesResponseWriter
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.directives import NamedValue
@@ -34,9 +34,9 @@ def asking(messages: list[Any], **fields: Any) -> WireRequest:
 def answer(**fields: Any) -> list[dict[str, Any]]:
     """What the scripted model answers: thinking, state of another wire, text, two calls."""
     asked = READ_REQUEST.read(asking([QUESTION], **fields))
-    writer = WRITE_RESPONSE(asked, Reply("reply", 0))
+    writer = MessagesResponseWriter(asked, Reply("reply", 0))
     events = [event for output in play(NamedValue("tools"), asked, "reply") for event in writer.write(output)]
-    content: list[dict[str, Any]] = WRITE_RESPONSE.document(events)[1]["content"]
+    content: list[dict[str, Any]] = MessagesResponseWriter.document(events)[1]["content"]
     return content
 
 

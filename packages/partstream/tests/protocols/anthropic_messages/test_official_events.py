@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from conversation.samples import WEATHER
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import InboundRequest, Reply
-from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
+from partstream.protocols.anthropic_messages.serve import MessagesResponseWriter
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_answer
 from partstream_devtools.testing.directives import NamedValue
@@ -27,7 +27,7 @@ def test_every_event_and_every_document_is_one_of_the_official_types() -> None:
         for event in events:
             if event["type"] != "error":  # has no type among the events
                 of_events.validate_python(event, strict=True)
-        status, document = WRITE_RESPONSE.document(events)
+        status, document = MessagesResponseWriter.document(events)
         assert (status == 200) == (scenario != "failed")
         if status == 200:
             of_message.validate_python(document, strict=True)

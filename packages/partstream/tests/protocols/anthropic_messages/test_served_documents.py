@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage
-from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
+from partstream.protocols.anthropic_messages.serve import MessagesResponseWriter
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.scripted_model import SCENARIOS
 from partstream_devtools.testing.upstream import SERVED_MODELS
 
-LIST, ONE, COUNT = WRITE_RESPONSE.documents
+LIST, ONE, COUNT = MessagesResponseWriter.documents
 IDS = [*SCENARIOS]
 ALIASES = [f"anthropic/{name}" for name in SCENARIOS]
 ALL = [*IDS, *ALIASES]

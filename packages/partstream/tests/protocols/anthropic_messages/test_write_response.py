@@ -15,7 +15,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED, block_item, call_item, container_item
-from partstream.protocols.anthropic_messages.serve import WRITE_RESPONSE
+from partstream.protocols.anthropic_messages.serve import MessagesResponseWriter
 from partstream.protocols.provider_state import open_state
 
 STOPPED = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), Usage(100, 20, 120, 60, 5, {}, 30))
@@ -25,12 +25,12 @@ CITATION = "application/vnd.vscode.citation+json"
 
 def written(*outputs: StreamOutput, size: int | None = None, **body: Any) -> list[dict[str, Any]]:
     asked = InboundRequest("claude", (ChatMessage.user("Hi"),), RequestOptions(), body=body)
-    writer = WRITE_RESPONSE(asked, Reply("identity", 1, size))
+    writer = MessagesResponseWriter(asked, Reply("identity", 1, size))
     return [event for output in outputs for event in writer.write(output)]
 
 
 def content(*outputs: StreamOutput, **body: Any) -> Any:
-    status, message = WRITE_RESPONSE.document(written(*outputs, STOPPED, **body))
+    status, message = MessagesResponseWriter.document(written(*outputs, STOPPED, **body))
     assert status == 200
     return message["content"]
 
@@ -71,7 +71,7 @@ def test_blocks_come_one_after_the_other_between_start_and_stop():
 
 def test_every_event_is_named_in_its_frame_and_in_its_data():
     for event in written(TextPart("Hi"), STOPPED):
-        name, data, *rest = WRITE_RESPONSE.frame(event).decode().split("\n")
+        name, data, *rest = MessagesResponseWriter.frame(event).decode().split("\n")
         assert rest == ["", ""]
         assert name == f"event: {event['type']}"
         assert json.loads(data.removeprefix("data: ")) == event
@@ -131,7 +131,7 @@ def test_a_failure_is_an_error_of_the_wire_and_nothing_follows(
     events = written(TextPart("This begins"), failed)
     assert events[-1] == {"type": "error", "error": {"type": kind, "message": message}}
     assert said(events)[-2:] == ["content_block_stop", "error"]
-    told, document = WRITE_RESPONSE.document(events)
+    told, document = MessagesResponseWriter.document(events)
     assert (told, document["type"], document["error"]) == (status, "error", {"type": kind, "message": message})
 
 
@@ -140,7 +140,7 @@ def test_a_failure_is_an_error_of_the_wire_and_nothing_follows(
     [(400, "invalid_request_error"), (402, "billing_error"), (418, "invalid_request_error"), (503, "api_error")],
 )
 def test_an_http_error_has_the_type_of_its_status(status: int, kind: str):
-    document = WRITE_RESPONSE.error(status, "No.")
+    document = MessagesResponseWriter.error(status, "No.")
     assert document["type"] == "error"
     assert document["error"] == {"type": kind, "message": "No."}
     assert document["request_id"].startswith("req_")
@@ -202,7 +202,7 @@ def test_blocks_of_the_servers_own_tools_come_whole_and_stream_what_streams():
     summary = {"type": "compaction", "content": "A summary."}
     items = [block_item(search), block_item(found), block_item(summary), container_item({"id": "container_1"})]
     events = written(ThinkingPart("", None, {ITEMS: items}), STOPPED)
-    assert WRITE_RESPONSE.document(events)[1]["content"] == [search, found, summary]
+    assert MessagesResponseWriter.document(events)[1]["content"] == [search, found, summary]
     assert said(events)[1:4] == ["server_tool_use", "input_json_delta", "input_json_delta"]
     assert events[-2]["delta"]["container"] == {"id": "container_1"}
 

@@ -25,7 +25,7 @@ PROTOCOL: Final = Protocol(
     own_settings=loaded("partstream.protocols.anthropic_messages.models", "OWN_SETTINGS"),
     spoken_at=loaded("partstream.protocols.anthropic_messages", "SPOKEN_AT"),
     read_request=loaded("partstream.protocols.anthropic_messages.serve", "READ_REQUEST"),
-    write_response=loaded("partstream.protocols.anthropic_messages.serve", "WRITE_RESPONSE"),
+    write_response=loaded("partstream.protocols.anthropic_messages.serve", "MessagesResponseWriter"),
     framings=(LENIENT_SSE, JSON_LINES),
     ends=Terminators(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,

@@ -325,17 +325,18 @@ _TOO_LONG: Final = "prompt is too long"
 """Claude Code then shortens a conversation (docs/wires/anthropic-messages.md#requests-that-are-too-long)."""
 
 
-def error_document(status: int, message: str) -> dict[str, Any]:
-    """The JSON object of an HTTP error."""
-    kind = _TYPES.get(status, API_ERROR if status >= 500 else _REQUEST)
-    return _document(status, kind, message)
+def error_document(status: int, message: str, kind: str = "") -> dict[str, Any]:
+    """The JSON object of an HTTP error, of the type that its status stands for if it has no other."""
+    kind = kind or _TYPES.get(status, API_ERROR if status >= 500 else _REQUEST)
+    identity = sha256(f"{status}/{message}".encode(errors="surrogatepass")).hexdigest()[:24]
+    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": f"req_{identity}"}
 
 
 def failed_reply(failure: ServedFailure) -> FailedReply:
     """A failure as an HTTP reply."""
     kind = _OF_FAILURES[failure.kind]
     status = STATUSES[failure.kind] if kind == _REQUEST else _STATUSES_OF_TYPES[kind]
-    document = _document(status, kind, _message_of(failure))
+    document = error_document(status, _message_of(failure), kind)
     error = {**document["error"], **failure.fields}
     identity = failure.request_id or document["request_id"]
     return FailedReply(status, retry_headers(failure), {**document, "error": error, "request_id": identity})
@@ -358,11 +359,6 @@ def said_of(error: LanguageModelError) -> tuple[str, str]:
 def status_of(kind: str) -> int:
     """The HTTP status of an error of a type."""
     return _STATUSES_OF_TYPES.get(kind, 500)
-
-
-def _document(status: int, kind: str, message: str) -> dict[str, Any]:
-    identity = sha256(f"{status}/{message}".encode(errors="surrogatepass")).hexdigest()[:24]
-    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": f"req_{identity}"}
 
 
 def _message_of(failure: ServedFailure) -> str:

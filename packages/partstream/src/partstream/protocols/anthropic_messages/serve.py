@@ -49,7 +49,7 @@ from partstream.protocols.anthropic_messages.provider_state import (
     sealed_text,
 )
 from partstream.protocols.citations import Citation, read_citation
-from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
 from partstream.protocols.model_documents import ModelDocuments
 from partstream.protocols.provider_state import open_state
 from partstream.protocols.read_request import (
@@ -66,14 +66,7 @@ from partstream.protocols.read_request import (
     said,
     tools_of_type,
 )
-from partstream.protocols.serve import (
-    MODEL,
-    RequestReaderSpec,
-    ResponseWriter,
-    ResponseWriterSpec,
-    ServedDocument,
-    WireRequest,
-)
+from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, WireRequest
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
@@ -395,35 +388,40 @@ _MODES: Final[Mapping[str, ToolMode | None]] = {
 # ---- Request ----
 
 
-def read_request(request: WireRequest) -> InboundRequest:
-    """What a request asks.
+class MessagesRequestReader(RequestReader):
+    """Reads requests of clients of Anthropic Messages."""
 
-    Raises:
-        InvalidRequestError: A field that the answer depends on has the wrong type, or a value that nothing here can do.
-        RefusedRequestError: The client wants the server to remember the conversation.
-    """
-    body = request.body
-    if body.get("thread") is not None:
-        raise RefusedRequestError(_NO_THREADS, "thread", fields={"details": _UNSUPPORTED_THREAD})
-    for name, (field_type, expected) in _TYPED_FIELDS.items():
-        checked(body, name, field_type, expected)
-    counts = Counts()
-    system = read_system(body.get("system"), counts)
-    messages = tuple(read_messages(body.get("messages"), counts))
-    tools, tool_mode = read_tools(body, counts)
-    effort, options = read_thinking(body)
-    options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
-    if conversation := _conversation(request):
-        options["_conversationId"] = conversation
-    return InboundRequest(
-        model=optional_text(body, "model"),
-        messages=(*system, *messages),
-        options=RequestOptions(tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}),
-        stream=body.get("stream") is True,
-        unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
-        body=body,
-    )
+    def read(self, request: WireRequest) -> InboundRequest:
+        """What a request asks.
 
+        Raises:
+            InvalidRequestError: A field that the answer depends on has a wrong type, or a value without a meaning.
+            RefusedRequestError: The client wants the server to remember the conversation.
+        """
+        body = request.body
+        if body.get("thread") is not None:
+            raise RefusedRequestError(_NO_THREADS, "thread", fields={"details": _UNSUPPORTED_THREAD})
+        for name, (field_type, expected) in _TYPED_FIELDS.items():
+            checked(body, name, field_type, expected)
+        counts = Counts()
+        system = read_system(body.get("system"), counts)
+        messages = tuple(read_messages(body.get("messages"), counts))
+        tools, tool_mode = read_tools(body, counts)
+        effort, options = read_thinking(body)
+        options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
+        if conversation := _conversation(request):
+            options["_conversationId"] = conversation
+        return InboundRequest(
+            model=optional_text(body, "model"),
+            messages=(*system, *messages),
+            options=RequestOptions(tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}),
+            stream=body.get("stream") is True,
+            unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+            body=body,
+        )
+
+
+READ_REQUEST: Final = MessagesRequestReader()
 
 _NO_THREADS: Final = "thread: this server remembers no conversation, expected all messages in each request"
 _UNSUPPORTED_THREAD: Final = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
@@ -488,9 +486,6 @@ def _conversation(request: WireRequest) -> str:
 _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id")
 
 
-READ_REQUEST: Final = RequestReaderSpec(read=read_request)
-
-
 # ---- Blocks that are written ----
 
 _TEXT: Final = "text"
@@ -498,16 +493,20 @@ _THINKING: Final = "thinking"
 
 
 class WrittenBlocks:
-    """The blocks of one answer.
+    """The blocks of one answer, and the state that goes into them: metadata lists all items, and each is written once.
 
     Args:
         size: The most characters of the arguments of a call in one event; None for all.
         shows_thinking: Whether the text of thinking is shown: `display` of the request.
+
+    Attributes:
+        container: The container in which the server ran code for this answer, or None.
     """
 
-    __slots__ = ("_events", "_index", "_open", "_pieces", "_shows_thinking", "_size", "_thought_id")
-
     def __init__(self, size: int | None, *, shows_thinking: bool) -> None:
+        self.container: Mapping[str, Any] | None = None
+        self._fields: dict[str, Mapping[str, Any]] = {}  # further fields of calls that follow, by their ids
+        self._listed = 0
         self._size = size
         self._shows_thinking = shows_thinking
         self._events: list[dict[str, Any]] = []
@@ -515,11 +514,6 @@ class WrittenBlocks:
         self._open: str | None = None
         self._pieces: list[str] = []
         self._thought_id: str | None = None
-
-    @property
-    def thought(self) -> str | None:
-        """The text of the open thinking, or None where none is open."""
-        return "".join(self._pieces) if self._open == _THINKING else None
 
     def take(self) -> list[dict[str, Any]]:
         """Hands out the events that wait."""
@@ -564,13 +558,9 @@ class WrittenBlocks:
         self._open = None
         self._stop()
 
-    def call(self, part: ToolCallPart, fields: Mapping[str, Any]) -> None:
-        """Adds a call.
-
-        Args:
-            part: The call.
-            fields: Further fields of its block.
-        """
+    def call(self, part: ToolCallPart) -> None:
+        """Adds a call, with the further fields that state before it has for it."""
+        fields = self._fields.pop(part.call_id, {})
         self._start({"type": "tool_use", "id": part.call_id, "name": part.name, "input": {}, **fields})
         self._input(part.input)
         self._stop()
@@ -593,6 +583,52 @@ class WrittenBlocks:
         else:
             self._start(block)
         self._stop()
+
+    def carry(self, metadata: Mapping[str, Any]) -> None:
+        """Writes what is new in the metadata of a thinking part: in a place of its own, or sealed."""
+        listed = metadata.get(ITEMS)
+        if not isinstance(listed, list | tuple):
+            self._seal(None, metadata)
+            return
+        new, self._listed = listed[self._listed :], len(listed)
+        for item in new:
+            if isinstance(item, Mapping) and not (len(metadata) == 1 and self._is_written(item)):
+                self._seal(item, metadata)
+
+    def _is_written(self, item: Mapping[str, Any]) -> bool:
+        """Writes an item in a place of its own, if this wire has one."""
+        of_call, container, block = fields_of_call(item), container_of(item), block_of(item) or block_of_sdk(item)
+        if of_call is not None:
+            self._fields[of_call[0]] = of_call[1]
+        elif container is not None:
+            self.container = container
+        elif block is not None and block["type"] == _THINKING:
+            return self._is_signed(block.get("thinking"), block.get("signature"))
+        elif block is not None:
+            self.whole(block)
+        else:
+            return False
+        return True
+
+    def _is_signed(self, said: Any, signature: Any) -> bool:
+        """Signs the open thinking with a signature of its own text: another text would make it invalid."""
+        thought = "".join(self._pieces) if self._open == _THINKING else None
+        if not isinstance(signature, str) or not signature or (said if thought is None else said != thought):
+            return False
+        if thought is None:
+            self.whole({"type": _THINKING, "thinking": "", "signature": signature})
+        else:
+            self.sign(signature)
+        return True
+
+    def _seal(self, item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> None:
+        sealed = sealed_text(item, metadata) if usable_items([metadata if item is None else item]) else None
+        if sealed is None:
+            return
+        if self._open == _THINKING:
+            self.sign(sealed)
+        else:
+            self.whole({"type": "redacted_thinking", "data": sealed})
 
     def close(self) -> None:
         """Ends the open block. Unsigned thinking gets a signature that says so."""
@@ -633,24 +669,6 @@ class WrittenBlocks:
 _COMPACTION: Final = "compaction"
 
 
-def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
-    """The document for a client that wants no stream: HTTP status and JSON.
-
-    Args:
-        events: All events of the answer.
-    """
-    last = events[-1]
-    if last["type"] == "error":
-        status = status_of(last["error"]["type"])
-        return status, {**error_document(status, last["error"]["message"]), "error": last["error"]}
-    message = {**events[0]["message"], "content": joined_blocks(events)}
-    for event in events:
-        if event["type"] == "message_delta":
-            message |= event["delta"]
-            message["usage"] = {**message["usage"], **event["usage"]}
-    return 200, message
-
-
 def joined_blocks(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The content that the events of an answer make."""
     content: list[dict[str, Any]] = []
@@ -678,79 +696,6 @@ def _join(block: dict[str, Any], delta: Mapping[str, Any], arguments: list[str])
             block.setdefault("citations", []).append(delta["citation"])
         case _:  # a signature, or a compaction
             block |= {name: value for name, value in delta.items() if name != "type"}
-
-
-class WrittenState:
-    """The state that one answer has brought so far: metadata lists all items, and each is written once.
-
-    Args:
-        blocks: The blocks of the answer.
-
-    Attributes:
-        container: The container in which the server ran code for this answer, or None.
-    """
-
-    __slots__ = ("_blocks", "_fields", "_listed", "container")
-
-    def __init__(self, blocks: WrittenBlocks) -> None:
-        self._blocks = blocks
-        self._fields: dict[str, Mapping[str, Any]] = {}
-        self._listed = 0
-        self.container: Mapping[str, Any] | None = None
-
-    def write(self, metadata: Mapping[str, Any]) -> None:
-        """Writes what is new in the metadata of a thinking part."""
-        listed = metadata.get(ITEMS)
-        if not isinstance(listed, list | tuple):
-            self._seal(None, metadata)
-            return
-        new, self._listed = listed[self._listed :], len(listed)
-        for item in new:
-            if isinstance(item, Mapping) and not (len(metadata) == 1 and self._is_written(item)):
-                self._seal(item, metadata)
-
-    def fields_of(self, call_id: str) -> Mapping[str, Any]:
-        """The further fields of a call, if state that came before it has any."""
-        return self._fields.pop(call_id, {})
-
-    def _is_written(self, item: Mapping[str, Any]) -> bool:
-        """Writes an item in a place of its own, if this wire has one."""
-        of_call, container = fields_of_call(item), container_of(item)
-        if of_call is not None:
-            self._fields[of_call[0]] = of_call[1]
-            return True
-        if container is not None:
-            self.container = container
-            return True
-        block = block_of(item) or block_of_sdk(item)
-        if block is None:
-            return False
-        if block["type"] != "thinking":
-            self._blocks.whole(block)
-            return True
-        return self._is_signed(block.get("thinking"), block.get("signature"))
-
-    def _is_signed(self, text: Any, signature: Any) -> bool:
-        """Signs the open thinking with a signature of its own text: another text would make it invalid."""
-        if not isinstance(signature, str) or not signature:
-            return False
-        thought = self._blocks.thought
-        if thought is None and not text:
-            self._blocks.whole({"type": "thinking", "thinking": "", "signature": signature})
-        elif text == thought:
-            self._blocks.sign(signature)
-        else:
-            return False
-        return True
-
-    def _seal(self, item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> None:
-        sealed = sealed_text(item, metadata) if usable_items([metadata if item is None else item]) else None
-        if sealed is None:
-            return
-        if self._blocks.thought is None:
-            self._blocks.whole({"type": "redacted_thinking", "data": sealed})
-        else:
-            self._blocks.sign(sealed)
 
 
 # ---- Usage ----
@@ -797,7 +742,7 @@ def _counted(request: WireRequest) -> InboundRequest:
     for name in _OF_ANSWERS:
         if name in request.body:
             raise RefusedRequestError(f"{name}: Extra inputs are not permitted")
-    return read_request(request)
+    return READ_REQUEST.read(request)
 
 
 _OF_ANSWERS: Final = ("max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata")
@@ -809,23 +754,23 @@ def _is_meant(headers: Mapping[str, str]) -> bool:
     return "anthropic-version" in headers
 
 
-DOCUMENTS: Final = (
-    ServedDocument("GET", "/models", _MODELS.listed, _is_meant),
-    ServedDocument("GET", f"/models/{MODEL}", _MODELS.one, _is_meant),
-    ServedDocument(
-        "POST",
-        "/messages/count_tokens",
-        lambda _request, _models, tokens: (200, {"input_tokens": tokens}),
-        counts=_counted,
-    ),
-)
+def _count(_request: WireRequest, _models: object, tokens: int | None) -> tuple[int, dict[str, Any]]:
+    return 200, {"input_tokens": tokens}
 
 
 # ---- Response ----
 
 
-class MessagesWriter(ResponseWriter):
-    """One answer of a server of Anthropic Messages; see :class:`partstream.protocols.serve.ResponseWriter`."""
+class MessagesResponseWriter(ResponseWriter):
+    """Writes one response of a server of Anthropic Messages."""
+
+    documents = (
+        ServedDocument("GET", "/models", _MODELS.listed, _is_meant),
+        ServedDocument("GET", f"/models/{MODEL}", _MODELS.one, _is_meant),
+        ServedDocument("POST", "/messages/count_tokens", _count, counts=_counted),
+    )
+    request_id_header = "request-id"
+    aliases = (PREFIX,)
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
@@ -834,15 +779,7 @@ class MessagesWriter(ResponseWriter):
         thinking = asked.body.get("thinking")
         shows_thinking = not (isinstance(thinking, dict) and thinking.get("display") == "omitted")
         self._blocks = WrittenBlocks(reply.argument_size, shows_thinking=shows_thinking)
-        self._thinking_state = WrittenState(self._blocks)
         self._called = False
-
-    def _take(self) -> list[dict[str, Any]]:
-        return self._blocks.take()
-
-    def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.lm.outputs.FastPathWriter`."""
-        return self._blocks.repeated()
 
     def _begin(self, _output: StreamOutput) -> list[dict[str, Any]]:
         message: dict[str, Any] = {
@@ -857,6 +794,42 @@ class MessagesWriter(ResponseWriter):
         }
         return [{"type": "message_start", "message": message}]
 
+    def _take(self) -> list[dict[str, Any]]:
+        return self._blocks.take()
+
+    def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
+        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+        return self._blocks.repeated()
+
+    @staticmethod
+    def frame(event: Mapping[str, Any]) -> bytes:
+        """The bytes of one event."""
+        return b"event: " + str(event.get("type")).encode() + b"\ndata: " + dumps(event) + b"\n\n"
+
+    @staticmethod
+    def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
+        """The document for a client that wants no stream."""
+        last = events[-1]
+        if last["type"] == "error":
+            status = status_of(last["error"]["type"])
+            return status, {**error_document(status, last["error"]["message"]), "error": last["error"]}
+        message = {**events[0]["message"], "content": joined_blocks(events)}
+        for event in events:
+            if event["type"] == "message_delta":
+                message |= event["delta"]
+                message["usage"] = {**message["usage"], **event["usage"]}
+        return 200, message
+
+    @staticmethod
+    def error(status: int, message: str) -> dict[str, Any]:
+        """The JSON object of an HTTP error."""
+        return error_document(status, message)
+
+    @classmethod
+    def failed(cls, failure: ServedFailure) -> FailedReply:
+        """A failure as an HTTP reply."""
+        return failed_reply(failure)
+
     def _text(self, part: TextPart) -> None:
         if part.value:
             self._blocks.say(part.value)
@@ -865,11 +838,11 @@ class MessagesWriter(ResponseWriter):
         if part.value:
             self._blocks.think(part.value, part.id)
         if part.metadata:
-            self._thinking_state.write(part.metadata)
+            self._blocks.carry(part.metadata)
 
     def _call(self, part: ToolCallPart) -> None:
         self._called = True
-        self._blocks.call(part, self._thinking_state.fields_of(part.call_id))
+        self._blocks.call(part)
 
     def _data(self, part: DataPart) -> None:
         """Writes sources; other data has no place among the blocks of an answer."""
@@ -887,8 +860,8 @@ class MessagesWriter(ResponseWriter):
 
     def _delta(self, word: str | None, finish: Finish) -> dict[str, Any]:
         delta: dict[str, Any] = {"stop_reason": word, "stop_sequence": None}
-        if self._thinking_state.container is not None:
-            delta["container"] = dict(self._thinking_state.container)
+        if self._blocks.container is not None:
+            delta["container"] = dict(self._blocks.container)
         return {"type": "message_delta", "delta": delta, "usage": usage_at_end(finish.usage)}
 
 
@@ -925,20 +898,3 @@ def citation_of(source: Citation | None) -> dict[str, Any] | None:
         "cited_text": source.cited_text or "",
         "encrypted_index": "",
     }
-
-
-def frame(event: Mapping[str, Any]) -> bytes:
-    """The bytes of one event."""
-    return b"event: " + str(event.get("type")).encode() + b"\ndata: " + dumps(event) + b"\n\n"
-
-
-WRITE_RESPONSE: Final = ResponseWriterSpec(
-    open=MessagesWriter,
-    frame=frame,
-    document=write_document,
-    error=error_document,
-    fail=failed_reply,
-    aliases=(PREFIX,),
-    documents=DOCUMENTS,
-    request_id_header="request-id",
-)
