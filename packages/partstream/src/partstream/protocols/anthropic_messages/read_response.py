@@ -2,9 +2,9 @@
 
 :class:`MessagesStream` takes an event; :data:`EVENTS` names its meaning for the lifecycle
 (:mod:`partstream.protocols.read_response`) and its handler, so a handler never looks at the state. The handler changes
-one of four things: the :class:`Envelope` (who answers), the :class:`Message` (its blocks, in the tables :data:`BLOCKS`
-and :data:`DELTAS`), the :class:`StopReason` and the :class:`ReportedUsage`. An answer is whole with `message_stop`, or
-with a stop reason and the end of the bytes.
+who answers, or one of three things: the :class:`Message` (its blocks, in the tables :data:`BLOCKS` and :data:`DELTAS`),
+the :class:`StopReason` and the :class:`ReportedUsage`. An answer is whole with `message_stop`, or with a stop reason
+and the end of the bytes.
 
 Nothing is checked against a schema. What is missing, null or of another type says nothing; what is unknown is counted
 as :class:`Unmapped`. Real servers deviate (docs/wires/anthropic-messages.md#deviations-of-servers): they repeat
@@ -58,90 +58,9 @@ from partstream.protocols.read_response import (
 
 if TYPE_CHECKING:
     from partstream.errors import ToolArgumentsError
-    from partstream.lm.outputs import CitationMode, EmitText
+    from partstream.lm.outputs import FastPath
 
-# ---- Envelope ----
-
-_METADATA: Final = "anthropic"
-"""The name that the AI SDK has for the facts of this wire."""
-
-
-class Envelope:
-    """Who answers, under which id, and where the server's tools ran.
-
-    Attributes:
-        response_id: The server's id of the message, or None. Of several after pauses, the last.
-        model: The server's name of the model that answers, or None.
-        container: The container of the server's tools, whose id the next request repeats; empty without one.
-    """
-
-    __slots__ = ("_earlier_edits", "_edits", "_is_begun", "container", "model", "response_id")
-
-    def __init__(self) -> None:
-        self.response_id: str | None = None
-        self.model: str | None = None
-        self.container: Wire = {}
-        self._is_begun = False
-        self._edits: list[Wire] = []
-        self._earlier_edits: list[Wire] = []
-
-    def begin(self, message: Wire, *, is_empty: bool) -> bool | UpstreamProtocolError:
-        """Takes the message of a `message_start`.
-
-        Args:
-            message: The message.
-            is_empty: Whether no block has come yet.
-
-        Returns:
-            Whether the message begins with it: LiteLLM sends it twice, with the same id. The error, where
-            another message begins in the middle of one.
-        """
-        given = identifier(message, "id")
-        if self._is_begun:
-            if given in (None, self.response_id):
-                return False
-            if not is_empty:
-                return UpstreamProtocolError(
-                    event_type="message_start", field="message.id", got=repr(given), expected=repr(self.response_id)
-                )
-        self._is_begun = True
-        self.response_id = given or self.response_id
-        self.model = identifier(message, "model") or self.model
-        self.container = mapping(message, "container") or self.container
-        self._earlier_edits += self._edits
-        self._edits = objects(mapping(message, "context_management"), "applied_edits")
-        return True
-
-    def pause(self) -> None:
-        """Another message may continue the answer."""
-        self._is_begun = False
-
-    def say(self, event: Wire) -> None:
-        """Takes a `message_delta`."""
-        self.container = mapping(mapping(event, "delta"), "container") or self.container
-        self._edits = objects(mapping(event, "context_management"), "applied_edits") or self._edits
-
-    def metadata(self, stop: StopReason, *, was_compacted: bool) -> Mapping[str, Any]:
-        """The server's other facts about the answer, in the words of the AI SDK."""
-        edits = [_renamed(edit) for edit in (*self._earlier_edits, *self._edits)]
-        edits += [{"type": "compaction"}] if was_compacted else []
-        facts = {
-            "contextManagement": {"appliedEdits": edits} if edits else None,
-            "container": _renamed(self.container) or None,
-            "stopSequence": stop.sequence,
-            "stopDetails": _renamed(stop.details) or None,
-        }
-        known = {name: fact for name, fact in facts.items() if fact is not None}
-        return {_METADATA: known} if known else {}
-
-
-def _renamed(facts: Wire) -> Wire:
-    """Facts under names in camel case, as the AI SDK writes them: `cleared_tool_uses` is `clearedToolUses`."""
-    words = ((name.split("_"), value) for name, value in facts.items())
-    return {first + "".join(word.capitalize() for word in rest): value for (first, *rest), value in words}
-
-
-# ---- Text and thinking ----
+# ---- Citations ----
 
 _PLACES: Final = ("start_char_index", "start_page_number", "start_block_index", "search_result_index")
 """The fields that tell two citations of one document apart, by kind."""
@@ -171,101 +90,87 @@ def key_of(citation: Wire, block: object) -> Hashable:
     return (id(block), *(identifier(citation, name) for name in ("type", "url", "source", "cited_text")), *places)
 
 
-class Texts:
-    """The text blocks of one answer.
+# ---- Fast path ----
+
+_DELTA: Final = "content_block_delta"
+
+FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {_DELTA: {}}
+"""The event that comes by the thousand; its sink takes the bytes."""
+
+_decode = make_event_decoder("type", _DELTA, {"index": "index", "delta": "delta"})
+
+_FIELDS: Final[Mapping[str, str]] = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "partial_json",
+}
+"""The kinds of deltas that have a fast path, and the field of each that holds the piece."""
+
+
+class DeltaFastPath:
+    """Offers a sink for more of what a delta brought.
 
     Args:
-        citations: How sources are shown.
-        state: The items that must come out before a text.
-
-    Attributes:
-        said: The last few thousand characters of the answer.
+        shows_thinking: Whether thinking becomes parts.
     """
 
-    __slots__ = ("_citations", "_state", "said")
+    __slots__ = ("_parts", "_sinks")
 
-    def __init__(self, citations: CitationMode, state: CarriedState) -> None:
-        self.said = RecentText()
-        self._citations = Citations(citations)
-        self._state = state
+    def __init__(self, *, shows_thinking: bool) -> None:
+        self._parts: Mapping[str, Callable[[str], StreamOutput] | None] = {
+            "text_delta": text_part,
+            "thinking_delta": thinking_part if shows_thinking else None,
+            "input_json_delta": None,
+        }
+        self._sinks: dict[str, tuple[Block, FastPath]] = {}
 
-    def started(self, block: Block, outputs: list[StreamOutput]) -> None:
-        """Takes the text and the citations that a block begins with."""
-        block.citations += objects(block.wire, "citations")
-        self.delta(block, block.wire, outputs)
+    def for_more(self, kind: str, place: int | None, block: Block) -> FastPath | None:
+        """The sink for more deltas of a kind at an index, which go to an open block; None where there is none."""
+        if kind not in _FIELDS or place is None:
+            return None
+        known = self._sinks.get(kind)
+        if known is not None and known[0] is block:
+            return known[1]
+        sink = self._make(kind, place, block)
+        self._sinks[kind] = block, sink
+        return sink
 
-    def delta(self, block: Block, delta: Wire, outputs: list[StreamOutput]) -> None:
-        """Takes a piece of text."""
-        if piece := text(delta, "text"):
-            self._state.hand_out(outputs)
-            block.add(piece)
-            outputs.append(text_part(piece))
+    def _make(self, kind: str, place: int, block: Block) -> FastPath:
+        field, part = _FIELDS[kind], self._parts[kind]
+        read, learn = make_chunk_template(field)
+        piece_of = partial(_piece_of, kind, field, place)
+        pieces, fold, add = block.pieces, block.fold, block.pieces.append
 
-    def citation(self, block: Block, delta: Wire, _outputs: list[StreamOutput]) -> None:
-        """Takes a citation. Anthropic sends it before the text that it belongs to: recording anthropic-web-search-tool,
-        so it is shown when the block closes."""
-        if citation := mapping(delta, "citation"):
-            block.citations.append(citation)
+        def sink(data: bytes, outputs: list[StreamOutput]) -> bool:
+            piece = read(data)
+            if piece is None:
+                piece = piece_of(_decode(data))
+                if piece is None:
+                    return False
+                learn(data, piece)
+            if not piece:
+                return True
+            add(piece)
+            if len(pieces) >= FOLD_AT:
+                fold()
+            if part is not None:
+                outputs.append(part(piece))
+            return True
 
-    def closed(self, block: Block, outputs: list[StreamOutput]) -> None:
-        """Shows the sources of a block."""
-        block.fold()
-        for citation in block.citations:
-            rendered = self._citations.render(citation_of(citation), self.said, key_of(citation, block))
-            for output in rendered:
-                if isinstance(output, TextPart):
-                    self.said.add(output.value)
-            outputs += rendered
-        block.close()
-
-    def end(self, outputs: list[StreamOutput]) -> None:
-        """Shows the sources at the end of the answer."""
-        outputs += self._citations.at_end()
+        return sink
 
 
-class Thinking:
-    """The thinking blocks of one answer.
+def _piece_of(kind: str, field: str, place: int, event: Any) -> str | None:
+    """The piece in a delta of a kind at an index; None for any other, which needs the slow path.
 
-    Args:
-        mode: How thinking is rendered.
-        state: Takes the blocks that the server may want back.
-
-    Attributes:
-        is_shown: Whether thinking is shown at all.
+    Raises:
+        TypeError: The delta is of another form; also a KeyError.
     """
-
-    __slots__ = ("_state", "is_shown")
-
-    def __init__(self, mode: ThinkingMode, state: CarriedState) -> None:
-        self.is_shown = mode is not ThinkingMode.OFF
-        self._state = state
-
-    def started(self, block: Block, outputs: list[StreamOutput]) -> None:
-        """Takes the thinking that a block begins with."""
-        self.delta(block, block.wire, outputs)
-
-    def delta(self, block: Block, delta: Wire, outputs: list[StreamOutput]) -> None:
-        """Takes a piece of thinking. Beside a signature, a gateway may repeat the whole thinking."""
-        piece, is_signed = text(delta, "thinking"), bool(text(delta, "signature"))
-        if is_signed:
-            self.signature(block, delta, outputs)
-        if is_signed and piece and piece == block.text:
-            outputs.append(Unmapped("thinking (repeated)", delta))
-        elif piece:
-            self._state.hand_out(outputs)
-            block.add(piece)
-            if self.is_shown:
-                outputs.append(thinking_part(piece))
-
-    def signature(self, block: Block, delta: Wire, _outputs: list[StreamOutput]) -> None:
-        """Takes a signature: it replaces the one before it (docs/wires/anthropic-messages.md#blocks)."""
-        if signature := text(delta, "signature"):
-            block.fields["signature"] = signature
-
-    def closed(self, block: Block, outputs: list[StreamOutput]) -> None:
-        """Keeps a block, also one without a text or without a signature: some servers want those back."""
-        if (raw := block.close()) is not None:
-            self._state.add(block_item(raw), outputs)
+    delta = event.delta
+    if type(event.index) is not int or event.index != place or delta["type"] != kind or len(delta) > 2:
+        return None
+    piece = delta[field]
+    return piece if type(piece) is str else None
 
 
 # ---- Message ----
@@ -274,37 +179,31 @@ _UNTYPED: Final = "a block without a type"
 
 
 class Message:
-    """The message of one answer.
+    """The message of one answer: its blocks, what is shown of them, and what the server wants back.
 
     Args:
         options: How it is rendered.
 
     Attributes:
-        texts: Its text.
-        thinking: Its thinking.
         calls: Its calls.
-        state: What the server wants back of it.
         held: What waits after a call.
         was_compacted: Whether the server has summarised the conversation.
         ran_tools: Whether the server has run tools of its own: its tokens are those of several calls of the model then.
         other_model: The model that continued the answer of another one, or None.
     """
 
-    __slots__ = (
-        *("_blocks", "_fast_path", "calls", "held", "other_model", "ran_tools", "state", "texts", "thinking"),
-        "was_compacted",
-    )
-
     def __init__(self, options: StreamOptions) -> None:
         self.held = PendingOutputs()
-        self.state = CarriedState(options.thinking)
-        self.texts = Texts(options.citations, self.state)
-        self.thinking = Thinking(options.thinking, self.state)
-        self.calls = ToolCalls(options.call_id_prefix, self.state, self.held)
         self.was_compacted = False
         self.ran_tools = False
         self.other_model: str | None = None
+        self._shows_thinking = options.thinking is not ThinkingMode.OFF
+        self._state = CarriedState(options.thinking)
+        self.calls = ToolCalls(options.call_id_prefix, self._state, self.held)
+        self._said = RecentText()
+        self._citations = Citations(options.citations)
         self._blocks = Blocks()
+        self._fast_path = DeltaFastPath(shows_thinking=self._shows_thinking)
 
     @property
     def is_empty(self) -> bool:
@@ -374,23 +273,15 @@ class Message:
         self._close_all(self._blocks.close_all(), outputs)
 
     def end(self, container: Wire, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
-        """Emits what waits.
-
-        Args:
-            container: The container of the server's tools, or nothing.
-            outputs: Where all that is left goes.
-            is_cut: Whether a limit or a filter ended the answer: then half a call is no error.
-
-        Returns:
-            The error of a call that is not whole.
-        """
+        """Emits what waits, and returns the error of a call that is not whole: none where a limit or a filter has cut
+        it."""
         self.close(outputs)
         waiting = self.held.before(outputs)
         broken = self.calls.end(self._blocks.all[-1] if self._blocks.all else None, waiting, is_cut=is_cut)
         if container:
-            self.state.add(container_item(container), waiting)
-        self.texts.end(waiting)
-        self.state.hand_out(waiting)
+            self._state.add(container_item(container), waiting)
+        waiting += self._citations.at_end()
+        self._state.hand_out(waiting)
         self.held.release(outputs)
         return broken
 
@@ -400,7 +291,7 @@ class Message:
         self.held.release(outputs)
 
     def _open(self, place: int | None, channel: Channel, wire: Wire) -> Block:
-        block = Block(channel, wire, self.texts.said if channel is Channel.TEXT else None)
+        block = Block(channel, wire, self._said if channel is Channel.TEXT else None)
         self._blocks.open(place, block)
         self.ran_tools |= block.type != TOOL_USE and block.type.endswith(TOOL_USE)
         return block
@@ -410,9 +301,11 @@ class Message:
             before = self.held.before(outputs)
             match block.channel:
                 case Channel.TEXT:
-                    self.texts.closed(block, before)
-                case Channel.THINKING:
-                    self.thinking.closed(block, before)
+                    self._show_sources(block, before)
+                    block.close()
+                case Channel.THINKING:  # also without a text or a signature: some servers want it back
+                    if (raw := block.close()) is not None:
+                        self._state.add(block_item(raw), before)
                 case Channel.INPUT:
                     self.calls.closed(block, before)
                 case Channel.COMPACTION:
@@ -422,20 +315,75 @@ class Message:
                 case Channel.NOTHING:
                     self.calls.kept(block, before)
 
+    # What blocks begin with, and what deltas bring
+
+    def begin_text(self, block: Block, outputs: _Outputs) -> None:
+        """Takes the text and the citations that a block begins with."""
+        block.citations += objects(block.wire, "citations")
+        self.text(block, block.wire, outputs)
+
+    def text(self, block: Block, delta: Wire, outputs: _Outputs) -> None:
+        """Takes a piece of text."""
+        if piece := text(delta, "text"):
+            self._state.hand_out(outputs)
+            block.add(piece)
+            outputs.append(text_part(piece))
+
+    def citation(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
+        """Takes a citation. Anthropic sends it before the text that it belongs to: recording anthropic-web-search-tool,
+        so it is shown when the block closes."""
+        if citation := mapping(delta, "citation"):
+            block.citations.append(citation)
+
+    def _show_sources(self, block: Block, outputs: _Outputs) -> None:
+        block.fold()
+        for citation in block.citations:
+            rendered = self._citations.render(citation_of(citation), self._said, key_of(citation, block))
+            for output in rendered:
+                if isinstance(output, TextPart):
+                    self._said.add(output.value)
+            outputs += rendered
+
+    def begin_thinking(self, block: Block, outputs: _Outputs) -> None:
+        """Takes the thinking that a block begins with."""
+        self.thinking(block, block.wire, outputs)
+
+    def thinking(self, block: Block, delta: Wire, outputs: _Outputs) -> None:
+        """Takes a piece of thinking. Beside a signature, a gateway may repeat the whole thinking."""
+        piece, is_signed = text(delta, "thinking"), bool(text(delta, "signature"))
+        if is_signed:
+            self.signature(block, delta, outputs)
+        if piece and not (is_signed and piece == block.text):
+            self._state.hand_out(outputs)
+            block.add(piece)
+            if self._shows_thinking:
+                outputs.append(thinking_part(piece))
+
+    def signature(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
+        """Takes a signature: it replaces the one before it (docs/wires/anthropic-messages.md#blocks)."""
+        if signature := text(delta, "signature"):
+            block.fields["signature"] = signature
+
+    def arguments(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
+        """Takes a piece of the arguments of a call; some servers send them as an object."""
+        piece = delta.get("partial_json")
+        if isinstance(piece, dict | list):
+            block.add_value(piece)
+        elif piece and isinstance(piece, str):
+            block.add(piece)
+
+    def summary(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
+        """Takes the summary that the server made of the conversation; null where it could not."""
+        block.fields |= {name: value for name, value in delta.items() if name != "type"}
+
+    def change_model(self, block: Block, _outputs: _Outputs) -> None:
+        """Another model continues: earlier calls are void (docs/wires/anthropic-messages.md#fallback-models)."""
+        self.other_model = identifier(mapping(block.wire, "to"), "model") or self.other_model
+        self.held.drop_calls()
+
 
 def _nothing(*_: object) -> None:
     """The handler of an event or a block without effect."""
-
-
-def _summary(_message: Message, block: Block, delta: Wire, _outputs: _Outputs) -> None:
-    """Takes the summary that the server made of the conversation; null where it could not."""
-    block.fields |= {name: value for name, value in delta.items() if name != "type"}
-
-
-def _other_model(message: Message, block: Block, _outputs: _Outputs) -> None:
-    """Another model continues: earlier calls are void (docs/wires/anthropic-messages.md#fallback-models)."""
-    message.other_model = identifier(mapping(block.wire, "to"), "model") or message.other_model
-    message.held.drop_calls()
 
 
 class BlockRow(NamedTuple):
@@ -449,10 +397,10 @@ _OTHER_BLOCK: Final = BlockRow(Channel.INPUT, _nothing)
 """Calls of the server's tools and their results, and unknown kinds: never text, never a call for us."""
 
 BLOCKS: Final = {
-    "text": BlockRow(Channel.TEXT, lambda message, *rest: message.texts.started(*rest)),
-    "thinking": BlockRow(Channel.THINKING, lambda message, *rest: message.thinking.started(*rest)),
+    "text": BlockRow(Channel.TEXT, Message.begin_text),
+    "thinking": BlockRow(Channel.THINKING, Message.begin_thinking),
     "compaction": BlockRow(Channel.COMPACTION, _nothing),
-    FALLBACK: BlockRow(Channel.NOTHING, _other_model),
+    FALLBACK: BlockRow(Channel.NOTHING, Message.change_model),
 }
 """Every kind of block that has a channel or a handler of its own."""
 
@@ -466,14 +414,12 @@ class DeltaRow(NamedTuple):
 
 
 DELTAS: Final = {
-    "text_delta": DeltaRow(Channel.TEXT, "text", lambda message, *rest: message.texts.delta(*rest)),
-    "citations_delta": DeltaRow(Channel.TEXT, "citation", lambda message, *rest: message.texts.citation(*rest)),
-    "thinking_delta": DeltaRow(Channel.THINKING, "thinking", lambda message, *rest: message.thinking.delta(*rest)),
-    "signature_delta": DeltaRow(
-        Channel.THINKING, "signature", lambda message, *rest: message.thinking.signature(*rest)
-    ),
-    "input_json_delta": DeltaRow(Channel.INPUT, "partial_json", lambda message, *rest: message.calls.delta(*rest)),
-    "compaction_delta": DeltaRow(Channel.COMPACTION, "content", _summary),
+    "text_delta": DeltaRow(Channel.TEXT, "text", Message.text),
+    "citations_delta": DeltaRow(Channel.TEXT, "citation", Message.citation),
+    "thinking_delta": DeltaRow(Channel.THINKING, "thinking", Message.thinking),
+    "signature_delta": DeltaRow(Channel.THINKING, "signature", Message.signature),
+    "input_json_delta": DeltaRow(Channel.INPUT, "partial_json", Message.arguments),
+    "compaction_delta": DeltaRow(Channel.COMPACTION, "content", Message.summary),
 }
 """Every kind of delta that is understood."""
 
@@ -559,11 +505,7 @@ class StopReason:
         return self.unified in _CUT or self.word in _UNFINISHED
 
     def outcome(self, *, has_calls: bool) -> Outcome:
-        """How the response ended, if it is whole.
-
-        Args:
-            has_calls: Whether calls came out: those are no pause, whatever the word is.
-        """
+        """How the response ended, if it is whole; calls that came out are no pause, whatever the word is."""
         is_cut = self.unified in _CUT or (self.word in _UNFINISHED and not has_calls)
         return Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED
 
@@ -573,11 +515,7 @@ class StopReason:
         return identifier(self.details, "explanation")
 
     def reason(self, *, has_calls: bool) -> FinishReason:
-        """The finish reason of an answer.
-
-        Args:
-            has_calls: Whether calls came out: LiteLLM sends `end_turn` with them.
-        """
+        """The finish reason of an answer; with calls that came out, LiteLLM sends `end_turn`."""
         unified = self.unified
         if has_calls and unified not in _CUT:
             unified = UnifiedFinishReason.TOOL_CALLS
@@ -626,11 +564,8 @@ class ReportedUsage:
         self._raw |= known
 
     def value(self, *, ran_tools: bool) -> Usage | None:
-        """The usage, or None if none was reported.
-
-        Args:
-            ran_tools: Whether the server ran tools of its own between several calls of the model.
-        """
+        """The usage, or None if none was reported; a server that ran tools of its own called the model several
+        times."""
         if not self._raw and not self._before:
             return None
         # The prompt of the last call of the model, where the total counts the prompts of several calls or of others.
@@ -699,8 +634,13 @@ class MessagesStream(ResponseReader):
         super().__init__(options)
         self.ending = False
         self._rows = DISPATCH[LifecycleState.IDLE]
-        self._envelope = Envelope()
         self._message = Message(options)
+        self._response_id: str | None = None  # of several messages after pauses, the last
+        self._model: str | None = None
+        self._container: Wire = {}  # of the server's tools, whose id the next request repeats
+        self._is_begun = False
+        self._edits: list[Wire] = []
+        self._earlier_edits: list[Wire] = []
         self._usage = ReportedUsage()
         self._stop = StopReason()
 
@@ -737,8 +677,7 @@ class MessagesStream(ResponseReader):
         """The message so far of an answer that the server paused; see :class:`partstream.lm.outputs.PausingStream`."""
         if self._state is not LifecycleState.ANSWERED:
             return None
-        container = self._envelope.container
-        return {"content": self._message.content} | ({"container": container} if container else {})
+        return {"content": self._message.content} | ({"container": self._container} if self._container else {})
 
     def go_on(self) -> None:
         """Tells that the continuation of a paused answer follows."""
@@ -783,7 +722,7 @@ class MessagesStream(ResponseReader):
 
     def _complete(self, outputs: _Outputs) -> None:
         stop, message = self._stop, self._message
-        error = message.end(self._envelope.container, outputs, is_cut=stop.is_cut)
+        error = message.end(self._container, outputs, is_cut=stop.is_cut)
         if error is not None:
             self._emit_finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR, stop.word), outputs, error)
             return
@@ -793,15 +732,14 @@ class MessagesStream(ResponseReader):
     def _emit_finish(
         self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
     ) -> None:
-        about = self._envelope
-        metadata = about.metadata(self._stop, was_compacted=self._message.was_compacted)
+        metadata = self._metadata()
         outputs.append(
             Finish(
                 outcome,
                 reason,
                 self.usage,
-                about.response_id,
-                self._message.other_model or about.model,
+                self._response_id,
+                self._message.other_model or self._model,
                 error,
                 metadata,
                 applied_edits(metadata),
@@ -809,6 +747,19 @@ class MessagesStream(ResponseReader):
             )
         )
         self._enter(LifecycleState.FINISHED)
+
+    def _metadata(self) -> Mapping[str, Any]:
+        """The server's other facts about the answer, in the words of the AI SDK."""
+        edits = [_renamed(edit) for edit in (*self._earlier_edits, *self._edits)]
+        edits += [{"type": "compaction"}] if self._message.was_compacted else []
+        facts = {
+            "contextManagement": {"appliedEdits": edits} if edits else None,
+            "container": _renamed(self._container) or None,
+            "stopSequence": self._stop.sequence,
+            "stopDetails": _renamed(self._stop.details) or None,
+        }
+        known = {name: fact for name, fact in facts.items() if fact is not None}
+        return {"anthropic": known} if known else {}
 
     def _unknown(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Counts an event of a kind that was added later (docs/wires/anthropic-messages.md#events)."""
@@ -830,13 +781,20 @@ class MessagesStream(ResponseReader):
 
     def _start(self, event: Wire, outputs: _Outputs) -> None:
         message = mapping(event, "message")
-        begins = self._envelope.begin(message, is_empty=self._message.is_empty)
-        if begins is False:
+        given = identifier(message, "id")
+        if self._is_begun and given in (None, self._response_id):
+            return  # LiteLLM sends it twice
+        if self._is_begun and not self._message.is_empty:
+            got, expected = repr(given), repr(self._response_id)
+            error = UpstreamProtocolError(event_type="message_start", field="message.id", got=got, expected=expected)
+            outputs += self.fail(error)
             return
-        self._message.calls.ended.response_id = self._envelope.response_id
-        if isinstance(begins, UpstreamProtocolError):
-            outputs += self.fail(begins)
-            return
+        self._is_begun = True
+        self._response_id = self._message.calls.ended.response_id = given or self._response_id
+        self._model = identifier(message, "model") or self._model
+        self._container = mapping(message, "container") or self._container
+        self._earlier_edits += self._edits
+        self._edits = objects(mapping(message, "context_management"), "applied_edits")
         self._usage.begin()
         self._stop = StopReason()
         self._stop.say(message)
@@ -858,7 +816,8 @@ class MessagesStream(ResponseReader):
     def _message_delta(self, event: Wire, outputs: _Outputs) -> None:
         self._stop.say(event.get("delta"))
         self._usage.say(event.get("usage"))
-        self._envelope.say(event)
+        self._container = mapping(mapping(event, "delta"), "container") or self._container
+        self._edits = objects(mapping(event, "context_management"), "applied_edits") or self._edits
         self.ending = self._stop.word is not None
         if (failure := ERRORS.failure_beside(event, mapping(event, "delta"))) is not None:
             outputs += self.fail(failure)
@@ -866,7 +825,7 @@ class MessagesStream(ResponseReader):
     def _message_stop(self, _event: Wire, outputs: _Outputs) -> None:
         if self._stop.word == PAUSED and not self._message.held.has_calls:
             self._message.close(outputs)
-            self._envelope.pause()
+            self._is_begun = False  # another message may continue the answer
             self._enter(LifecycleState.ANSWERED)
         else:
             self._complete(outputs)
@@ -898,6 +857,12 @@ EVENTS: Final[dict[str, Row]] = {
     "error": Row(LifecycleEvent.ERROR, MessagesStream._error_event),
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
+
+
+def _renamed(facts: Wire) -> Wire:
+    """Facts under names in camel case, as the AI SDK writes them: `cleared_tool_uses` is `clearedToolUses`."""
+    words = ((name.split("_"), value) for name, value in facts.items())
+    return {first + "".join(word.capitalize() for word in rest): value for (first, *rest), value in words}
 
 
 def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler]]:

@@ -181,12 +181,7 @@ class Blocks:
         self._last = 0
 
     def open(self, index: int | None, block: Block) -> None:
-        """Adds a block that an event opens, or a delta.
-
-        Args:
-            index: The index of the event; None where it has none, for the index that came last.
-            block: The block.
-        """
+        """Adds a block that an event opens, or a delta; without an index, at the one that came last."""
         self._last = self._last if index is None else index
         place = self._open.setdefault(self._last, _Place())
         self.all.append(block)
@@ -258,14 +253,6 @@ class ToolCalls:
         self._held = held
         self._bare: tuple[Block, CompleteCall, ToolCallPart] | None = None  # the last call, if it said no arguments
 
-    def delta(self, block: Block, delta: Wire, _outputs: list[StreamOutput]) -> None:
-        """Takes a piece of the arguments of a call; some servers send them as an object."""
-        piece = delta.get("partial_json")
-        if isinstance(piece, dict | list):
-            block.add_value(piece)
-        elif piece and isinstance(piece, str):
-            block.add(piece)
-
     def closed(self, block: Block, outputs: list[StreamOutput]) -> None:
         """Hands out a call of the client's; keeps everything else."""
         if block.wire and block.type != TOOL_USE:
@@ -302,16 +289,8 @@ class ToolCalls:
             self._bare = None
 
     def end(self, last: Block | None, outputs: list[StreamOutput], *, is_cut: bool) -> ToolArgumentsError | None:
-        """Ends the answer.
-
-        Args:
-            last: Its last block. If a limit or a filter cut the answer, no arguments at all are not yet `{}` there.
-            outputs: Get the calls that were cut.
-            is_cut: Whether a limit or a filter did.
-
-        Returns:
-            The error of a call that is not whole.
-        """
+        """Ends the answer, and returns the error of a call that is not whole. If a limit or a filter cut the answer, no
+        arguments at all are not yet `{}` in its last block."""
         if is_cut and self._bare is not None and self._bare[0] is last:
             block, call, part = self._bare
             self._held.take_back(part)
