@@ -165,15 +165,12 @@ def _not_taken(piece: Attachment, rules: models.ServerRules) -> RequestNotExpres
 
 # ---- Blocks that go back ----
 
-THINKING_TYPES: Final = frozenset({"thinking", "redacted_thinking"})
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
-_RESULT: Final = "_tool_result"
-"""The end of the types of blocks that hold what a tool of the server gave."""
 
 
 def is_thinking(block: Mapping[str, Any]) -> bool:
     """Whether a block is thinking, shown or redacted."""
-    return block.get("type") in THINKING_TYPES
+    return block.get("type") in {"thinking", "redacted_thinking"}
 
 
 def may_end(item: Mapping[str, Any]) -> bool:
@@ -239,52 +236,41 @@ def _extras(pieces: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
     return extras
 
 
-def paired(messages: Iterable[Wire]) -> list[Wire]:
+def paired(messages: Sequence[Wire]) -> list[Wire]:
     """The messages without blocks of server tools whose other half is not there; messages that are left empty go too.
 
     A call of the last answer may lack its result where results of the client's tools follow it: the server runs it when
     they have come, and its result begins the next answer (docs/wires/anthropic-messages.md#mixed-turns).
     """
-    listed = list(messages)
-    answers = [message for message in listed if message["role"] == "assistant"]
-    gives_results = any(block["type"] == "tool_result" for block in _blocks(listed[-1:]))
-    waiting = {id(block) for block in _calls(answers[-1:] if gives_results else ())}
-    results = {block.get("tool_use_id") for block in _blocks(answers) if _is_result(block)}
-    calls = {block.get("id") for block in _calls(answers)}
-    kept: list[Wire] = []
-    for message in listed:
-        if message["role"] != "assistant":
-            kept.append(message)
-            continue
-        content = _ended([block for block in message["content"] if _has_half(block, calls, results, waiting)])
-        if content:
-            kept.append({**message, "content": content})
-    return kept
+    answers = [message["content"] for message in messages if message["role"] == "assistant"]
+    gives_results = any(block["type"] == "tool_result" for message in messages[-1:] for block in message["content"])
+    waiting = {id(block) for block in answers[-1]} if answers and gives_results else set()
+    results = {block.get("tool_use_id") for blocks in answers for block in blocks if _is_result(block)}
+    calls = {block.get("id") for blocks in answers for block in blocks if block["type"] in _SERVER_CALLS}
+
+    def is_whole(block: Wire) -> bool:
+        if _is_result(block):
+            return block.get("tool_use_id") in calls
+        return block["type"] not in _SERVER_CALLS or block.get("id") in results or id(block) in waiting
+
+    kept = [
+        {**message, "content": _ended(list(filter(is_whole, message["content"])))}
+        if message["role"] == "assistant"
+        else message
+        for message in messages
+    ]
+    return [message for message in kept if message["content"]]
 
 
-def _has_half(block: Wire, calls: set[Any], results: set[Any], waiting: set[int]) -> bool:
-    if _is_result(block):
-        return block.get("tool_use_id") in calls
-    return block["type"] not in _SERVER_CALLS or block.get("id") in results or id(block) in waiting
-
-
-def waits_for_server(content: Iterable[Wire]) -> bool:
+def waits_for_server(blocks: Sequence[Wire]) -> bool:
     """Whether an answer calls a tool of the server that has not run."""
-    blocks = list(content)
     done = {block.get("tool_use_id") for block in blocks if _is_result(block)}
     return any(block.get("id") not in done for block in blocks if block["type"] in _SERVER_CALLS)
 
 
-def _calls(answers: Iterable[Wire]) -> list[Wire]:
-    return [block for block in _blocks(answers) if block["type"] in _SERVER_CALLS]
-
-
-def _blocks(answers: Iterable[Wire]) -> list[Wire]:
-    return [block for message in answers for block in message["content"]]
-
-
-def _is_result(block: Mapping[str, Any]) -> bool:
-    return str(block["type"]).endswith(_RESULT)
+def _is_result(block: Wire) -> bool:
+    """Whether a block holds what a tool of the server gave."""
+    return str(block["type"]).endswith("_tool_result")
 
 
 # ---- Messages ----
@@ -316,17 +302,16 @@ class _Writer:
         if turn.role is TurnRole.SYSTEM:
             self._system("".join(piece.value for piece in turn.content if isinstance(piece, Text)))
         elif turn.role is TurnRole.USER:
-            self._user(
-                input_blocks([piece for piece in turn.content if isinstance(piece, Text | Attachment)], self._rules)
-            )
+            said = [piece for piece in turn.content if isinstance(piece, Text | Attachment)]
+            self._add("user", input_blocks(said, self._rules))
         elif turn.role is TurnRole.ASSISTANT:
             self._assistant(turn)
-        self._results(turn)
+        self._add("user", [result_block(result, self._rules) for result in turn.ordered_results])
 
     def end(self) -> list[Wire]:
         """The messages, of which the last is the user's, or a system message after it."""
         if not self._messages or self._messages[-1]["role"] == "assistant":
-            self._user(text_blocks(CONTINUE))
+            self._add("user", text_blocks(CONTINUE))
         self._say_late()
         merged: list[Wire] = []
         for message in paired(self._messages):
@@ -357,32 +342,25 @@ class _Writer:
             self._messages.append({"role": "system", "content": text_blocks("\n\n".join(self._late))})
             self._late = []
 
-    def _user(self, blocks: list[Wire]) -> None:
-        if not blocks:
-            return
-        if self._messages and self._messages[-1]["role"] == "user":
+    def _add(self, role: str, blocks: list[Wire]) -> None:
+        if blocks and self._messages and self._messages[-1]["role"] == role:
             self._messages[-1]["content"] += blocks
-        else:
-            self._messages.append({"role": "user", "content": list(blocks)})
+        elif blocks:
+            self._messages.append({"role": role, "content": blocks})
 
     def _assistant(self, turn: MergedTurn) -> None:
-        blocks: list[Wire] = []
-        for one in turn.turns:
-            blocks += answer_blocks(one.content)
-        if self._forbidden.answer_blocks:
-            blocks = [block for block in blocks if block["type"] not in self._forbidden.answer_blocks]
+        blocks = [
+            block
+            for one in turn.turns
+            for block in answer_blocks(one.content)
+            if block["type"] not in self._forbidden.answer_blocks
+        ]
         if not blocks:
             return
         if not self._messages:
-            self._user(text_blocks(NO_BEGINNING))
+            self._add("user", text_blocks(NO_BEGINNING))
         self._say_late()
-        if self._messages[-1]["role"] == "assistant":
-            self._messages[-1]["content"] += blocks
-        else:
-            self._messages.append({"role": "assistant", "content": blocks})
-
-    def _results(self, turn: MergedTurn) -> None:
-        self._user([result_block(result, self._rules) for result in turn.ordered_results])
+        self._add("assistant", blocks)
 
 
 def _with_results_alone(message: Wire) -> Wire:
@@ -445,14 +423,8 @@ OPTIONS: Final = OptionRules(
 
 
 def tool_fields(request: ChatRequest, *, parallel: bool | None) -> Wire:
-    """The fields of a body that say which tools there are.
-
-    `strict` is never sent: it has limits that the tools of an editor exceed.
-
-    Args:
-        request: The request.
-        parallel: Whether several tools may be called at once; None without a choice.
-    """
+    """The fields of a body that say which tools there are, and whether several may be called at once (None without a
+    choice). `strict` is never sent: it has limits that the tools of an editor exceed."""
     if not request.tools:
         return {}
     choice: Wire = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
@@ -480,14 +452,8 @@ _MARGIN: Final = 1.1
 
 
 def answer_limit(chosen: int | None, abilities: models.Abilities, input_tokens: int | None, *, reserves: bool) -> int:
-    """The most tokens of a response.
-
-    Args:
-        chosen: The chosen limit, or None.
-        abilities: What the model takes.
-        input_tokens: The expected tokens of the prompt, or None.
-        reserves: Whether the server wants prompt and answer to fit into the window together, or cuts what does not.
-    """
+    """The most tokens of a response. A server that `reserves` wants prompt and answer to fit into the window together,
+    or cuts what does not."""
     window = abilities.window  # of a model without a known limit, a quarter of it
     assumed = UNKNOWN_MODEL_TOKENS if window is None else max(UNKNOWN_MODEL_TOKENS, min(window // 4, _MOST_ASSUMED))
     limit = chosen or abilities.max_tokens or assumed
@@ -531,12 +497,11 @@ def thinking_fields(choice: ThinkingChoice) -> Wire:
         fields["thinking"] = {"type": "disabled"}  # `display` beside it is refused
     elif form is not None:
         budget = {"budget_tokens": budget_of(choice)} if form is models.ThinkingAs.ENABLED else {}
-        fields["thinking"] = {"type": _TYPES[form], **budget, "display": choice.own.thinking_display.value}
+        fields["thinking"] = {"type": form.value, **budget, "display": choice.own.thinking_display.value}
     effort = _effort(choice, form)
     return fields if effort is None else {**fields, "output_config": {"effort": effort}}
 
 
-_TYPES: Final = {models.ThinkingAs.ADAPTIVE: "adaptive", models.ThinkingAs.ENABLED: "enabled"}
 _AS: Final = {ThinkingForm.ADAPTIVE: models.ThinkingAs.ADAPTIVE, ThinkingForm.BUDGET: models.ThinkingAs.ENABLED}
 
 
@@ -641,13 +606,8 @@ _KEPT_THINKING: Final = 1
 def context_management(
     own: models.AnthropicMessagesSettings, abilities: models.Abilities, body: Mapping[str, Any]
 ) -> Wire:
-    """The field `context_management` of a body; empty for leaving the conversation as it is.
-
-    Args:
-        own: What a person set.
-        abilities: What the model and its server take.
-        body: The body so far, which says whether the model thinks.
-    """
+    """The field `context_management` of a body, which says whether the model thinks; empty for leaving the conversation
+    as it is."""
     may = frozenset(ContextEdit) if abilities.edits is None else abilities.edits
     clears = own.context_editing is models.ContextEditing.ON
     if own.context_editing is models.ContextEditing.AUTO:
@@ -677,8 +637,6 @@ def _tokens(number: int) -> Wire:
 
 MARK: Final = "cache_control"
 """The field of a mark. At the top of a body, it is the server's own mark after the last block."""
-
-_NEVER_MARKED: Final = frozenset({"thinking", "redacted_thinking"})
 
 
 def mark_for_cache(body: Mapping[str, Any], lifetime: str | None, *, keeps_thinking: bool = True) -> dict[str, Any]:
@@ -712,9 +670,7 @@ def mark_for_cache(body: Mapping[str, Any], lifetime: str | None, *, keeps_think
 
 
 def _is_markable(block: Wire) -> bool:
-    return block.get("type") not in _NEVER_MARKED and (
-        block.get("type") != "text" or bool(str(block.get("text", "")).strip())
-    )
+    return not is_thinking(block) and (block.get("type") != "text" or bool(str(block.get("text", "")).strip()))
 
 
 def _last(items: Sequence[Wire], fits: Any) -> int | None:
@@ -825,22 +781,13 @@ def on_platform(request: WireRequest, platform: models.Platform) -> WireRequest:
     )
 
 
-# ---- Counts ----
-
-COUNT_PATH: Final = "/messages/count_tokens"
-COUNT: Final = CountEndpoint(
-    count_of_fields(
-        COUNT_PATH,
-        frozenset(
-            {"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"}
-            | {"cache_control", "context_management"}
-        ),
-    )
-)
-
-
 # ---- The writer ----
 
+_COUNTED: Final = frozenset(
+    {"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"}
+    | {"cache_control", "context_management"}
+)
+"""The fields that the endpoint for counts takes (docs/wires/anthropic-messages.md#models-and-counting)."""
 _FOLDERS: Final = ("/anthropic/v1", "/anthropic")
 """The paths at which servers of another wire speak this one too; their models are listed beside these folders."""
 
@@ -852,7 +799,7 @@ class MessagesRequests(RequestWriter):
     errors = ERRORS
     document_headers: Mapping[str, str] = {models.VERSION: models.OLDER_VERSION}
     pauses = True
-    count = COUNT
+    count = CountEndpoint(count_of_fields("/messages/count_tokens", _COUNTED))
     empty_request = NO_FIELDS
     fits_answers = True
 
@@ -926,12 +873,7 @@ class MessagesRequests(RequestWriter):
         return without_refused(request, names)
 
     def resume(self, request: WireRequest, paused: Mapping[str, Any]) -> WireRequest:
-        """The same request with the response so far after its messages, as it came, and no word of the user's.
-
-        Args:
-            request: The request that asked for the answer.
-            paused: `content`, the blocks of the answer, and `container` where the server's tools have one.
-        """
+        """The same request with the response so far after its messages, as it came, and no word of the user's."""
         body = dict(request.body)
         body["messages"] = [*body.get("messages", ()), {"role": "assistant", "content": list(paused["content"])}]
         container = identifier(mapping(paused, "container"), "id")
