@@ -34,7 +34,8 @@ PROTOCOL: Final = Protocol(
 )
 
 
-def _in_part(server: str, base_url: str, reason: str, source: str) -> ServerProtocol:
+def _in_part(server: str, base_url: str, reason: str, section: str = "servers") -> ServerProtocol:
+    source = f"docs/wires/anthropic-messages.md#{section}"
     return ServerProtocol(server, base_url, is_complete=False, reason=reason, source=source)
 
 
@@ -50,55 +51,50 @@ SPOKEN_AT: Final = (
         "openrouter",
         "https://openrouter.ai/api/v1",
         "models of other makers are translated, and their thinking comes without a signature",
-        "docs/wires/anthropic-messages.md#servers",
     ),
     _in_part(
         "ollama",
         "http://localhost:11434/v1",
         "a prompt that is too long is cut without a word, and files do not get through",
-        "docs/wires/anthropic-messages.md#requests-that-are-too-long",
+        "requests-that-are-too-long",
     ),
-    _in_part("lm-studio", "http://localhost:1234/v1", "files do not get through", "docs/wires/anthropic-messages.md"),
+    _in_part("lm-studio", "http://localhost:1234/v1", "files do not get through"),
     _in_part(
         "llama.cpp",
         "http://localhost:8080/v1",
         "a call is whole only at the end of the answer",
-        "docs/wires/anthropic-messages.md#deviations-of-servers",
+        "deviations-of-servers",
     ),
     _in_part(
         "vllm",
         "http://localhost:8000/v1",
         "why an answer ended is not always said, and what came from the cache never is",
-        "docs/wires/anthropic-messages.md#usage",
+        "usage",
     ),
     _in_part(
         "deepseek",
         "https://api.deepseek.com/anthropic/v1",
         "the names of models are mapped, and images do not get through",
-        "docs/wires/anthropic-messages.md#servers",
     ),
     _in_part(
         "moonshot",
         "https://api.moonshot.ai/anthropic/v1",
         "thinking comes without a signature, and files do not get through",
-        "docs/wires/anthropic-messages.md#servers",
     ),
     _in_part(
         "zhipu",
         "https://api.z.ai/api/anthropic/v1",
         "thinking comes with a signature of its own kind, and files do not get through",
-        "docs/wires/anthropic-messages.md#servers",
     ),
     _in_part(
         "minimax",
         "https://api.minimax.io/anthropic/v1",
         "some models cannot stop thinking, and files do not get through",
-        "docs/wires/anthropic-messages.md#servers",
     ),
     _in_part(
         "litellm",
         "http://localhost:4000/v1",
         "models of other makers are translated, with blocks in the wrong order",
-        "docs/wires/anthropic-messages.md#deviations-of-servers",
+        "deviations-of-servers",
     ),
 )

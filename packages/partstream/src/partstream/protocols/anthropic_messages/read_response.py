@@ -33,7 +33,6 @@ from partstream.protocols.anthropic_messages.tool_calls import (
     Block,
     Blocks,
     Channel,
-    PendingOutputs,
     ToolCalls,
 )
 from partstream.protocols.citations import FOLD_AT, Citation, Citations, RecentText
@@ -185,21 +184,19 @@ class Message:
         options: How it is rendered.
 
     Attributes:
-        calls: Its calls.
-        held: What waits after a call.
+        calls: Its calls, and what waits after them.
         was_compacted: Whether the server has summarised the conversation.
         ran_tools: Whether the server has run tools of its own: its tokens are those of several calls of the model then.
         other_model: The model that continued the answer of another one, or None.
     """
 
     def __init__(self, options: StreamOptions) -> None:
-        self.held = PendingOutputs()
         self.was_compacted = False
         self.ran_tools = False
         self.other_model: str | None = None
         self._shows_thinking = options.thinking is not ThinkingMode.OFF
         self._state = CarriedState(options.thinking)
-        self.calls = ToolCalls(options.call_id_prefix, self._state, self.held)
+        self.calls = ToolCalls(options.call_id_prefix, self._state)
         self._said = RecentText()
         self._citations = Citations(options.citations)
         self._blocks = Blocks()
@@ -219,15 +216,15 @@ class Message:
         """Opens a block; one that does not say what it is opens none, and its deltas say what they are."""
         kind = identifier(wire, "type")
         if kind is None:
-            self.held.before(outputs).append(Unmapped(_UNTYPED, wire))
+            self.calls.before(outputs).append(Unmapped(_UNTYPED, wire))
             return
         row = BLOCKS.get(kind, _OTHER_BLOCK)
         if row.channel is not Channel.THINKING:
             self._close_all(self._blocks.close_unsigned(), outputs)
         block = self._open(place, row.channel, wire)
-        row.started(self, block, self.held.before(outputs))
-        if not self.held.has_calls:  # another model continues, and what waits after void calls waits no longer
-            self.held.release(outputs)
+        row.started(self, block, self.calls.before(outputs))
+        if not self.calls.has_calls:  # another model continues, and what waits after void calls waits no longer
+            self.calls.release(outputs)
 
     def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> EmitText | None:
         """Adds to a block; returns the fast path for more of the same.
@@ -238,7 +235,7 @@ class Message:
         kind = text(delta, "type")
         row = DELTAS.get(kind)
         if row is None:
-            self.held.before(outputs).append(Unmapped(f"delta:{kind or 'without a type'}", delta))
+            self.calls.before(outputs).append(Unmapped(f"delta:{kind or 'without a type'}", delta))
             return None
         block = self._blocks.find(place, row.channel)
         if block is None:
@@ -247,7 +244,7 @@ class Message:
             block = self._open(place, row.channel, {})
         if row.channel is Channel.TEXT:
             self._close_all(self._blocks.close_unsigned(), outputs)
-        target = self.held.before(outputs)
+        target = self.calls.before(outputs)
         row.read(self, block, delta, target)
         if len(delta) > _FIELDS_OF_A_DELTA and (others := _other_deltas(kind, delta)):
             for other in others:
@@ -276,19 +273,19 @@ class Message:
         """Emits what waits, and returns the error of a call that is not whole: none where a limit or a filter has cut
         it."""
         self.close(outputs)
-        waiting = self.held.before(outputs)
+        waiting = self.calls.before(outputs)
         broken = self.calls.end(self._blocks.all[-1] if self._blocks.all else None, waiting, is_cut=is_cut)
         if container:
             self._state.add(container_item(container), waiting)
         waiting += self._citations.at_end()
         self._state.hand_out(waiting)
-        self.held.release(outputs)
+        self.calls.release(outputs)
         return broken
 
     def abandon(self, outputs: _Outputs) -> None:
         """Emits what waits of an answer that broke, but no call: the answer cannot be continued."""
-        self.held.drop_calls()
-        self.held.release(outputs)
+        self.calls.drop()
+        self.calls.release(outputs)
 
     def _open(self, place: int | None, channel: Channel, wire: Wire) -> Block:
         block = Block(channel, wire, self._said if channel is Channel.TEXT else None)
@@ -298,7 +295,7 @@ class Message:
 
     def _close_all(self, blocks: Iterable[Block], outputs: _Outputs) -> None:
         for block in blocks:
-            before = self.held.before(outputs)
+            before = self.calls.before(outputs)
             match block.channel:
                 case Channel.TEXT:
                     self._show_sources(block, before)
@@ -379,7 +376,7 @@ class Message:
     def change_model(self, block: Block, _outputs: _Outputs) -> None:
         """Another model continues: earlier calls are void (docs/wires/anthropic-messages.md#fallback-models)."""
         self.other_model = identifier(mapping(block.wire, "to"), "model") or self.other_model
-        self.held.drop_calls()
+        self.calls.drop()
 
 
 def _nothing(*_: object) -> None:
@@ -726,7 +723,7 @@ class MessagesStream(ResponseReader):
         if error is not None:
             self._emit_finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR, stop.word), outputs, error)
             return
-        has_calls = message.held.has_calls
+        has_calls = message.calls.has_calls
         self._emit_finish(stop.outcome(has_calls=has_calls), stop.reason(has_calls=has_calls), outputs)
 
     def _emit_finish(
@@ -823,7 +820,7 @@ class MessagesStream(ResponseReader):
             outputs += self.fail(failure)
 
     def _message_stop(self, _event: Wire, outputs: _Outputs) -> None:
-        if self._stop.word == PAUSED and not self._message.held.has_calls:
+        if self._stop.word == PAUSED and not self._message.calls.has_calls:
             self._message.close(outputs)
             self._is_begun = False  # another message may continue the answer
             self._enter(LifecycleState.ANSWERED)

@@ -77,17 +77,12 @@ if TYPE_CHECKING:
 _Said: TypeAlias = "ToolResultContent | ToolResultPart"
 
 
-def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
-    """The parts of the content of a result or of a document; a string is one text, and nothing is no part.
-
-    Raises:
-        InvalidRequestError: A block has the wrong form.
-    """
+def _content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
+    """The parts of the content of a result or of a document; a string is one text, and nothing is no part."""
     return () if value is None else read_parts(value, where, counts, _GIVEN)
 
 
-def read_text(block: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
-    """The text of a block; None if it is empty."""
+def _text_of(block: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
     return said(block, "text", where)
 
 
@@ -106,7 +101,7 @@ def _document(block: Mapping[str, Any], where: str, counts: Counts) -> DataPart 
     source = block.get("source")
     if not isinstance(source, dict) or source.get("type") != "content":
         return _in_source(block, where, _IN_DOCUMENT, counts)
-    parts = read_content(source.get("content"), f"{where}.source.content", counts)
+    parts = _content(source.get("content"), f"{where}.source.content", counts)
     texts = [part.value for part in parts if isinstance(part, TextPart)]
     if len(texts) < len(parts):
         counts.add("content[].document.source.content (images)")
@@ -148,7 +143,7 @@ def _search_result(block: Mapping[str, Any], where: str, counts: Counts) -> Text
     """What a search of the client found, with its source and title before it: they are what a model cites."""
     counts.add("content[].search_result (as text)")
     head = (optional_text(block, "title", where), optional_text(block, "source", where))
-    parts = read_content(block.get("content"), f"{where}.content", counts)
+    parts = _content(block.get("content"), f"{where}.content", counts)
     texts = (part.value for part in parts if isinstance(part, TextPart))
     return TextPart("\n".join(filter(None, (*head, *texts))))
 
@@ -156,11 +151,11 @@ def _search_result(block: Mapping[str, Any], where: str, counts: Counts) -> Text
 def _tool_result(block: Mapping[str, Any], where: str, counts: Counts) -> ToolResultPart:
     call_id = required_text(block, "tool_use_id", where)
     failed = checked(block, "is_error", bool, "true or false", where)
-    return ToolResultPart(call_id, read_content(block.get("content"), f"{where}.content", counts), bool(failed))
+    return ToolResultPart(call_id, _content(block.get("content"), f"{where}.content", counts), bool(failed))
 
 
 _GIVEN: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], ToolResultContent | None]]] = {
-    "text": read_text,
+    "text": _text_of,
     "image": _image,
     "document": _document,
     "search_result": _search_result,
@@ -174,12 +169,8 @@ _SAID: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], _Said | None]]
 # ---- Content of the assistant ----
 
 
-def read_answer(value: object, where: str, counts: Counts) -> tuple[MessagePart, ...]:
-    """The parts of an assistant's message; a string is one text.
-
-    Raises:
-        InvalidRequestError: A block has the wrong form.
-    """
+def _answer(value: object, where: str, counts: Counts) -> tuple[MessagePart, ...]:
+    """The parts of an assistant's message; a string is one text."""
     if isinstance(value, str):
         return (TextPart(value),) if value else ()
     if not isinstance(value, list):
@@ -268,27 +259,18 @@ _BILLING: Final = "x-anthropic-billing-header:"
 spoil the prompt caches of other servers (docs/wires/anthropic-messages.md#what-claude-code-sends)."""
 
 
-def read_system(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
-    """The system prompt, a message for each of its texts.
-
-    Raises:
-        InvalidRequestError: It is neither a string nor a list of texts.
-    """
+def _system(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
+    """The system prompt, a message for each of its texts."""
     if value is None:
         return ()
-    parts = read_parts(value, "system", counts, {"text": read_text})
+    parts = read_parts(value, "system", counts, {"text": _text_of})
     said = [part.value for part in parts if not part.value.startswith(_BILLING)]
     if len(said) < len(parts):
         counts.add(f"system[].text ({_BILLING.rstrip(':')})")
     return tuple(map(ChatMessage.system, said))
 
 
-def read_messages(value: object, counts: Counts) -> Iterator[ChatMessage]:
-    """The conversation that the `messages` of a request hold.
-
-    Raises:
-        InvalidRequestError: A message has the wrong form.
-    """
+def _messages(value: object, counts: Counts) -> Iterator[ChatMessage]:
     for role, message, where in messages_by_role(value, _READERS):
         parts = _READERS[role](message.get("content"), f"{where}.content", counts)
         if parts:
@@ -298,8 +280,8 @@ def read_messages(value: object, counts: Counts) -> Iterator[ChatMessage]:
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 _READERS: Final[Mapping[str, Callable[[object, str, Counts], tuple[MessagePart, ...]]]] = {
     "user": lambda value, where, counts: read_parts(value, where, counts, _SAID),
-    "assistant": read_answer,
-    "system": lambda value, where, counts: read_parts(value, where, counts, {"text": read_text}),
+    "assistant": _answer,
+    "system": lambda value, where, counts: read_parts(value, where, counts, {"text": _text_of}),
 }
 
 
@@ -338,14 +320,11 @@ def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return effort, options
 
 
-def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
+def _tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
     """The tools that the model may call, and whether it must call one.
 
     A tool with a dated type is one that the server runs, or that only its own models were taught: it has no schema, and
     is counted.
-
-    Raises:
-        InvalidRequestError: `tools` or `tool_choice` has the wrong form.
     """
     tools = _listed(body.get("tools"), counts)
     choice = checked(body, "tool_choice", dict, "an object with a type")
@@ -404,9 +383,9 @@ class MessagesRequestReader(RequestReader):
         for name, (field_type, expected) in _TYPED_FIELDS.items():
             checked(body, name, field_type, expected)
         counts = Counts()
-        system = read_system(body.get("system"), counts)
-        messages = tuple(read_messages(body.get("messages"), counts))
-        tools, tool_mode = read_tools(body, counts)
+        system = _system(body.get("system"), counts)
+        messages = tuple(_messages(body.get("messages"), counts))
+        tools, tool_mode = _tools(body, counts)
         effort, options = read_thinking(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
         if conversation := _conversation(request):
@@ -712,18 +691,17 @@ def usage_at_end(usage: Usage | None) -> dict[str, Any]:
     """The usage of `message_delta`: what is known, and the tokens of the answer, which the official types demand."""
     if usage is None:
         return {"output_tokens": 0}
-    written: dict[str, Any] = {}
-    if usage.input_tokens is not None:
-        cached = (usage.cached_tokens or 0) + (usage.cache_write_tokens or 0)
-        written["input_tokens"] = max(0, usage.input_tokens - cached)
-    if usage.cache_write_tokens is not None:
-        written["cache_creation_input_tokens"] = usage.cache_write_tokens
-    if usage.cached_tokens is not None:
-        written["cache_read_input_tokens"] = usage.cached_tokens
-    written["output_tokens"] = usage.output_tokens or 0
-    if usage.reasoning_tokens is not None:
-        written["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
-    return written
+    cached = (usage.cached_tokens or 0) + (usage.cache_write_tokens or 0)
+    written = {
+        "input_tokens": None if usage.input_tokens is None else max(0, usage.input_tokens - cached),
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+        "cache_read_input_tokens": usage.cached_tokens,
+        "output_tokens": usage.output_tokens or 0,
+        "output_tokens_details": None
+        if usage.reasoning_tokens is None
+        else {"thinking_tokens": usage.reasoning_tokens},
+    }
+    return {name: value for name, value in written.items() if value is not None}
 
 
 # ---- Documents ----
@@ -873,13 +851,7 @@ not have, so no other is written."""
 
 
 def stop_word(outcome: Outcome, reason: FinishReason | None, *, called: bool) -> str:
-    """The stop reason of an answer that did not fail.
-
-    Args:
-        outcome: How it ended.
-        reason: Why the model stopped.
-        called: Whether it holds calls.
-    """
+    """The stop reason of an answer that did not fail, and that holds calls or not."""
     raw = None if reason is None else reason.raw
     word = raw if raw in _CUT else None if reason is None else _WORDS.get(reason.unified)
     if outcome is Outcome.INCOMPLETE or word is not None:

@@ -5,11 +5,9 @@ leave blocks open until the end, close them twice, or stream into blocks that no
 (docs/wires/anthropic-messages.md#deviations-of-servers). So a block is found by its index and by what a delta holds.
 :attr:`Block.raw` is a closed block as the server would take it back.
 
-:class:`ToolCalls` emits a call of the client's whole, when its block closes; only `tool_use` is one. What a server runs
+:class:`ToolCalls` makes a call of the client's whole, when its block closes; only `tool_use` is one. What a server runs
 itself is never emitted, and neither is what nothing here knows: it is kept
-(docs/wires/anthropic-messages.md#server-tools).
-
-:class:`PendingOutputs` holds calls, and what follows, until no other model takes over
+(docs/wires/anthropic-messages.md#server-tools). Calls wait, and what follows them, until no other model takes over
 (docs/wires/anthropic-messages.md#fallback-models). With `fallbacks`, a filter may stop a model after a whole call;
 another model continues then, and the call is void. No part overtakes another: what comes after a call waits with it.
 Calls are the last blocks of nearly all answers.
@@ -238,19 +236,18 @@ class ToolCalls:
     Args:
         prefix: The prefix of the ids of calls.
         state: Takes what the server may want back.
-        held: Takes the whole calls of the client's tools.
 
     Attributes:
         ended: The calls that have closed.
+        has_calls: Whether a call waits, or was released.
     """
 
-    __slots__ = ("_bare", "_held", "_prefix", "_state", "ended")
-
-    def __init__(self, prefix: str, state: CarriedState, held: PendingOutputs) -> None:
+    def __init__(self, prefix: str, state: CarriedState) -> None:
         self.ended = Calls()
+        self.has_calls = False
         self._prefix = prefix
         self._state = state
-        self._held = held
+        self._waiting: list[StreamOutput] = []
         self._bare: tuple[Block, CompleteCall, ToolCallPart] | None = None  # the last call, if it said no arguments
 
     def closed(self, block: Block, outputs: list[StreamOutput]) -> None:
@@ -276,7 +273,8 @@ class ToolCalls:
         self._state.hand_out(outputs)
         part = tool_call_part(self._prefix + call.call_id, call.name, call.input)
         self._bare = (block, call, part) if is_bare and not call.input else None
-        self._held.hold(part)
+        self._waiting.append(part)
+        self.has_calls = True
 
     def _forget_bare(self, block: Block) -> None:
         """Takes back the call before a block, if it is that of the block, opened before without arguments."""
@@ -293,7 +291,8 @@ class ToolCalls:
         arguments at all are not yet `{}` in its last block."""
         if is_cut and self._bare is not None and self._bare[0] is last:
             block, call, part = self._bare
-            self._held.take_back(part)
+            self._waiting[:] = [one for one in self._waiting if one is not part]  # `outputs` may be this very list
+            self.has_calls = any(isinstance(one, ToolCallPart) for one in self._waiting)
             self.ended.half(identifier(block.wire, "id"), call.name, ())
         return self.ended.end(outputs, is_cut=is_cut)
 
@@ -305,40 +304,18 @@ class ToolCalls:
         if block.type not in _QUIET:
             outputs.append(Unmapped(block.type, raw))
 
-
-class PendingOutputs:
-    """What one answer holds back.
-
-    Attributes:
-        has_calls: Whether a call waits, or was released.
-    """
-
-    __slots__ = ("_outputs", "has_calls")
-
-    def __init__(self) -> None:
-        self._outputs: list[StreamOutput] = []
-        self.has_calls = False
+    # What waits
 
     def before(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
         """The list for the next output: what waits, or the outputs of the event."""
-        return self._outputs or outputs
+        return self._waiting or outputs
 
-    def hold(self, call: ToolCallPart) -> None:
-        """Holds a call back."""
-        self._outputs.append(call)
-        self.has_calls = True
-
-    def take_back(self, call: ToolCallPart) -> None:
-        """Takes back one call."""
-        self._outputs[:] = [one for one in self._outputs if one is not call]
-        self.has_calls = any(isinstance(one, ToolCallPart) for one in self._outputs)
-
-    def drop_calls(self) -> None:
+    def drop(self) -> None:
         """Takes back the calls that wait."""
-        self._outputs = [one for one in self._outputs if not isinstance(one, ToolCallPart)]
+        self._waiting = [one for one in self._waiting if not isinstance(one, ToolCallPart)]
         self.has_calls = False
 
     def release(self, outputs: list[StreamOutput]) -> None:
-        """Hands out all that waits."""
-        outputs += self._outputs
-        self._outputs = []
+        """Emits all that waits."""
+        outputs += self._waiting
+        self._waiting = []
