@@ -132,8 +132,8 @@ def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest
     body = _shortened(_in_another_form(request.body, names), names)
     for name in names:
         if name.startswith(_BETA):
-            fields = _FIELDS_OF_BETAS.get(name.removeprefix(_BETA), ())
-            body = {field: value for field, value in body.items() if field not in fields}
+            gone = models.FIELDS_OF_BETAS.get(name.removeprefix(_BETA))
+            body = {field: value for field, value in body.items() if field != gone}
     changed = request if body is request.body else replace(request, body=body)
     if models.VERSION in names and models.VERSION in request.headers:
         changed = replace(changed, headers={**request.headers, models.VERSION: models.OLDER_VERSION})
@@ -177,18 +177,6 @@ def _shortened(body: Mapping[str, Any], names: Collection[str]) -> Mapping[str, 
         thinking = {**thinking, "budget_tokens": most // 2}
     changed = {**body, "max_tokens": most}
     return changed if thinking is None else {**changed, "thinking": thinking}
-
-
-_FIELDS_OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {
-    "context-management-2025-06-27": ("context_management",),
-    "compact-2026-01-12": ("context_management",),
-    "fast-mode-2026-02-01": ("speed",),
-    "fallback-credit-2026-07-01": ("fallback_credit_token",),
-    "server-side-fallback-2026-07-01": ("fallbacks",),
-    "cache-diagnosis-2026-04-07": ("diagnostics",),
-    "message-threads-2026-08-12": ("thread",),
-    "mcp-client-2025-11-20": ("mcp_servers",),
-}
 
 
 def _without_thinking_edits(body: Mapping[str, Any]) -> Mapping[str, Any]:

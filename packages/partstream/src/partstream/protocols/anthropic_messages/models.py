@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -246,9 +247,13 @@ def _inner(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value := body.get(name), dict) else {}
 
 
-def _edits(body: Mapping[str, Any]) -> list[Any]:
+def _has(name: str, body: Mapping[str, Any]) -> bool:
+    return name in body
+
+
+def _edits(body: Mapping[str, Any]) -> set[Any]:
     edits = _inner(body, "context_management").get("edits")
-    return [edit.get("type") for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
+    return {edit.get("type") for edit in edits if isinstance(edit, dict)} if isinstance(edits, list) else set()
 
 
 def _interleaves(body: Mapping[str, Any]) -> bool:
@@ -267,24 +272,33 @@ def _is_advisor(tool: Any) -> bool:
     return isinstance(tool, Mapping) and str(tool.get("type", "")).startswith("advisor_")
 
 
-FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
-    "context-management-2025-06-27": lambda body: any(
-        edit in _edits(body) for edit in (CLEAR_THINKING, CLEAR_TOOL_USES)
-    ),
-    "compact-2026-01-12": lambda body: COMPACT in _edits(body),
-    "interleaved-thinking-2025-05-14": _interleaves,
-    "compact-2026-09-04": _holds_summary,
-    "fast-mode-2026-02-01": lambda body: "speed" in body,
-    "task-budgets-2026-03-13": lambda body: "task_budget" in _inner(body, "output_config"),
-    "fallback-credit-2026-07-01": lambda body: "fallback_credit_token" in body,
-    "server-side-fallback-2026-07-01": lambda body: "fallbacks" in body,
-    "cache-diagnosis-2026-04-07": lambda body: "diagnostics" in body,
-    "thinking-display-updates-2026-08-18": lambda body: _inner(body, "thinking").get("display") == "updates",
-    "thinking-binding-controls-2026-08-01": lambda body: "block_binding" in _inner(body, "thinking"),
-    "message-threads-2026-08-12": lambda body: "thread" in body,
-    "advisor-tool-2026-03-01": lambda body: any(_is_advisor(tool) for tool in body.get("tools") or ()),
-    "mcp-client-2025-11-20": lambda body: "mcp_servers" in body,
-}
+FIELDS_OF_BETAS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "context-management-2025-06-27": "context_management",
+        "compact-2026-01-12": "context_management",
+        "fast-mode-2026-02-01": "speed",
+        "fallback-credit-2026-07-01": "fallback_credit_token",
+        "server-side-fallback-2026-07-01": "fallbacks",
+        "cache-diagnosis-2026-04-07": "diagnostics",
+        "message-threads-2026-08-12": "thread",
+        "mcp-client-2025-11-20": "mcp_servers",
+    }
+)
+"""The field of the body that goes with a beta."""
+
+FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = MappingProxyType(
+    {
+        **{beta: partial(_has, name) for beta, name in FIELDS_OF_BETAS.items()},
+        "context-management-2025-06-27": lambda body: not _edits(body).isdisjoint({CLEAR_THINKING, CLEAR_TOOL_USES}),
+        "compact-2026-01-12": lambda body: COMPACT in _edits(body),
+        "compact-2026-09-04": _holds_summary,
+        "interleaved-thinking-2025-05-14": _interleaves,
+        "task-budgets-2026-03-13": lambda body: "task_budget" in _inner(body, "output_config"),
+        "thinking-display-updates-2026-08-18": lambda body: _inner(body, "thinking").get("display") == "updates",
+        "thinking-binding-controls-2026-08-01": lambda body: "block_binding" in _inner(body, "thinking"),
+        "advisor-tool-2026-03-01": lambda body: any(_is_advisor(tool) for tool in body.get("tools") or ()),
+    }
+)
 """Each beta, and whether its feature is in a body (docs/wires/anthropic-messages.md#betas)."""
 
 
