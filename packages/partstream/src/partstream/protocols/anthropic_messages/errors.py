@@ -33,37 +33,28 @@ _MARKS: Final = ("system[].cache_control", "tools[].cache_control", "messages[].
 
 OPTIONAL_FIELDS: Final = (
     # Where one mark is refused, so are all (docs/wires/anthropic-messages.md#prompt-cache).
-    *(OptionalField(path) for path in _MARKS),
-    OptionalField("thinking.display", is_word=True),
-    OptionalField("thinking", is_word=True),
+    *map(OptionalField, _MARKS),
     OptionalField("output_config.effort", is_word=True),
     OptionalField("output_config.effort", sentence=r"not support the effort|effort (?:parameter|level)? ?is not supp"),
-    OptionalField("output_config.format", is_word=True),
-    OptionalField("output_config"),
-    OptionalField("context_management"),
-    OptionalField("container", is_word=True),
     # Refused beside a budget, and by some models always (docs/wires/anthropic-messages.md#tools-and-tool-choice).
     OptionalField("tool_choice.disable_parallel_tool_use"),
     OptionalField("tool_choice", instead={"type": "auto"}),
-    OptionalField("messages[].content[].is_error"),
-    OptionalField("messages[].content[].caller", is_word=True),
-    OptionalField("temperature", is_word=True),
-    OptionalField("top_p"),
-    OptionalField("top_k"),
-    OptionalField("stop_sequences"),
-    OptionalField("metadata", is_word=True),
-    OptionalField("service_tier"),
-    OptionalField("speed", is_word=True),
-    OptionalField("fallbacks", is_word=True),
-    # What callers of other protocols choose, and this one has no field for.
-    OptionalField("presence_penalty"),
-    OptionalField("frequency_penalty"),
-    OptionalField("response_format"),
-    OptionalField("logprobs", is_word=True),
-    OptionalField("top_logprobs"),
-    OptionalField("logit_bias"),
-    OptionalField("seed", is_word=True),
-    OptionalField("user", is_word=True),
+    *map(
+        OptionalField,
+        (
+            *("output_config", "context_management", "messages[].content[].is_error", "top_p", "top_k"),
+            *("stop_sequences", "service_tier"),
+            # What callers of other protocols choose, and this one has no field for.
+            *("presence_penalty", "frequency_penalty", "response_format", "top_logprobs", "logit_bias"),
+        ),
+    ),
+    *(
+        OptionalField(path, is_word=True)
+        for path in (
+            *("thinking.display", "thinking", "output_config.format", "container", "messages[].content[].caller"),
+            *("temperature", "metadata", "speed", "fallbacks", "logprobs", "seed", "user"),
+        )
+    ),
 )
 
 _REFUSAL_STATUSES: Final = frozenset({400, 404, 422})

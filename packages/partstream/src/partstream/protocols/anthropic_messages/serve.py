@@ -431,19 +431,9 @@ _OF_THE_SERVER: Final[dict[str, Any]] = {
 """Demands on the server itself and not on a model, with the value that demands nothing."""
 
 _READ_FIELDS: Final = frozenset(
-    {
-        "model",
-        "messages",
-        "system",
-        "tools",
-        "tool_choice",
-        "stream",
-        "thinking",
-        "output_config",
-        "metadata",  # names the user, and of some clients the conversation
-        "cache_control",  # a mark for the prompt cache
-        *_OF_THE_SERVER,
-    }
+    {"model", "messages", "system", "tools", "tool_choice", "stream", "thinking", "output_config"}
+    | {"metadata", "cache_control"}  # who the user is, and of some clients the conversation; a mark
+    | _OF_THE_SERVER.keys()
 )
 """Fields that are no options of the model; all others are, under the names that they have here."""
 

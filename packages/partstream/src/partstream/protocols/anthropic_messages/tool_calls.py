@@ -41,12 +41,7 @@ class Channel(Enum):
 
 
 class Block:
-    """One block.
-
-    Args:
-        channel: What streams into it.
-        wire: Its first state.
-        said: Learns the text of the block, or None.
+    """One block, whose text `said` learns.
 
     Attributes:
         channel: What streams into it.
@@ -118,11 +113,8 @@ class Block:
         return text(self.wire, "type") or _TYPES[self.channel]
 
     def close(self, given: Wire | None = None) -> Wire | None:
-        """Makes :attr:`raw`, and forgets all else that came: an answer may have hundreds of blocks.
-
-        Args:
-            given: The arguments, if it has any that are a JSON object.
-        """
+        """Makes :attr:`raw`, with the arguments if they are a JSON object, and forgets all else: an answer may
+        have hundreds of blocks."""
         said = "" if self.channel is Channel.INPUT else self.text
         match self.channel:
             case Channel.TEXT if said.strip():

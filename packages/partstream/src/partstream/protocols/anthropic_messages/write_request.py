@@ -640,13 +640,7 @@ MARK: Final = "cache_control"
 
 
 def mark_for_cache(body: Mapping[str, Any], lifetime: str | None, *, keeps_thinking: bool = True) -> dict[str, Any]:
-    """The body with its marks.
-
-    Args:
-        body: The body, whose system prompt is a text or a list of blocks.
-        lifetime: How long what is written stays, such as `1h`; None for the server's five minutes.
-        keeps_thinking: Whether the model keeps the thinking of finished turns.
-    """
+    """The body with its marks; without a lifetime, such as `1h`, they hold for the server's five minutes."""
     mark = {MARK: {"type": "ephemeral", **({} if lifetime is None else {"ttl": lifetime})}}
     marked = dict(body)
     if (tools := marked.get("tools")) and (keeps_thinking or not marked.get("system")):
