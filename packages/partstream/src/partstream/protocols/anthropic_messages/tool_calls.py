@@ -274,7 +274,7 @@ class ToolCalls:
             return
         bare, call, part = self._bare
         if identifier(bare.wire, "id") == identifier(block.wire, "id") and call.name == identifier(block.wire, "name"):
-            self._held.take_back(part)
+            self._take_back(part)
             self.ended.forget(call, call.call_id)
             self._bare = None
 
@@ -283,8 +283,7 @@ class ToolCalls:
         arguments at all are not yet `{}` in its last block."""
         if is_cut and self._bare is not None and self._bare[0] is last:
             block, call, part = self._bare
-            self._waiting[:] = [one for one in self._waiting if one is not part]  # `outputs` may be this very list
-            self.has_calls = any(isinstance(one, ToolCallPart) for one in self._waiting)
+            self._take_back(part)
             self.ended.half(identifier(block.wire, "id"), call.name, ())
         return self.ended.end(outputs, is_cut=is_cut)
 
@@ -301,6 +300,10 @@ class ToolCalls:
     def before(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
         """The list for the next output: what waits, or the outputs of the event."""
         return self._waiting or outputs
+
+    def _take_back(self, call: ToolCallPart) -> None:
+        self._waiting[:] = [one for one in self._waiting if one is not call]  # the outputs may be this very list
+        self.has_calls = any(isinstance(one, ToolCallPart) for one in self._waiting)
 
     def drop(self) -> None:
         """Takes back the calls that wait."""
