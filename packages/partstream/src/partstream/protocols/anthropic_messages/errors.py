@@ -305,7 +305,7 @@ _TOO_LONG: Final = "prompt is too long"
 
 
 def error_document(status: int, message: str, kind: str = "") -> dict[str, Any]:
-    """The JSON object of an HTTP error, of the type that its status stands for if it has no other."""
+    """The JSON object of an HTTP error, of the type of its status if it names no other."""
     kind = kind or _TYPES.get(status, API_ERROR if status >= 500 else _REQUEST)
     identity = sha256(f"{status}/{message}".encode(errors="surrogatepass")).hexdigest()[:24]
     return {"type": "error", "error": {"type": kind, "message": message}, "request_id": f"req_{identity}"}

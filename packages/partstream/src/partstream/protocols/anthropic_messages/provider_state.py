@@ -133,7 +133,7 @@ class CarriedState:
         self._size += size
         self._waiting.append((item, size))
 
-    def hand_out(self, outputs: list[StreamOutput]) -> None:
+    def emit(self, outputs: list[StreamOutput]) -> None:
         """Emits the items that wait, with all before them; nothing where none waits."""
         if not self._waiting:
             return

@@ -18,6 +18,8 @@ Source: docs/wires/anthropic-messages.md; recordings of Anthropic's server.
 
 from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -278,7 +280,7 @@ class Message:
         if container:
             self._state.add(container_item(container), waiting)
         waiting += self._citations.at_end()
-        self._state.hand_out(waiting)
+        self._state.emit(waiting)
         self.calls.release(outputs)
         return broken
 
@@ -322,7 +324,7 @@ class Message:
     def text(self, block: Block, delta: Wire, outputs: _Outputs) -> None:
         """Takes a piece of text."""
         if piece := text(delta, "text"):
-            self._state.hand_out(outputs)
+            self._state.emit(outputs)
             block.add(piece)
             outputs.append(text_part(piece))
 
@@ -351,7 +353,7 @@ class Message:
         if is_signed:
             self.signature(block, delta, outputs)
         if piece and not (is_signed and piece == block.text):
-            self._state.hand_out(outputs)
+            self._state.emit(outputs)
             block.add(piece)
             if self._shows_thinking:
                 outputs.append(thinking_part(piece))
@@ -476,8 +478,6 @@ class StopReason:
         details: The details of a refusal; empty for other reasons.
     """
 
-    __slots__ = ("details", "sequence", "word")
-
     def __init__(self) -> None:
         self.word: str | None = None
         self.sequence: str | None = None
@@ -533,8 +533,6 @@ _OF_THE_MODEL: Final = frozenset({"message", "fallback_message"})
 class ReportedUsage:
     """The usage of one answer: of its message, or of several after pauses, each with numbers of its own."""
 
-    __slots__ = ("_before", "_first", "_raw")
-
     def __init__(self) -> None:
         self._before: list[Usage] = []
         self._first: int | None = None
@@ -575,21 +573,18 @@ class ReportedUsage:
         if not self._before:
             return last
 
-        def total(name: str) -> int | None:
-            counts = [count for one in (*self._before, last) if (count := getattr(one, name)) is not None]
-            return sum(counts) if counts else None
+        counted = [*self._before, last]
+        totals = {
+            name: sum(counts)
+            for name in _COUNTS
+            if (counts := [count for one in counted if (count := getattr(one, name)) is not None])
+        }
+        # What fills the window is the prompt of the last message.
+        window = last.input_tokens if last.context_tokens is None else last.context_tokens
+        return replace(last, **totals, context_tokens=window)
 
-        return Usage(
-            total("input_tokens"),
-            total("output_tokens"),
-            total("total_tokens"),
-            total("cached_tokens"),
-            total("reasoning_tokens"),
-            last.raw,
-            total("cache_write_tokens"),
-            # What fills the window is the prompt of the last message.
-            last.input_tokens if last.context_tokens is None else last.context_tokens,
-        )
+
+_COUNTS: Final = tuple(f"{name}_tokens" for name in ("input", "output", "total", "cached", "reasoning", "cache_write"))
 
 
 def _read(raw: Wire, context: int | None) -> Usage:

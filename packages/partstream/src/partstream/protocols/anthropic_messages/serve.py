@@ -485,7 +485,7 @@ class WrittenBlocks:
         self._thought_id: str | None = None
 
     def take(self) -> list[dict[str, Any]]:
-        """Hands out the events that wait."""
+        """The events that wait, which are taken."""
         events, self._events = self._events, []
         return events
 

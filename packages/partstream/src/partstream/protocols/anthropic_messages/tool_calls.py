@@ -243,7 +243,7 @@ class ToolCalls:
         self._bare: tuple[Block, CompleteCall, ToolCallPart] | None = None  # the last call, if it said no arguments
 
     def closed(self, block: Block, outputs: list[StreamOutput]) -> None:
-        """Hands out a call of the client's; keeps everything else."""
+        """Makes a call of the client's, and keeps everything else."""
         if block.wire and block.type != TOOL_USE:
             self.kept(block, outputs)
             return
@@ -262,7 +262,7 @@ class ToolCalls:
         }
         if extra:
             self._state.add(call_item(call.call_id, extra), outputs)
-        self._state.hand_out(outputs)
+        self._state.emit(outputs)
         part = tool_call_part(self._prefix + call.call_id, call.name, call.input)
         self._bare = (block, call, part) if is_bare and not call.input else None
         self._waiting.append(part)
