@@ -210,7 +210,7 @@ def test_a_closed_port_is_a_connection_error_without_the_query(key):
     run(test())
 
 
-VERSIONS = [({}, "2026-10-21"), ({"Anthropic-Version": "2099-01-01"}, "2099-01-01")]
+VERSIONS = [({}, "2023-06-01"), ({"Anthropic-Version": "2099-01-01"}, "2099-01-01")]
 
 
 @pytest.mark.parametrize(("headers", "version"), VERSIONS)

@@ -96,7 +96,7 @@ KNOWN_SERVERS: Final = (
         ("api.anthropic.com",),
         ("ANTHROPIC_API_KEY",),
         "https://platform.claude.com/settings/keys",
-        headers=(("anthropic-version", "2026-10-21"),),  # docs/wires/anthropic-messages.md#versions
+        headers=(("anthropic-version", "2023-06-01"),),  # its list of models demands one
     ),
     KnownServer(
         "gemini",

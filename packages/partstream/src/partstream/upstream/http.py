@@ -88,8 +88,8 @@ class UpstreamHTTP:
 
     @property
     def document_headers(self) -> Mapping[str, str]:
-        """The headers for requests that ask no model: those that the server wants, else those of the protocol."""
-        return {**self._protocol.document_headers, **self._headers_of_server}
+        """The headers that the protocol has for requests that ask no model."""
+        return self._protocol.document_headers
 
     async def send(
         self,

@@ -373,7 +373,7 @@ _KEEPS_IDS: Final = CallIdRule(_OWN_SIGNS, _SIGNS)
 
 SERVER_RULES: Final[Mapping[str, ServerRules]] = MappingProxyType(
     {
-        "anthropic": ServerRules(version=dict(known_server("anthropic").headers)[VERSION]),
+        "anthropic": ServerRules(version="2026-10-21"),
         "openrouter": ServerRules(wants_bearer=True),
         "litellm": ServerRules(wants_bearer=True),
         "ollama": replace(
