@@ -220,7 +220,7 @@ RATCHETS = {
     "modules of less than 80 lines": 46,
     "modules with one importer, of their own package": 42,
     "percent of the lines that stand before a module's first definition": 8.9,
-    "files of read_stream of a text, Chat Completions": 16,
+    "files of read_stream of a text, Chat Completions": 12,
     "files of write_request of Anthropic Messages, from messages to body": 10,
     "files of a streamed answer of serve, from ASGI scope to provider and back": 25,
     "files of connect(url).ask to a known server": 39,

@@ -19,12 +19,10 @@ Source: docs/wires/anthropic-messages.md; recordings of Anthropic's server.
 from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.codec.json_codec import make_event_decoder
 from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage, text_part, thinking_part
@@ -37,7 +35,7 @@ from partstream.protocols.anthropic_messages.tool_calls import (
     Channel,
     ToolCalls,
 )
-from partstream.protocols.citations import FOLD_AT, Citation, Citations, RecentText
+from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
@@ -45,6 +43,7 @@ from partstream.protocols.read_response import (
     LifecycleEvent,
     LifecycleState,
     MatchConfidence,
+    RecentText,
     ResponseReader,
     Wire,
     applied_edits,
@@ -59,7 +58,7 @@ from partstream.protocols.read_response import (
 
 if TYPE_CHECKING:
     from partstream.errors import ToolArgumentsError
-    from partstream.lm.outputs import FastPath
+    from partstream.lm.outputs import EmitText
 
 # ---- Citations ----
 
@@ -91,89 +90,6 @@ def key_of(citation: Wire, block: object) -> Hashable:
     return (id(block), *(identifier(citation, name) for name in ("type", "url", "source", "cited_text")), *places)
 
 
-# ---- Fast path ----
-
-_DELTA: Final = "content_block_delta"
-
-FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {_DELTA: {}}
-"""The event that comes by the thousand; its sink takes the bytes."""
-
-_decode = make_event_decoder("type", _DELTA, {"index": "index", "delta": "delta"})
-
-_FIELDS: Final[Mapping[str, str]] = {
-    "text_delta": "text",
-    "thinking_delta": "thinking",
-    "input_json_delta": "partial_json",
-}
-"""The kinds of deltas that have a fast path, and the field of each that holds the piece."""
-
-
-class DeltaFastPath:
-    """Offers a sink for more of what a delta brought.
-
-    Args:
-        shows_thinking: Whether thinking becomes parts.
-    """
-
-    __slots__ = ("_parts", "_sinks")
-
-    def __init__(self, *, shows_thinking: bool) -> None:
-        self._parts: Mapping[str, Callable[[str], StreamOutput] | None] = {
-            "text_delta": text_part,
-            "thinking_delta": thinking_part if shows_thinking else None,
-            "input_json_delta": None,
-        }
-        self._sinks: dict[str, tuple[Block, FastPath]] = {}
-
-    def for_more(self, kind: str, place: int | None, block: Block) -> FastPath | None:
-        """The sink for more deltas of a kind at an index, which go to an open block; None where there is none."""
-        if kind not in _FIELDS or place is None:
-            return None
-        known = self._sinks.get(kind)
-        if known is not None and known[0] is block:
-            return known[1]
-        sink = self._make(kind, place, block)
-        self._sinks[kind] = block, sink
-        return sink
-
-    def _make(self, kind: str, place: int, block: Block) -> FastPath:
-        field, part = _FIELDS[kind], self._parts[kind]
-        read, learn = make_chunk_template(field)
-        piece_of = partial(_piece_of, kind, field, place)
-        pieces, fold, add = block.pieces, block.fold, block.pieces.append
-
-        def sink(data: bytes, outputs: list[StreamOutput]) -> bool:
-            piece = read(data)
-            if piece is None:
-                piece = piece_of(_decode(data))
-                if piece is None:
-                    return False
-                learn(data, piece)
-            if not piece:
-                return True
-            add(piece)
-            if len(pieces) >= FOLD_AT:
-                fold()
-            if part is not None:
-                outputs.append(part(piece))
-            return True
-
-        return sink
-
-
-def _piece_of(kind: str, field: str, place: int, event: Any) -> str | None:
-    """The piece in a delta of a kind at an index; None for any other, which needs the slow path.
-
-    Raises:
-        TypeError: The delta is of another form; also a KeyError.
-    """
-    delta = event.delta
-    if type(event.index) is not int or event.index != place or delta["type"] != kind or len(delta) > 2:
-        return None
-    piece = delta[field]
-    return piece if type(piece) is str else None
-
-
 # ---- Message ----
 
 _UNTYPED: Final = "a block without a type"
@@ -202,7 +118,6 @@ class Message:
         self._said = RecentText()
         self._citations = Citations(options.citations)
         self._blocks = Blocks()
-        self._fast_path = DeltaFastPath(shows_thinking=self._shows_thinking)
 
     @property
     def is_empty(self) -> bool:
@@ -254,7 +169,7 @@ class Message:
             return None
         if target is not outputs or kind not in _MORE or len(delta) > _FIELDS_OF_A_DELTA:
             return None
-        make = None if row.channel is Channel.THINKING and not self.thinking.is_shown else _MORE[kind]
+        make = None if row.channel is Channel.THINKING and not self._shows_thinking else _MORE[kind]
         return emit_into(block, make)
 
     def stop(self, place: int | None, outputs: _Outputs) -> None:
@@ -431,8 +346,6 @@ _MORE: Final[Mapping[str, Callable[[str], StreamOutput] | None]] = {
     "input_json_delta": None,
 }
 """The kinds of deltas that come by the thousand, with what makes the part of each."""
-
-FREQUENT: Final = Deltas({"content_block_delta": tuple(("delta", DELTAS[kind].field) for kind in _MORE)})
 
 
 def _other_deltas(kind: str, delta: Wire) -> list[Wire]:
@@ -619,7 +532,7 @@ class MessagesStream(ResponseReader):
         ending: Whether a stop reason came, and nothing of the answer after it: only `message_stop` may still follow.
     """
 
-    frequent = FREQUENT
+    deltas = Deltas({"content_block_delta": tuple(("delta", DELTAS[kind].field) for kind in _MORE)})
     has_documents = True
 
     def __init__(self, options: StreamOptions) -> None:
@@ -827,7 +740,7 @@ class MessagesStream(ResponseReader):
         outputs += self.fail(ERRORS.read_failure(said))
 
 
-_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], FastPath | None]"
+_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], EmitText | None]"
 
 
 class Row(NamedTuple):
