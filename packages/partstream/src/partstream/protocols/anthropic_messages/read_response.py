@@ -267,7 +267,9 @@ class Message:
         piece, is_signed = text(delta, "thinking"), bool(text(delta, "signature"))
         if is_signed:
             self.signature(block, delta, outputs)
-        if piece and not (is_signed and piece == block.text):
+        if is_signed and piece and piece == block.text:
+            outputs.append(Unmapped("thinking (repeated)", delta))
+        elif piece:
             self._state.emit(outputs)
             block.add(piece)
             if self._shows_thinking:
