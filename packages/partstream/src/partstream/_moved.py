@@ -94,8 +94,6 @@ def _made_of_functions(name: str, base: type[Any], *values: Any, **fields: Any) 
     fields = dict(zip(_POSITIONS[name], values, strict=False)) | fields
     fields = {name: value for name, value in fields.items() if value is not None}
     flags = {_FLAGS[name]: True for name in fields if name in _FLAGS}
-    if name == "ReadResponse":
-        flags["reads_tags"] = "item_of_tags" not in fields
     if "open" in fields:
         opened = fields["open"]
         fields["open"] = lambda _class, *arguments: opened(*arguments)

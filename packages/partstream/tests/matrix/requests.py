@@ -11,7 +11,7 @@ from partstream import ChatMessage, LanguageModelChatInformation, RequestOptions
 from partstream.conversation.preparation import ASKED_IN, Preparation, RequestSettings, prepare
 from partstream.conversation.provider_state import Carried, Origin
 from partstream.protocols.known_servers import server_at
-from partstream.protocols.protocol import PROTOCOLS, RequestWriterSpec
+from partstream.protocols.protocol import PROTOCOLS, RequestWriter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ class RequestRow:
     source: str = ""
 
     @property
-    def corner(self) -> RequestWriterSpec:
+    def corner(self) -> RequestWriter:
         """What writes the request."""
         write = PROTOCOLS[self.wire].write_request
         assert write is not None

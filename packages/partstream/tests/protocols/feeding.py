@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pytest
 
 from partstream.lm.outputs import StreamOptions
-from partstream.protocols.protocol import ResponseReaderSpec
+from partstream.protocols.read_response import ResponseReader
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response
 from protocols.openresponses.wire import Event, Result, check, comparable
@@ -47,7 +47,7 @@ def read_pieces(reader: StreamReader, pieces: Iterable[bytes]) -> Result:
     return check(Result([*outputs, *reader.end()]))
 
 
-def read_objects(protocol: ResponseReaderSpec, events: Iterable[Event], options: StreamOptions) -> Result:
+def read_objects(protocol: type[ResponseReader], events: Iterable[Event], options: StreamOptions) -> Result:
     """What a protocol makes of the events of a stream, which have no bytes."""
     stream = open_response(protocol, options)
     outputs = [output for event in events for output in stream.feed(event)]

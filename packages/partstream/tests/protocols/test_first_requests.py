@@ -15,7 +15,7 @@ from partstream.protocols.translation import write_question
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest
-    from partstream.protocols.serve import RequestReaderSpec
+    from partstream.protocols.serve import RequestReader
 
 AGENTS = Path(__file__).resolve().parents[4] / "tests" / "fixtures" / "agents"
 RESPONSES, CHAT, MESSAGES, GEMINI = "openresponses", "chat-completions", "anthropic-messages", "gemini"
@@ -49,7 +49,7 @@ FIRST: dict[str, tuple[str, list[Role], int, str, dict[str, Any]]] = {
 """The wire, the roles of the messages, the number of tools, the effort, and what has no place."""
 
 
-def _reads(wire: str) -> RequestReaderSpec:
+def _reads(wire: str) -> RequestReader:
     corner = PROTOCOLS[wire].read_request
     assert corner is not None
     return corner()

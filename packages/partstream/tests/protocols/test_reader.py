@@ -27,7 +27,6 @@ from partstream.protocols.protocol import (
     EndMark,
     MatchConfidence,
     Protocol,
-    ResponseReaderSpec,
     Terminators,
 )
 from partstream.protocols.read_response import Deltas
@@ -278,20 +277,17 @@ def test_two_readers_that_are_fed_by_turns_never_mix() -> None:
 
 def _parrot(ends: Terminators, tag: str | None = "type", parrot: type["Parrot"] | None = None) -> Protocol:
     """A protocol whose events are `{"say": TEXT}`, and `{"stop": true}` at the end."""
-    return Protocol(
-        "parrot",
-        lambda: ResponseReaderSpec(
-            parrot or Parrot,
-            lambda _kind, _event: MatchConfidence.NO,
-            Deltas({"": (("say",),)}, varying=("number",)) if tag is None else Deltas(),
-        ),
-        tag=tag,
-        ends=ends,
-    )
+    deltas = Deltas({"": (("say",),)}, varying=("number",)) if tag is None else Deltas()
+    reader: Any = type("ParrotStream", (parrot or Parrot,), {"deltas": deltas})
+    return Protocol("parrot", lambda: reader, tag=tag, ends=ends)
 
 
 class Parrot:
-    """Says what it hears."""
+    """Says what it hears. It has what the reader of a stream asks for, and is no subclass."""
+
+    has_documents = False
+    claim = staticmethod(lambda _kind, _event: MatchConfidence.NO)
+    item_of_tags = staticmethod(lambda _raw: None)
 
     def __init__(self, _options: StreamOptions) -> None:
         self.emit_more: EmitText | None = None

@@ -19,7 +19,7 @@ listed.
 from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
@@ -46,11 +46,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from partstream.conversation.turns import Note
-    from partstream.lm.outputs import ResponseStream, StreamOptions
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
-    from partstream.protocols.read_response import Deltas, ResponseReader
-    from partstream.protocols.read_response import MatchConfidence as MatchConfidence  # noqa: PLC0414
+    from partstream.protocols.read_response import ResponseReader
     from partstream.settings.row import Setting
 
 
@@ -139,32 +137,6 @@ class Terminators:
     data: Mapping[bytes, EndMark] = field(default_factory=lambda: MappingProxyType({b"[DONE]": EndMark()}))
     names: Mapping[bytes, EndMark] = field(default_factory=lambda: MappingProxyType({}))
     end_of_bytes: EndMark = EndMark(closes=True)
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseReaderSpec:
-    """A response reader made of functions; see :class:`partstream.protocols.read_response.ResponseReader`."""
-
-    open: Callable[[StreamOptions], ResponseStream]
-    claim: Callable[[str | None, WireEvent], MatchConfidence]
-    deltas: Deltas = field(default_factory=lambda: import_module("partstream.protocols.read_response").Deltas())
-    events_of: Callable[[WireEvent], Sequence[WireEvent]] | None = None
-    item_of_tags: Callable[[str], Mapping[str, Any] | None] | None = None
-
-    @property
-    def has_documents(self) -> bool:  # noqa: D102
-        return self.events_of is not None
-
-    @property
-    def reads_tags(self) -> bool:  # noqa: D102
-        return self.item_of_tags is None
-
-    def __call__(self, options: StreamOptions) -> ResponseStream:  # noqa: D102
-        return self.open(options)
-
-
-def no_item(_raw: str) -> None:
-    """For :attr:`ResponseReaderSpec.item_of_tags`: nothing goes back."""
 
 
 def loaded(module: str, name: str) -> Callable[[], Any]:
@@ -374,19 +346,6 @@ class RequestWriter(ABC):
     def carries(self) -> Carried:
         """Which state of earlier answers its requests can carry."""
         return Carried.EVERYTHING if self.continues else Carried.ALL_REASONING
-
-
-class RequestWriterSpec(RequestWriter):
-    """A request writer made of functions and values, by the names of :class:`RequestWriter`."""
-
-    def __init__(self, **fields: Any) -> None:
-        fields["sets_window"], fields["pauses"] = "choose_window" in fields, "resume" in fields
-        if "authorize_for" in fields:
-            fields["authorizer"] = fields.pop("authorize_for")
-        vars(self).update(fields)
-
-    def write(self, request: ChatRequest) -> WireRequest:  # noqa: D102
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -730,6 +689,4 @@ def spoken_at(server: str) -> tuple[tuple[str, ServerProtocol], ...]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "MatchConfidence":
-        return getattr(import_module("partstream.protocols.read_response"), name)
     return renamed(__name__, name)

@@ -178,7 +178,6 @@ class ResponseReader(ABC):
     Attributes:
         deltas: The events that come by the thousand.
         has_documents: Whether a server may send a document in place of a stream.
-        reads_tags: Whether the class reads thinking in tags itself.
         emit_more: The fast path, or None.
         is_untagged: Whether the response has shown that its text holds no thinking in tags: thinking came in a field of
             its own, which may be hidden, or the text is a refusal.
@@ -186,12 +185,11 @@ class ResponseReader(ABC):
 
     deltas: Deltas = Deltas()
     has_documents: bool = False
-    reads_tags: bool = False
 
     @classmethod
-    def claim(cls, _kind: str | None, _event: WireEvent) -> MatchConfidence:
+    @abstractmethod
+    def claim(cls, kind: str | None, event: WireEvent) -> MatchConfidence:
         """How sure the protocol is that an event, with its kind or None, is one of its own."""
-        return MatchConfidence.NO
 
     @classmethod
     def events_of(cls, document: WireEvent) -> Sequence[WireEvent]:

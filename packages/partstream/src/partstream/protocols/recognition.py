@@ -26,12 +26,11 @@ from partstream.protocols.protocol import (
     LENIENT_SSE,
     SSE,
     Framing,
-    MatchConfidence,
     Protocol,
     known_framings,
     loadable_protocols,
 )
-from partstream.protocols.read_response import LifecycleState
+from partstream.protocols.read_response import LifecycleState, MatchConfidence
 from partstream.protocols.serve import WireEvent
 
 _CONVERSE_FIELDS: Final = frozenset({"messageStart", "contentBlockStart", "contentBlockDelta", "messageStop"})

@@ -53,21 +53,6 @@ class RequestReader(ABC):
         """
 
 
-class RequestReaderSpec(RequestReader):
-    """A request reader made of a function."""
-
-    def __init__(
-        self,
-        read: Callable[[WireRequest], InboundRequest],
-        paths: tuple[str, ...] = (),
-        socket: type[SocketConversation] | None = None,
-    ) -> None:
-        vars(self).update(read=read, paths=paths, socket=socket)
-
-    def read(self, request: WireRequest) -> InboundRequest:  # noqa: D102
-        raise NotImplementedError
-
-
 _EVENT_STREAM: Final = "text/event-stream; charset=utf-8"
 _COMMENT: Final = b": keep-alive\n\n"
 """A comment of server-sent events, which every reader skips (docs/wires/serving.md#keep-alive)."""
@@ -173,14 +158,14 @@ class ResponseWriter(ABC):
     def _finish(self, finish: Finish) -> Events: ...
 
     @staticmethod
-    def document(_events: Sequence[WireEvent], /) -> tuple[int, WireEvent]:
+    @abstractmethod
+    def document(events: Sequence[WireEvent], /) -> tuple[int, WireEvent]:
         """The events of a whole response as what a client gets that wants no stream: HTTP status and JSON."""
-        raise NotImplementedError
 
     @staticmethod
-    def error(_status: int, _message: str, /) -> WireEvent:
+    @abstractmethod
+    def error(status: int, message: str, /) -> WireEvent:
         """The JSON object of an HTTP error."""
-        raise NotImplementedError
 
     @staticmethod
     def frame(event: WireEvent) -> bytes:
@@ -201,42 +186,6 @@ class ResponseWriter(ABC):
 
 Events: TypeAlias = "Sequence[WireEvent] | None"
 """What a method of a :class:`ResponseWriter` returns; None for none."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseWriterSpec:
-    """A response writer made of functions and values, by the names of :class:`ResponseWriter`."""
-
-    open: Callable[[InboundRequest, Reply], Any]
-    frame: Callable[[WireEvent], bytes]
-    document: Callable[[Sequence[WireEvent]], tuple[int, WireEvent]]
-    error: Callable[[int, str], WireEvent]
-    end_of_stream: bytes = b""
-    content_type: str = _EVENT_STREAM
-    documents: tuple[ServedDocument, ...] = ()
-    form_of: Callable[[InboundRequest], StreamForm] | None = None
-    base_paths: tuple[str, ...] = ("/v1",)
-    fail: Callable[[ServedFailure], FailedReply] | None = None
-    request_id_header: str = "x-request-id"
-    aliases: tuple[str, ...] = ()
-    stopped: Outcome = Outcome.FAILED
-    drops_thinking_state: bool = False
-    state: ServedState | None = None
-    further: tuple[FurtherEndpoint, ...] = ()
-
-    def __call__(self, asked: InboundRequest, reply: Reply) -> Any:  # noqa: D102
-        return self.open(asked, reply)
-
-    def failed(self, failure: ServedFailure) -> FailedReply:
-        """The reply that tells a client of a failure."""
-        return plain_reply(self.error, failure) if self.fail is None else self.fail(failure)
-
-    def stream_form(self, asked: InboundRequest) -> StreamForm:
-        """The form of the stream that answers a request."""
-        if self.form_of is not None:
-            return self.form_of(asked)
-        keep_alive = _COMMENT if self.content_type == _EVENT_STREAM else b""
-        return StreamForm(self.frame, end=self.end_of_stream, content_type=self.content_type, keep_alive=keep_alive)
 
 
 @dataclass(frozen=True, slots=True)

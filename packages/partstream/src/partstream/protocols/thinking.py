@@ -225,7 +225,7 @@ def open_response(reader: type[ResponseReader], options: StreamOptions) -> Respo
         options = replace(options, thinking=ThinkingMode.PART)
     stream = reader(options)
     rendered: ResponseStream = stream
-    if not reader.reads_tags and options.think_tags is not ThinkTags.OFF:
+    if options.think_tags is not ThinkTags.OFF:
         rendered = TaggedThinking(stream, options, reader.item_of_tags)
     return ThinkingAsText(rendered) if is_text else rendered
 

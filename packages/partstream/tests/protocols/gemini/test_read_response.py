@@ -11,8 +11,7 @@ from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, Outcome,
 from partstream.lm.parts import DataPart, FinishReason, ToolCallPart, UnifiedFinishReason
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.gemini.read_response import FAILURES, GeminiResponseReader
-from partstream.protocols.protocol import MatchConfidence
-from partstream.protocols.read_response import checksum
+from partstream.protocols.read_response import MatchConfidence, checksum
 from protocols.gemini.wire import (
     array,
     call,

@@ -324,7 +324,6 @@ class OpenResponsesStream(ResponseReader):
     """One response of an OpenResponses server."""
 
     has_documents = True
-    reads_tags = False
     _word: str | None = None
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
