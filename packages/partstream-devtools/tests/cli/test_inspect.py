@@ -91,7 +91,7 @@ def test_bytes_of_no_known_protocol_are_not_judged(tmp_path: Path):
     file = tmp_path / "odd.sse"
     file.write_bytes(b'data: {"foo":1}\n\n')
     result = _run(file, "--text")
-    assert "Contract not judged: 24 not judged." in result.output
+    assert "Contract not judged: 25 not judged." in result.output
     assert "breaks" not in result.output
     assert "Went wrong" not in result.output
     assert result.exit_code == 2

@@ -3,11 +3,13 @@
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from commands import call, run, terminal
+from partstream.plugins import added
 
 PARROT = """
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart, chat_model, user_request
@@ -122,6 +124,14 @@ def test_a_file_that_cannot_be_loaded_is_named_with_the_line(command: str, sourc
     run(test())
 
 
+@pytest.fixture
+def looks_anew() -> Iterator[None]:
+    """What installed packages add is kept for the whole process, also that they add nothing while they are hidden."""
+    yield
+    added.cache_clear()
+
+
+@pytest.mark.usefixtures("looks_anew")
 @pytest.mark.parametrize(
     ("module", "installs"),
     [

@@ -25,11 +25,10 @@ from partstream.protocols.protocol import (
     JSON_LINES,
     SSE,
     EndMark,
-    MatchConfidence,
     Protocol,
     Terminators,
 )
-from partstream.protocols.read_response import Deltas
+from partstream.protocols.read_response import Deltas, MatchConfidence
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import created, delta, message, read_bytes, sse, terminal, text_done, thinking_delta
 
@@ -288,12 +287,18 @@ class Parrot:
     has_documents = False
     claim = staticmethod(lambda _kind, _event: MatchConfidence.NO)
     item_of_tags = staticmethod(lambda _raw: None)
+    is_untagged = True
 
     def __init__(self, _options: StreamOptions) -> None:
         self.emit_more: EmitText | None = None
         self.finished = False
         self.failing = False
         self.kinds: list[Any] = []
+
+    def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:
+        outputs: list[StreamOutput] = []
+        self.feed_into(event, outputs)
+        return outputs
 
     def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
         self.emit_more = None

@@ -135,6 +135,11 @@ class StreamedText(EmittedPrefix):
         self.repeats = tuple(rest[len(delta) :] for rest in self.repeats if rest.startswith(delta))
         return bool(self.repeats)
 
+    def forget(self) -> None:
+        """Frees the text of an item that is over; its length, its checksum and `repeats` tell what is said again."""
+        self.fold()
+        self._recent = ""
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing was emitted or held."""
@@ -683,20 +688,23 @@ class OpenResponsesStream(ResponseReader):
 
     def _close_parts(self, item: _TextItem, groups: dict[Channel, list[Wire]], event: Wire, outputs: Outputs) -> None:
         for channel, parts in groups.items():
-            slots = list(islice(item.channels.get(channel, {}).values(), max(len(parts), 1)))
-            if len(slots) == 1 and len(parts) > 1:
+            found = list(islice(item.channels.get(channel, {}).values(), max(len(parts), 1)))
+            if len(found) == 1 and len(parts) > 1:
                 # The indices of the deltas did not distinguish the parts: all streamed into one slot.
                 whole = "".join(text(part, channel.whole_field) for part in parts)
-                slot = self._close(slots[0], whole, event, outputs)
+                slot = self._close(found[0], whole, event, outputs)
                 self._close_annotations(parts, slot, outputs)
                 continue
             for place, part in enumerate(parts):
-                if place == len(slots):
-                    slots.append(self._new_slot(item, channel, place))
-                    slots[place].announced = True
-                slot = slots[place]
+                if place == len(found):
+                    found.append(self._new_slot(item, channel, place))
+                    found[place].announced = True
+                slot = found[place]
                 slot = self._close(slot, text(part, channel.whole_field), event, outputs)
                 self._close_annotations([part], slot, outputs)
+        for slots in item.channels.values():
+            for slot in slots.values():
+                slot.forget()
 
     def _close_message(self, item: _TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
         content = wire.get("content")
