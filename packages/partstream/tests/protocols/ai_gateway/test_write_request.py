@@ -22,8 +22,7 @@ from partstream.protocols.ai_gateway.models import (
     build_headers,
     specification_version,
 )
-from partstream.protocols.ai_gateway.read_response import refuses_reasoning
-from partstream.protocols.ai_gateway.write_request import WRITE_REQUEST, build_request
+from partstream.protocols.ai_gateway.write_request import WRITE_REQUEST, build_request, refuses_reasoning
 from partstream.protocols.protocol import KeyKind
 from protocols.ai_sdk.messages import (
     CONVERSATIONS,

@@ -21,30 +21,74 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
+from partstream.conversation.provider_state import Carried
 from partstream.conversation.turns import Note, shown_by_user
-from partstream.errors import RequestNotExpressibleError
+from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamHTTPError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.ai_gateway import models
-from partstream.protocols.ai_gateway.read_response import ERRORS, LEAVE_OUT
 from partstream.protocols.ai_sdk.provider_state import RULES
 from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, Wire, prompt_messages
+from partstream.protocols.errors import Errors
 from partstream.protocols.options import (
     NO_FIELD,
     UNNAMED,
     AnswerFormat,
+    Correction,
     Option,
     OptionRules,
+    leave_out,
     notes_on_options,
     options_of,
+    refused_fields,
     with_extra_fields,
 )
 from partstream.protocols.protocol import KeyKind, RequestWriter, bearer
-from partstream.protocols.schemas import PLAIN, for_model
+from partstream.protocols.schemas import PLAIN, for_model, smallest_schemas
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
+
+# ---- Errors ----
+# The gateway passes on the messages of its providers and has no codes of its own for them, so a refusal of reasoning is
+# found by words. Source: `create-gateway-error.ts` of `@ai-sdk/gateway` 4.0.146.
+
+_REQUEST_IS_WRONG: Final = frozenset({400, 404, 422})
+
+_WORDS: Final = (
+    "signature",
+    "encrypted content",
+    "encrypted_content",
+    "blocks in the latest assistant message cannot be",
+)
+"""The words of refusals of reasoning. Google: "Corrupted thought signature.";
+OpenAI: "The encrypted content for item rs_1 could not be verified."; Anthropic: "Invalid `signature` in `thinking`
+block", "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"."""
+_MISSING: Final = "missing"
+
+
+def refuses_reasoning(error: UpstreamError) -> bool:
+    """Whether a provider does not take its reasoning back: another account's, a model that was replaced."""
+    if isinstance(error, UpstreamHTTPError) and error.http_status not in _REQUEST_IS_WRONG:
+        return False
+    attempts = error.attempts if isinstance(error, UpstreamHTTPError) else ()
+    said = " ".join((error.message, *attempts)).lower()
+    if _MISSING in said:  # a signature that was not sent: without the rest there would be even less
+        return False
+    return any(word in said for word in _WORDS)
+
+
+_CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].inputSchema")),)
+
+LEAVE_OUT: Final = leave_out((), _CORRECTIONS)
+"""For :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
+
+ERRORS: Final = Errors(
+    refused=lambda error: Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING,
+    refused_fields=refused_fields((), _CORRECTIONS),
+)
+
 
 # ---- Call options ----
 
