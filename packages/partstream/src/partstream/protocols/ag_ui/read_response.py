@@ -63,8 +63,8 @@ _BREAK: Final = "\n\n"
 class Texts:
     """The messages of one run."""
 
-    __slots__ = ("_break", "_carrying", "_closed", "_last_character", "_last_id", "_open", "_others",
-                 "_said_by_sub_agent", "_sub_agents", "_thinking", "any_shown", "said")  # fmt: skip
+    __slots__ = ("_break", "_carrying", "_closed", "_emit_more", "_emits_of", "_last_character", "_last_id", "_open",
+                 "_others", "_said_by_sub_agent", "_sub_agents", "_thinking", "any_shown", "said")  # fmt: skip
 
     def __init__(self, thinking: Thinking, carrying: Carrying) -> None:
         self.any_shown = False
@@ -79,6 +79,8 @@ class Texts:
         self._others: set[str] = set()  # messages of other roles
         self._sub_agents: dict[str, str] = {}  # sub-agents by their messages
         self._said_by_sub_agent: tuple[str, list[str]] = ("", [])
+        self._emits_of: str | None = None  # the message of the fast path
+        self._emit_more: EmitText | None = None
 
     def start(self, event: Wire, outputs: list[StreamOutput]) -> None:
         """Takes the beginning of a message."""
@@ -118,13 +120,15 @@ class Texts:
         if self._open.holds(message_id, piece):
             return None
         self.show(piece, outputs)
-        emit = emit_into(self.said[message_id], text_part)
+        if self._emits_of != message_id:
+            self._emits_of, emit = message_id, emit_into(self.said[message_id], text_part)
 
-        def emit_more(more: str, outputs: list[StreamOutput]) -> None:
-            self._last_character = more[-1]
-            emit(more, outputs)
+            def emit_more(more: str, outputs: list[StreamOutput]) -> None:
+                self._last_character = more[-1]
+                emit(more, outputs)
 
-        return emit_more
+            self._emit_more = emit_more
+        return self._emit_more
 
     def chunk(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece that also opens its message, if it names another one than the last."""

@@ -69,6 +69,7 @@ class Blocks:
         self._mode = options.thinking
         self._carried = carried
         self._said = said
+        self._emit_text = emit_into(said, text_part)
         self._hidden: dict[str | None, tuple[Chunk, list[str]]] = {}
         self._reasoning: dict[str | None, _Reasoning] = {}
         self._texts = OpenTexts()
@@ -103,7 +104,7 @@ class Blocks:
             self._texts.holds(block_id, delta)
             return None
         self._show_text(delta, outputs)
-        return emit_into(self._said, text_part)
+        return self._emit_text
 
     def end_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Closes a block."""
