@@ -1,6 +1,7 @@
 """A limit ends the answer in the middle of a call: the text stays, the reason is `length`, and the call is counted."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from matrix.bodies import CUTS, DOCUMENTS, STREAMS, Call
@@ -38,18 +39,27 @@ def _rows() -> Iterator[Row]:
                 if wire in CUTS:
                     right = _expected(wire, is_document=makes is DOCUMENTS, calls=calls)
                     yield Row(shape, wire, make("Hm.", calls, True), right)
+    opened = (Call(({},)),)  # servers decode arguments that did not come as an empty object
+    for wire in ("chat-completions", "anthropic-messages", "gemini-interactions"):
+        right = _expected(wire, is_document=True, calls=opened)
+        yield Row("with an empty object in place of arguments", wire, DOCUMENTS[wire]("Hm.", opened, True), right)
     bare = (Call(()),)
     for makes, wires in ((STREAMS, (*_SAY_ENDS, "ai-sdk", "ai-gateway")), (DOCUMENTS, _SAY_ENDS)):
         for wire in wires:
             right = _expected(wire, is_document=makes is DOCUMENTS, calls=bare)
             yield Row("before any arguments", wire, makes[wire]("Hm.", bare, True), right)
+        for wire in _SAY_ENDS[1:]:
+            calls = (Call((), "write", "call_2"), *bare)
+            right = _expected(wire, is_document=makes is DOCUMENTS, calls=bare)
+            right = replace(right, calls=(("write", {}),))
+            yield Row("before any arguments, after a call without any", wire, makes[wire]("Hm.", calls, True), right)
         right = _expected("openresponses", is_document=makes is DOCUMENTS, calls=bare)
         for status in ("completed", "in_progress", None):
             body = _closed(makes["openresponses"]("Hm.", bare, True), status)
             yield Row(f"before any arguments, of a call that closed as {status}", "openresponses", body, right)
 
 
-_SAY_ENDS = ("chat-completions", "anthropic-messages", "openresponses")
+_SAY_ENDS = ("chat-completions", "anthropic-messages", "openresponses", "gemini-interactions")
 """The wires whose documents hold arguments as they came, also none."""
 
 

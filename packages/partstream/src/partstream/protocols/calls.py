@@ -12,7 +12,8 @@ holds on each wire is decided here, once:
   is. A mending is tried only after the plain reading has failed, so the arguments of a good server are read once.
 - **The end.** A call is never whole because its arguments parse: wires call :meth:`Calls.take` at the end of the call
   or of the answer. If a limit or a filter has ended the answer, half a call is no fault of the server: it is counted.
-  Else it is an error that names the call. Text and all other calls stay in both cases.
+  Where arguments stream, a last call without any is half a call then: they have not come yet. Else half a call is an
+  error that names the call. Text and all other calls stay in both cases.
 
 Nothing is silent: mended, repeated and cut calls come out as :class:`Unmapped`, under the name of the tool.
 """

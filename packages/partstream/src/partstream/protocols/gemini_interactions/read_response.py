@@ -25,7 +25,7 @@ from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.protocols import read_response as base
-from partstream.protocols.calls import Calls, later_pieces
+from partstream.protocols.calls import Calls, CompleteCall, later_pieces
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.provider_state import CarriedParts
@@ -136,6 +136,7 @@ class InteractionsResponseReader(base.ResponseReader):
         self._citations = Citations(options.citations)
         self._counted: set[str] = set()
         self._calls = Calls()
+        self._bare: tuple[_Step, CompleteCall] | None = None  # the last step, if it is a call without arguments
         self._usage = ReportedUsage(read_usage)
         self._model: str | None = None
         self._status: str | None = None
@@ -172,10 +173,17 @@ class InteractionsResponseReader(base.ResponseReader):
     def _is_whole(self, *, told: bool) -> bool:
         return self._state is base.LifecycleState.OPEN and (told or self._status in OVER)
 
+    def _settle(self, outputs: _Outputs) -> None:
+        self._emit_bare(outputs)
+
     def _complete(self, outputs: _Outputs) -> None:
         if (said := FAILURES.get(self._status or "")) is not None:
             outputs += self.fail(self._error or ERRORS.failure(said, self._status))
             return
+        if self._bare is not None and self._status in _LIMITS:  # no arguments at all are not yet `{}`
+            (cut, _), self._bare = self._bare, None
+            self._calls.half(identifier(cut.wire, "id"), identifier(cut.wire, "name"), ())
+        self._emit_bare(outputs)
         for place, step in list(self._open.items()):
             if step.kind == "function_call":  # no event closed it: it was cut off
                 self._calls.half(identifier(step.wire, "id"), identifier(step.wire, "name"), step.texts)
@@ -211,6 +219,7 @@ class InteractionsResponseReader(base.ResponseReader):
         """Opens a step, with what it says in its first state. A step of the same index ends."""
         place = index(event, "index")
         self._close(place, outputs)
+        self._emit_bare(outputs)
         self._open[place] = step = _Step(mapping(event, "step") or mapping(event, "content"))
         if step.kind in CONTENT:  # the older form has contents in place of steps
             self._add(step, step.wire, outputs)
@@ -221,6 +230,7 @@ class InteractionsResponseReader(base.ResponseReader):
 
     def _delta(self, event: Wire, outputs: _Outputs) -> None:
         """Adds to a step, and opens one that no event opened."""
+        self._emit_bare(outputs)
         place, delta = index(event, "index"), mapping(event, "delta")
         step = self._open.get(place)
         if step is None:
@@ -293,6 +303,18 @@ class InteractionsResponseReader(base.ResponseReader):
         call = self._calls.take(identifier(step.wire, "id"), identifier(step.wire, "name"), pieces, outputs)
         if call is None:
             return
+        if any(str(piece).strip() for piece in pieces if piece):
+            self._emit_call(step, call, outputs)
+        else:
+            self._bare = step, call
+
+    def _emit_bare(self, outputs: _Outputs) -> None:
+        """Emits a call that ended without arguments: something follows it, so no limit has cut it."""
+        bare, self._bare = self._bare, None
+        if bare is not None:
+            self._emit_call(*bare, outputs)
+
+    def _emit_call(self, step: _Step, call: CompleteCall, outputs: _Outputs) -> None:
         if signature := text(step.wire, SIGNATURE):
             self._carried.add({TOOL_CALL_ID: call.call_id, SIGNATURE: signature})
             self._carried.emit(outputs)
