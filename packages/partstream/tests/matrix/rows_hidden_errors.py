@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from matrix.bodies import DOCUMENTS
 from matrix.rows import Event, Expected, Row
 
 KIND = "An error hides in another place than the wire has for it."
@@ -253,9 +254,21 @@ _PLACES: Final = (
     ),
 )
 
+
+def _ended_by(word: str, said: str | None = None) -> dict[str, Event]:
+    """The last event of an answer with a finish word, on each wire that has words of servers."""
+    details = {} if said is None else {"stop_details": {"explanation": said}}
+    message = {} if said is None else {"finishMessage": said}
+    return {
+        "chat-completions": {"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": word}]},
+        "anthropic-messages": {"type": "message_delta", "delta": {"stop_reason": word, **details}},
+        "gemini": {"candidates": [{"index": 0, "finishReason": word.upper(), **message}]},
+        "ollama": {"model": "m", "done": True, "done_reason": word},
+    }
+
+
 _WORD_ALONE: Final[Mapping[str, Event]] = {
-    "chat-completions": {"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]},
-    "ollama": {"model": "m", "done": True, "done_reason": "error"},
+    **_ended_by("error"),
     "openresponses": {"type": "response.failed", "response": {"id": "r", "status": "failed"}},
     "gemini-interactions": {"event_type": "interaction.completed", "interaction": {"id": "i", "status": "failed"}},
     "ai-sdk-ui": {"type": "finish", "finishReason": "error"},
@@ -264,10 +277,36 @@ _WORD_ALONE: Final[Mapping[str, Event]] = {
 """The last event of an answer whose finish word alone says that it failed."""
 
 
+_WORDS: Final = {
+    "internal_error": "it gave no reason",
+    "network_error": "a network error on its side",
+    "malformed_function_call": "the model made a tool call that the server cannot read",
+}
+"""Words of failure, and what they mean; gateways pass those of one wire on to another."""
+
+
 def _words_alone() -> Iterator[Row]:
     for wire, last in _WORD_ALONE.items():
         said = "the interaction failed" if wire == "gemini-interactions" else "it gave no reason"
         yield Row("in the finish word alone", wire, (*_TEXT[wire], last), replace(_FAILED_LATE, error=said))
+    for word, said in _WORDS.items():
+        for wire, last in _ended_by(word).items():
+            yield Row(f"in the finish word `{word}`", wire, (*_TEXT[wire], last), replace(_FAILED_LATE, error=said))
+    for wire, cut in {"chat-completions": "length", "anthropic-messages": "max_tokens", "gemini": "MAX_TOKENS",
+                      "ollama": "length"}.items():  # fmt: skip
+        word = "ERROR" if cut.isupper() else "error"
+        document = json.loads(json.dumps(DOCUMENTS[wire]("Hi", (), True)).replace(f'"{cut}"', f'"{word}"'))
+        yield Row("in the finish word alone", wire, document, replace(_FAILED_LATE, error="it gave no reason"))
+    events = (*_TEXT["anthropic-messages"], _WORD_ALONE["anthropic-messages"], {"type": "message_stop"})
+    right = replace(_FAILED_LATE, error="it gave no reason")
+    yield Row("in the finish word alone, before its end", "anthropic-messages", events, right)
+    for word in ("error", "internal_error"):
+        ends = _ended_by(word, _SAID)
+        for wire in ("anthropic-messages", "gemini"):
+            yield Row(f"beside the finish word `{word}`", wire, (*_TEXT[wire], ends[wire]), _FAILED_LATE)
+    for wire, last in _ended_by("error_free").items():
+        right = Expected(text="Hi", finish="other")
+        yield Row("in no unknown finish word", wire, (*_TEXT[wire], last), right)
     # Emulators say why in the text (own variation of several of them), some without `done`.
     words = "Error: could not connect to the service"
     for shape, fields in {"and the text": {"done": True}, "and the text, without an end": {}}.items():

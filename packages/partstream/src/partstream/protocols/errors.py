@@ -295,6 +295,32 @@ def is_word_of_error(word: str) -> bool:
     return word.lower() in COMMON_CODES or _ERROR_WORD.search(word) is not None
 
 
+_FINISH_WORDS: Final[Mapping[str, str]] = {
+    "error": NO_REASON,  # OpenRouter, and imitations of every wire
+    "network_error": "a network error on its side",  # GLM
+    "insufficient_system_resource": "it has too few resources",  # DeepSeek
+    "abort": "it stopped the answer",  # SGLang
+    # Google's, also through gateways.
+    "malformed_function_call": "the model made a tool call that the server cannot read",
+    "unexpected_tool_call": "the model called a tool that it may not call",
+    "too_many_tool_calls": "the model called more tools in a row than the server allows",
+    "missing_thought_signature": "a signature of the model's thinking is missing",
+    "malformed_response": "the model made an answer that the server cannot read",
+    "pup_limited_disabled": "the account is limited or disabled, by the policy on prohibited use",
+}
+"""The finish words of answers that failed, in lower case, and their meaning for a person."""
+
+
+def failure_in_finish_word(word: str | None) -> str | None:
+    """The meaning for a person of a finish word that says, without an error beside it, that the answer failed.
+
+    None for any other word. Gateways pass words of other wires on, and emulators have words of their own, such as
+    `internal_error`, so every wire asks for the words that its table does not have.
+    """
+    name = (word or "").lower()
+    return _FINISH_WORDS.get(name) or (NO_REASON if _ERROR_WORD.search(name) else None)
+
+
 def read_error_body(document: Any) -> ErrorBody:
     """Reads the JSON value of an error's body in the shapes that most servers have.
 

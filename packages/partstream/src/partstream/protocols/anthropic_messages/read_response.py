@@ -36,6 +36,7 @@ from partstream.protocols.anthropic_messages.tool_calls import (
     ToolCalls,
 )
 from partstream.protocols.citations import Citation, Citations
+from partstream.protocols.errors import failure_in_finish_word
 from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
@@ -412,6 +413,12 @@ class StopReason:
         return WORDS.get(self.word, UnifiedFinishReason.OTHER)
 
     @property
+    def failure(self) -> str | None:
+        """The sentence for a person about an answer that failed, or None; gateways have words for it."""
+        said = None if self.word in WORDS else failure_in_finish_word(self.word)
+        return said and (self.explanation or said)
+
+    @property
     def is_cut(self) -> bool:
         """Whether something stopped the model before it was done: a limit, a filter, or a pause."""
         return self.unified in _CUT or self.word in _UNFINISHED
@@ -629,7 +636,12 @@ class MessagesStream(ResponseReader):
 
     def _complete(self, outputs: _Outputs) -> None:
         stop, message = self._stop, self._message
-        error = message.end(self._container, outputs, is_cut=stop.is_cut)
+        error: LanguageModelError | None
+        if (said := stop.failure) is not None:
+            message.abandon(outputs)
+            error = ERRORS.failure(said, stop.word)
+        else:
+            error = message.end(self._container, outputs, is_cut=stop.is_cut)
         if error is not None:
             self._emit_finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR, stop.word), outputs, error)
             return

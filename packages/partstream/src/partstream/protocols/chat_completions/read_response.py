@@ -55,6 +55,7 @@ from partstream.protocols.chat_completions.provider_state import (
 )
 from partstream.protocols.chat_completions.tool_calls import EndedCalls, ToolCalls
 from partstream.protocols.citations import Citation, Citations
+from partstream.protocols.errors import NO_REASON, failure_in_finish_word
 from partstream.protocols.files import Files, picture_in, read_base64
 from partstream.protocols.read_response import (
     TRANSITIONS,
@@ -93,17 +94,6 @@ _ERROR: Final = UnifiedFinishReason.ERROR
 _ABORTED: Final = "abort"
 """SGLang's word for a response that it stopped itself."""
 
-_FAILURES: Final[Mapping[str, str]] = {
-    "error": "it gave no reason",
-    "network_error": "a network error on its side",  # GLM
-    "insufficient_system_resource": "it has too few resources",  # DeepSeek
-    _ABORTED: "it stopped the answer",
-    "malformed_function_call": "the model made a malformed tool call",
-    "unexpected_tool_call": "the model called a tool that it may not call",
-    "missing_thought_signature": "a signature of the model's thinking is missing",
-}
-"""The words of failed responses, in lower case, with their messages for users."""
-
 _TOO_LONG: Final = "model_context_window_exceeded"
 _OVERFLOWS: Final = (_TOO_LONG, "compaction")
 """The words for a full window: of an empty response, the input was too long."""
@@ -120,9 +110,9 @@ WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
         ),
         _FILTER,
     ),
-    **dict.fromkeys(_FAILURES, _ERROR),
 }  # fmt: skip
-"""The meaning of a word in lower case. Words of other wires come through gateways."""
+"""The meaning of a word in lower case; any other may say that the answer failed, see
+:func:`partstream.protocols.errors.failure_in_finish_word`. Words of other wires come through gateways."""
 
 _RANKS: Final[Mapping[UnifiedFinishReason, int]] = {
     UnifiedFinishReason.OTHER: 0,
@@ -309,7 +299,7 @@ class ChatCompletionsStream(ResponseReader):
             return None
         if word == _ABORTED:
             return UpstreamAbortedError(self._native_word)
-        said = _FAILURES[word]
+        said = failure_in_finish_word(word) or NO_REASON
         return ERRORS.failure(said if self._native_word is None else f"{said} ({self._native_word})", word)
 
     def _emit_finish(
@@ -366,7 +356,9 @@ class ChatCompletionsStream(ResponseReader):
         self._read_usage(choice.get("usage"))
         word, native = choice.get("finish_reason"), choice.get("native_finish_reason")
         if isinstance(word, str) and word:  # null and `""` are none
-            unified = WORDS.get(word.lower(), UnifiedFinishReason.OTHER)
+            unified = WORDS.get(word.lower()) or (
+                UnifiedFinishReason.OTHER if failure_in_finish_word(word) is None else _ERROR
+            )
             if self._raw_word is None or _RANKS[unified] > _RANKS[self._unified]:
                 self._raw_word, self._unified = word, unified
                 self._native_word = native if isinstance(native, str) else None

@@ -49,6 +49,7 @@ from partstream.lm.parts import (
 from partstream.protocols import read_response as base
 from partstream.protocols.calls import CompleteCall
 from partstream.protocols.citations import Citation, Citations, linked_file
+from partstream.protocols.errors import NO_REASON, failure_in_finish_word
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.errors import ERRORS
@@ -268,16 +269,6 @@ def _first(source: Wire, names: tuple[str, ...]) -> str | None:
 
 # ---- Finish ----
 
-FAILURES: Final[Mapping[str, str]] = {
-    "MALFORMED_FUNCTION_CALL": "the model made a tool call that the server cannot read",
-    "UNEXPECTED_TOOL_CALL": "the model called a tool that it may not call",
-    "TOO_MANY_TOOL_CALLS": "the model called more tools in a row than the server allows",
-    "MISSING_THOUGHT_SIGNATURE": "a signature of the model's thinking is missing",
-    "MALFORMED_RESPONSE": "the model made an answer that the server cannot read",
-    "PUP_LIMITED_DISABLED": "the account is limited or disabled, by the policy on prohibited use",
-}
-"""The words of answers that failed, and their meaning for a person."""
-
 FILTERS: Final = (
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY",
     "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "JAILBREAK", "ESCALATION",
@@ -290,7 +281,6 @@ WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
     # The limit of one request: the rest comes for a `continuationToken`.
     "CONTINUATION": UnifiedFinishReason.LENGTH,
     **dict.fromkeys(FILTERS, UnifiedFinishReason.CONTENT_FILTER),
-    **dict.fromkeys(FAILURES, UnifiedFinishReason.ERROR),
 }
 UNSPECIFIED: Final = ("FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED")
 
@@ -328,8 +318,10 @@ class FinishWords:
     @property
     def failure(self) -> str | None:
         """The sentence for a person about an answer that failed, or None."""
-        said = None if self.is_blocked else FAILURES.get(self.word or "")
-        return f"{said}: {self.message}" if said and self.message else said
+        said = None if self.is_blocked or self.word in WORDS else failure_in_finish_word(self.word)
+        if said is None or self.message is None:
+            return said
+        return self.message if said is NO_REASON else f"{said}: {self.message}"
 
     @property
     def unified(self) -> UnifiedFinishReason:

@@ -28,7 +28,7 @@ from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.protocols.calls import Calls
-from partstream.protocols.errors import NO_REASON, ErrorBody, ErrorKind, Errors, read_error_body
+from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, failure_in_finish_word, read_error_body
 from partstream.protocols.files import inline_file
 from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
@@ -63,15 +63,12 @@ DURATIONS: Final = ("total_duration", "load_duration", "prompt_eval_duration", "
 _LENGTH: Final = UnifiedFinishReason.LENGTH
 _FILTER: Final = UnifiedFinishReason.CONTENT_FILTER
 
-_ERROR: Final = "error"
-
 _WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
     # A request without messages ends with `load` or `unload`.
     **dict.fromkeys(("stop", "load", "unload"), UnifiedFinishReason.STOP),
     "length": _LENGTH,
     # Emulators have the words of Chat Completions.
     "content_filter": _FILTER,
-    _ERROR: UnifiedFinishReason.ERROR,
 }
 
 
@@ -170,9 +167,11 @@ class OllamaStream(ResponseReader):
 
     def _complete(self, outputs: _Outputs) -> None:
         self._thinking.emit_items(outputs)
-        unified = _WORDS.get((self._reason or "").lower(), UnifiedFinishReason.OTHER)
-        if unified is UnifiedFinishReason.ERROR:  # emulators say why in the content, or nowhere
-            outputs += self.fail(ERRORS.failure_of_text(self._last_words) or ERRORS.failure(NO_REASON, _ERROR))
+        word = (self._reason or "").lower()
+        unified = _WORDS.get(word, UnifiedFinishReason.OTHER)
+        said = None if word in _WORDS else failure_in_finish_word(word)
+        if said is not None:  # emulators say why in the content, or nowhere
+            outputs += self.fail(ERRORS.failure_of_text(self._last_words) or ERRORS.failure(said, word))
             return
         is_cut = unified in {_LENGTH, _FILTER}
         broken = self._calls.end(outputs, is_cut=is_cut)
