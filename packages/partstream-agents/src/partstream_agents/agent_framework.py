@@ -14,8 +14,6 @@ Framework 1.23 (`AgentResponseUpdate`, `ContentType`, the constructors of `Conte
 
 from __future__ import annotations
 import asyncio
-import base64
-import binascii
 import inspect
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +30,7 @@ from partstream.lm.messages import Tool, ToolMode
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.citations import markdown_link
+from partstream.protocols.files import read_base64
 from partstream.protocols.read_response import read_arguments
 from partstream.runtime.client_failures import FailureKind
 from partstream_agents import adapter
@@ -241,9 +240,8 @@ def file_of(content: Any) -> adapter.AgentFile | TextPart | None:
         link = markdown_link(uri, uri.rstrip("/").rsplit("/", 1)[-1])
         return None if link is None else TextPart(f"\n\n{link}\n\n")
     head, _, body = uri[len(_DATA) :].partition(",")
-    try:
-        data = base64.b64decode(body) if head.endswith(_BASE64) else unquote_to_bytes(body)
-    except binascii.Error:
+    data = read_base64(body) if head.endswith(_BASE64) else unquote_to_bytes(body)
+    if data is None:
         return None
     return adapter.AgentFile(data, content.media_type or head.removesuffix(_BASE64) or "application/octet-stream")
 

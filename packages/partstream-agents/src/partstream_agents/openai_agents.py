@@ -18,8 +18,6 @@ may all be dicts) and OpenAI's reference of `ResponseOutputItem`.
 """
 
 from __future__ import annotations
-import base64
-import binascii
 import dataclasses
 import re
 import weakref
@@ -28,7 +26,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.media import MediaKind, data_url, file_name, sniff
+from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Result, ResultContent, Text
 from partstream.errors import ToolArgumentsError
@@ -36,6 +34,7 @@ from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import Tool, ToolMode
 from partstream.lm.outputs import Finish, Outcome, ResponseStream, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
+from partstream.protocols.files import inline_file
 from partstream.protocols.openresponses.write_request import input_items
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import read_arguments
@@ -384,11 +383,10 @@ def _hosted_result(raw: Any, call: InnerCall) -> list[adapter.AgentOutput]:
         result = field_of(raw, "result")
         if not isinstance(result, str):
             return []
-        try:
-            data = base64.b64decode(result, validate=True)
-        except binascii.Error:
+        made = inline_file(result)
+        if made is None:
             return [Unmapped(_PICTURE, {"type": _PICTURE})]
-        return [adapter.AgentFile(data, sniff(data) or "application/octet-stream")]
+        return [adapter.AgentFile(made.data, made.mime_type)]
     for name in _OUTPUT_FIELDS:
         value = field_of(raw, name)
         if value is not None:

@@ -1,5 +1,8 @@
 """Pictures, sound and other files that a server made: each becomes a part, once."""
 
+import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from matrix.rows import Expected, Row
@@ -90,7 +93,46 @@ _LINE: Final = {
     "done_reason": "stop",
 }
 
+_FILE_CHUNKS: Final = (
+    {"type": "stream-start", "warnings": []},
+    {"type": "file", "mediaType": "image/png", "data": _PNG},
+    {"type": "finish", "finishReason": "stop", "usage": {}},
+)
+_LOOSE: Final = {
+    "a blank": f"{_PNG[:10]} {_PNG[10:]}",
+    "lines and a blank": f"{_PNG[:40]}\r\n{_PNG[40:80]}\n{_PNG[80:90]} {_PNG[90:]}",
+    "blanks at both ends": f" {_PNG}\n",
+    "the alphabet of URLs, without padding": _PNG.translate(str.maketrans("+/", "-_")).rstrip("="),
+}
+"""Base64 that a strict decoder refuses."""
+
+
+def _again(body: Any, said: str) -> Any:
+    """A body with other base64 for the picture."""
+    return json.loads(json.dumps(body).replace(_PNG, json.dumps(said)[1:-1]))
+
+
+def _loose() -> Iterator[Row]:
+    url = ({"type": "start"}, {"type": "file", "mediaType": "image/png", "url": _URL}, {"type": "finish"})
+    image = {"images": [{"type": "image", "b64_json": _PNG}]}
+    bodies = {
+        "openresponses": _response(_ITEM),
+        "chat-completions": _chat("", _SHOWN, image)[1].body,
+        "gemini": _PARTS,
+        "gemini-interactions": {"id": "i", "model": "m", "status": "completed", "steps": [_STEP]},
+        "ollama": _LINE,
+        "ai-sdk": _FILE_CHUNKS,
+        "ai-gateway": _FILE_CHUNKS,
+        "ai-sdk-ui": url,
+    }
+    for shape, said in _LOOSE.items():
+        for wire, body in bodies.items():
+            right = replace(_SHOWN, finish=None) if wire == "ai-sdk-ui" else _SHOWN
+            yield Row(f"base64 with {shape}", wire, _again(body, said), right)
+
+
 ROWS = (
+    *_loose(),
     Row("an item", "openresponses", _made(), _SHOWN, "litellm#16586"),
     Row("an item, and again in the last event", "openresponses", _made(final=(_ITEM,)), _SHOWN, "agent-framework#8422"),
     Row("an item after two drafts", "openresponses", _made(_draft(0), _draft(1)), _SHOWN),
@@ -143,16 +185,7 @@ ROWS = (
     Row("a step", "gemini-interactions", {"id": "i", "model": "m", "status": "completed", "steps": [_STEP]}, _SHOWN),
     Row("a list of images", "ollama", (_LINE,), _SHOWN),
     Row("a list of images", "ollama", _LINE, _SHOWN),
-    Row(
-        "a chunk",
-        "ai-gateway",
-        (
-            {"type": "stream-start", "warnings": []},
-            {"type": "file", "mediaType": "image/png", "data": _PNG},
-            {"type": "finish", "finishReason": "stop", "usage": {}},
-        ),
-        _SHOWN,
-    ),
+    Row("a chunk", "ai-gateway", _FILE_CHUNKS, _SHOWN),
     Row(
         "a chunk",
         "ai-sdk-ui",

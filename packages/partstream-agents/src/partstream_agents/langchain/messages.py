@@ -8,8 +8,6 @@ neither a finish reason nor usage was cut.
 """
 
 from __future__ import annotations
-from base64 import b64decode
-from binascii import Error as Base64Error
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +18,7 @@ from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage, text_part
 from partstream.protocols.citations import Citation, Citations, markdown_link
+from partstream.protocols.files import read_base64
 from partstream.protocols.read_response import RecentText
 from partstream_agents.adapter import AgentFile, AgentOutput, StepUsage, SubAgentText
 
@@ -93,11 +92,7 @@ class MessageContent:
 
     def _file(self, block: Mapping[str, Any], _message: Any, _step: int) -> _Outputs:
         kind = block["type"]
-        try:
-            data = b64decode(block.get("base64") or "", validate=True)
-        except (Base64Error, TypeError, ValueError):
-            data = b""
-        if data:
+        if (data := read_base64(block.get("base64"))) is not None:
             return [AgentFile(data, block.get("mime_type") or _DEFAULT_MEDIA_TYPE[kind], block.get("name"))]
         link = markdown_link(str(block.get("url") or ""), block.get("name") or kind)
         if link is None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from base64 import b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +87,9 @@ def test_thinking_in_a_field_of_its_own_is_thinking(tmp_path: Path):
     assert answer.text == "Yes"
 
 
-def test_an_image_is_a_data_part(tmp_path: Path):
-    image = block("image", base64=b64encode(PNG).decode(), mime_type="image/png", index=0)
+@pytest.mark.parametrize("spoil", [str, lambda said: said.rstrip("="), lambda said: f"{said[:8]} {said[8:]}\n"])
+def test_an_image_is_a_data_part(tmp_path: Path, spoil: Callable[[str], str]):
+    image = block("image", base64=spoil(b64encode(PNG).decode()), mime_type="image/png", index=0)
     answer = said(tmp_path, image)
     assert DataPart(PNG, "image/png") in answer.parts
 

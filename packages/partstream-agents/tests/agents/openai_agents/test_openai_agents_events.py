@@ -155,8 +155,9 @@ def test_a_tool_that_the_models_provider_runs_is_inner_activity(raw_item: dict[s
     assert read(RunEvents(), item("tool_called", raw_item)) == shown
 
 
-def test_an_image_of_the_answer_is_a_file() -> None:
-    picture = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0KGgo="}
+@pytest.mark.parametrize("said", ["iVBORw0KGgo=", "iVBORw0KGgo", "iVBORw\r\n0KGgo=", "iVBO Rw0KGgo="])
+def test_an_image_of_the_answer_is_a_file(said: str) -> None:
+    picture = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": said}
     outputs = read(RunEvents(), *response(picture), item("tool_called", picture))
     assert outputs == [InnerCall("ig_1", "image_generation", {}, 1), AgentFile(b"\x89PNG\r\n\x1a\n", "image/png")]
 

@@ -19,11 +19,13 @@ from partstream.protocols.citations import linked_file
 from partstream.protocols.read_response import Wire, identifier, mapping
 
 _UNKNOWN: Final = "application/octet-stream"
-_URL_ALPHABET: Final = str.maketrans("-_", "+/", "\r\n")
+_URL_ALPHABET: Final = str.maketrans("-_", "+/", "\t\n\v\f\r ")
+"""Both alphabets as one; blanks mean nothing, since servers break long texts into lines."""
 
 
 def read_base64(said: object) -> bytes | None:
-    """The bytes of a text in base64, in either alphabet, with or without padding; None where there are none."""
+    """The bytes of a text in base64, in either alphabet, with or without padding, blanks or breaks of lines; None where
+    there are none."""
     if not isinstance(said, str):
         return None
     text = said.translate(_URL_ALPHABET).rstrip("=")

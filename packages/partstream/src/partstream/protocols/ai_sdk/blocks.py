@@ -271,8 +271,7 @@ def _bytes(value: Any) -> bytes | None:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, str):
-        compact = "".join(value.split())
-        return read_base64(compact) if compact else b""
+        return read_base64(value) if value.strip() else b""
     if isinstance(value, dict):  # how JSON.stringify writes a Uint8Array: {"0": 137, "1": 80, …}
         value = [value.get(str(place)) for place in range(len(value))]
     if isinstance(value, list) and all(type(byte) is int and 0 <= byte < 256 for byte in value):
