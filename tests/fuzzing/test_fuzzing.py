@@ -12,6 +12,7 @@ from fuzzing.codec import without_msgspec
 from fuzzing.damage import Stream, stream_of
 from fuzzing.properties import digest, faults_of
 from fuzzing.shrinking import shrink
+from fuzzing.sources import sources
 from partstream.codec.json_codec import FAST
 from partstream.codec.sse import JSONLinesDecoder
 from partstream.lm.outputs import StreamOptions
@@ -19,6 +20,8 @@ from partstream.protocols.protocol import JSON_LINES, PROTOCOLS
 
 STREAMS = 60
 """Of each protocol: a few seconds for all of them."""
+WIRES = [name for name in PROTOCOLS if any(one.protocol == name for one in sources())]
+"""All but the text stream of the AI SDK, which has no events that could be damaged."""
 
 
 def _seeds(protocol: str) -> Iterable[int]:
@@ -26,7 +29,7 @@ def _seeds(protocol: str) -> Iterable[int]:
     return range(start, start + STREAMS)
 
 
-@pytest.mark.parametrize("protocol", [*PROTOCOLS])
+@pytest.mark.parametrize("protocol", WIRES)
 def test_a_damaged_stream_is_read_alike_in_every_way_and_ends_once(protocol: str) -> None:
     for seed in _seeds(protocol):
         faults = faults_of(stream_of(seed, protocol), random.Random(seed))  # noqa: S311 - no secret
@@ -37,7 +40,7 @@ def test_a_damaged_stream_means_the_same_with_msgspec_and_without() -> None:
     if not FAST:
         pytest.skip("msgspec is not installed")
     with without_msgspec() as other:
-        for protocol in PROTOCOLS:
+        for protocol in WIRES:
             for seed in _seeds(protocol):
                 again = f"python -m fuzzing --streams 1 --seed {seed} --protocol {protocol}"
                 assert digest(stream_of(seed, protocol)) == other.digest(seed, protocol), again

@@ -68,7 +68,7 @@ def test_it_says_where_it_serves_and_one_line_for_each_request():
 
 BASE_PATHS = {
     **dict.fromkeys(("openresponses", "chat-completions", "anthropic-messages"), "/v1"),
-    "gemini": "/v1beta",
+    **dict.fromkeys(("gemini", "gemini-interactions"), "/v1beta"),
     "ollama": "/api",
     "ai-gateway": "/v3/ai",
     "ag-ui": "/ag-ui",

@@ -5,20 +5,18 @@ from typing import Final
 
 from partstream.protocols.protocol import Protocol, ServerProtocol, loaded
 
-_HERE: Final = "partstream.protocols.openresponses"
-
 # `[DONE]` only says that the end is near: OpenRouter sends it too early (docs/wires/openresponses.md#openrouter).
 PROTOCOL: Final = Protocol(
     name="openresponses",
-    read_response=loaded(f"{_HERE}.read_response", "OpenResponsesStream"),
-    write_request=loaded(f"{_HERE}.write_request", "WRITE_REQUEST"),
-    read_request=loaded(f"{_HERE}.serve", "READ_REQUEST"),
-    write_response=loaded(f"{_HERE}.serve", "OpenResponsesWriter"),
-    own_settings=loaded(f"{_HERE}.write_request", "OWN_SETTINGS"),
+    read_response=loaded("partstream.protocols.openresponses.read_response", "OpenResponsesStream"),
+    write_request=loaded("partstream.protocols.openresponses.write_request", "WRITE_REQUEST"),
+    read_request=loaded("partstream.protocols.openresponses.serve", "READ_REQUEST"),
+    write_response=loaded("partstream.protocols.openresponses.serve", "OpenResponsesWriter"),
+    own_settings=loaded("partstream.protocols.openresponses.write_request", "OWN_SETTINGS"),
     has_chunks=True,
     title="OpenResponses",
     says="Servers with `/responses`, such as OpenAI, LM Studio, Ollama or vLLM",
-    spoken_at=loaded(_HERE, "SPOKEN_AT"),
+    spoken_at=loaded("partstream.protocols.openresponses", "SPOKEN_AT"),
 )
 
 # The known servers: name, base URL, source, and, where it is not complete, rank and what is missing. See
