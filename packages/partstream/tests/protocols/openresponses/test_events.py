@@ -5,7 +5,7 @@ import pytest
 from partstream.errors import AdapterUsageError
 from partstream.lm.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.openresponses.read_response import (
-    DISPATCH,
+    CHANNELS,
     EVENTS,
     OUTPUT_TEXT,
     PART_CHANNELS,
@@ -28,17 +28,17 @@ def test_every_kind_of_event_is_used() -> None:
 
 def test_every_channel_is_fed_by_events_and_by_parts() -> None:
     channels = {OUTPUT_TEXT, REFUSAL, REASONING, SUMMARY}
-    assert {row.argument for row in EVENTS.values() if row.argument in channels} == channels
+    assert set(CHANNELS.values()) == channels
     assert set(PART_CHANNELS.values()) == channels
     for channel in channels:
-        endings = [name.rpartition(".")[2] for name, row in EVENTS.items() if row.argument == channel]
+        endings = [name.rpartition(".")[2] for name, fed in CHANNELS.items() if fed == channel and name in EVENTS]
         assert endings.count("delta") == endings.count("done") > 0
 
 
-def test_the_tables_put_together_have_every_event_in_every_open_state() -> None:
-    for state in STATES:
-        assert DISPATCH[state].keys() == EVENTS.keys()
-    assert DISPATCH[LifecycleState.ENDED] == {}
+def test_the_rows_have_every_event_until_the_end_and_none_after_it() -> None:
+    for state in LifecycleState:
+        is_over = state in (LifecycleState.FINISHED, LifecycleState.ENDED)
+        assert OpenResponsesStream.rows[state].keys() == (set() if is_over else EVENTS.keys())
 
 
 ONE_OF_EACH = {

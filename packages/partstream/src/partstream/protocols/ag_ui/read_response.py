@@ -16,9 +16,9 @@ Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; docs/wires/a
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
+from partstream.errors import LanguageModelError
 from partstream.lm.inner_activity import handover_line
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, Usage, text_part
@@ -35,21 +35,21 @@ from partstream.protocols.ag_ui.tool_calls import (
     question,
 )
 from partstream.protocols.read_response import (
-    TRANSITIONS,
-    Action,
     Deltas,
     EmittedPrefix,
+    EventReader,
+    Handler,
     LifecycleEvent,
-    LifecycleState,
     MatchConfidence,
     OpenTexts,
-    ResponseReader,
+    Row,
     Wire,
     emit_into,
     identifier,
     mapping,
+    nothing,
     objects,
-    shown,
+    rows_by_state,
     text,
 )
 
@@ -198,9 +198,10 @@ _RENAMED: Final = frozenset(_OTHER_NAMES)
 _NAMELESS: Final = "a sub-agent"
 
 
-class AGUIReader(ResponseReader):
+class AGUIReader(EventReader):
     """One run of an agent."""
 
+    errors = ERRORS
     has_documents = True
     deltas = Deltas(
         dict.fromkeys(
@@ -235,7 +236,6 @@ class AGUIReader(ResponseReader):
         self._sub_agents: dict[str, str] = {}
         self._custom_interrupts: list[Wire] = []
         self._counted: set[str] = set()
-        self._rows_state, self._rows = self._state, _DISPATCH[self._state]
 
     @property
     def usage(self) -> Usage | None:
@@ -244,20 +244,12 @@ class AGUIReader(ResponseReader):
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
-        self.emit_more = None
         wire: Wire = event if isinstance(event, dict) else dict(event)
         if not _RENAMED.isdisjoint(wire):
             wire = {_OTHER_NAMES.get(name, name): value for name, value in wire.items()}
-        if self._state is not self._rows_state:
-            self._rows_state, self._rows = self._state, _DISPATCH[self._state]
-        try:
-            self._state, handler, is_said = self._rows[wire["type"]]
-        except (KeyError, TypeError):
-            self._unknown(wire, outputs)
-            return
-        if is_said and self._steps.is_over:
+        if self._steps.is_over and text(wire, "type") in SAID:
             self._steps.next()
-        self.emit_more = handler(self, wire, outputs)
+        EventReader.feed_into(self, wire, outputs)  # faster than super()
 
     @property
     def _word(self) -> str | None:
@@ -284,31 +276,9 @@ class AGUIReader(ResponseReader):
         self._carrying.emit(outputs)
         self._emit_finish(self._ending.outcome, self._ending.reason(has_calls=has_calls), outputs)
 
-    def _emit_finish(
-        self,
-        outcome: Outcome,
-        reason: FinishReason | None,
-        outputs: _Outputs,
-        error: LanguageModelError | None = None,
-    ) -> None:
+    def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
         about = self._ending
-        outputs.append(Finish(outcome, reason, about.usage, about.run_id, about.model, error))
-        self._state = LifecycleState.FINISHED
-
-    def _unknown(self, event: Wire, outputs: _Outputs) -> None:
-        """Counts an event of an unknown kind; a value that is no event ends the response."""
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError("fed an event after the stream was ended")
-        if self.finished:
-            return
-        kind = event.get("type")
-        if (failure := ERRORS.failure_in_unknown(event)) is not None:
-            outputs += self.fail(failure)
-        elif isinstance(kind, str) and kind:
-            outputs.append(Unmapped(kind, event))
-        else:
-            got = "no type" if kind is None else f"type {shown(kind)}"
-            outputs += self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))
+        return Finish(outcome, reason, about.usage, about.run_id, about.model, error)
 
     # The run
 
@@ -333,14 +303,12 @@ class AGUIReader(ResponseReader):
             listed = [one for one in pending if isinstance(one, str)] if isinstance(pending, list) else []
             self._calls.emit(listed, outputs)
             if self._calls.broken is not None:
-                self._state = LifecycleState.OPEN
                 outputs += self.fail(self._calls.broken)
                 return
         self._complete(outputs)
 
     def _fail_run(self, event: Wire, outputs: _Outputs) -> None:
         self._ending.read(event, self._steps.number)
-        self._state = LifecycleState.OPEN
         outputs += self.fail(failure_of(event))
 
     # What it says
@@ -389,26 +357,8 @@ class AGUIReader(ResponseReader):
         else:
             self._count(event, outputs)
 
-    def _nothing(self, _event: Wire, _outputs: _Outputs) -> None:
-        """Takes an event that adds nothing to those around it."""
 
-
-_Handler: TypeAlias = Callable[[AGUIReader, Wire, _Outputs], EmitText | None]
-
-
-class Row(NamedTuple):
-    """The meaning of an event.
-
-    Attributes:
-        is_said: Whether the agent's model says it.
-    """
-
-    kind: LifecycleEvent
-    handler: _Handler
-    is_said: bool = False
-
-
-def _apart(handler: _Handler) -> _Handler:
+def _apart(handler: Handler) -> Handler:
     """The handler of something other than a text: the next message waits for nothing any more."""
 
     def handle(stream: AGUIReader, event: Wire, outputs: _Outputs) -> EmitText | None:
@@ -418,47 +368,48 @@ def _apart(handler: _Handler) -> _Handler:
     return handle
 
 
-def _of_texts(read: Callable[[Texts, Wire, _Outputs], EmitText | None]) -> _Handler:
+def _of_texts(read: Callable[[Texts, Wire, _Outputs], EmitText | None]) -> Handler:
     return lambda stream, event, outputs: read(stream._texts, event, outputs)
 
 
-def _of_calls(read: Callable[[ToolCalls, Wire, _Outputs], EmitText | None]) -> _Handler:
+def _of_calls(read: Callable[[ToolCalls, Wire, _Outputs], EmitText | None]) -> Handler:
     return lambda stream, event, outputs: read(stream._calls, event, outputs)
 
 
-def _content(names: str, handler: _Handler, *, is_said: bool = False) -> dict[str, Row]:
-    return dict.fromkeys(names.split(), Row(LifecycleEvent.CONTENT, handler, is_said))
+def _content(names: str, handler: Handler) -> dict[str, Row]:
+    return dict.fromkeys(names.split(), Row(LifecycleEvent.CONTENT, handler))
 
 
-def _said(names: str, handler: _Handler) -> dict[str, Row]:
-    return _content(names, handler, is_said=True)
-
-
-def _report(names: str, handler: _Handler) -> dict[str, Row]:
+def _report(names: str, handler: Handler) -> dict[str, Row]:
     return dict.fromkeys(names.split(), Row(LifecycleEvent.REPORT, handler))
 
 
 # Packages before 1.0 send the names with THINKING; their span has no message of its own.
-EVENTS: Final[dict[str, Row]] = {
-    "RUN_STARTED": Row(LifecycleEvent.LIFECYCLE, lambda stream, event, _outputs: stream._ending.begin(event)),
-    **_said("TEXT_MESSAGE_START", _of_texts(Texts.start)),
-    **_said("TEXT_MESSAGE_CONTENT", _of_texts(Texts.content)),
-    **_said("TEXT_MESSAGE_CHUNK", _of_texts(Texts.chunk)),
-    **_content("TEXT_MESSAGE_END", _of_texts(Texts.end)),
-    **_content("REASONING_START REASONING_MESSAGE_END REASONING_END", AGUIReader._nothing),
-    **_content("THINKING_START THINKING_TEXT_MESSAGE_END THINKING_END", AGUIReader._nothing),
-    **_said(
+SAID: Final[dict[str, Row]] = {
+    **_content("TEXT_MESSAGE_START", _of_texts(Texts.start)),
+    **_content("TEXT_MESSAGE_CONTENT", _of_texts(Texts.content)),
+    **_content("TEXT_MESSAGE_CHUNK", _of_texts(Texts.chunk)),
+    **_content(
         "REASONING_MESSAGE_START THINKING_TEXT_MESSAGE_START",
         _apart(lambda stream, event, _outputs: stream._thinking.start(event)),
     ),
-    **_said(
+    **_content(
         "REASONING_MESSAGE_CONTENT REASONING_MESSAGE_CHUNK THINKING_TEXT_MESSAGE_CONTENT",
         _apart(lambda stream, event, outputs: stream._thinking.content(event, outputs)),
     ),
+    **_content("TOOL_CALL_START", _apart(_of_calls(ToolCalls.start))),
+    **_content("TOOL_CALL_CHUNK", _apart(_of_calls(ToolCalls.chunk))),
+}
+"""The events that the agent's model says: after the end of a step, they begin the next one."""
+
+EVENTS: Final[dict[str, Row]] = {
+    "RUN_STARTED": Row(LifecycleEvent.LIFECYCLE, lambda stream, event, _outputs: stream._ending.begin(event)),
+    **SAID,
+    **_content("TEXT_MESSAGE_END", _of_texts(Texts.end)),
+    **_content("REASONING_START REASONING_MESSAGE_END REASONING_END", nothing),
+    **_content("THINKING_START THINKING_TEXT_MESSAGE_END THINKING_END", nothing),
     **_content("REASONING_ENCRYPTED_VALUE", AGUIReader._encrypted),
-    **_said("TOOL_CALL_START", _apart(_of_calls(ToolCalls.start))),
     **_content("TOOL_CALL_ARGS", _of_calls(ToolCalls.arguments)),
-    **_said("TOOL_CALL_CHUNK", _apart(_of_calls(ToolCalls.chunk))),
     **_content("TOOL_CALL_END", _of_calls(ToolCalls.end)),
     **_content("TOOL_CALL_RESULT", AGUIReader._result),
     **_content("SUBAGENT_STARTED", AGUIReader._sub_agent_start),
@@ -467,24 +418,10 @@ EVENTS: Final[dict[str, Row]] = {
     **_report("MESSAGES_SNAPSHOT", AGUIReader._snapshot),
     **_report("STATE_SNAPSHOT STATE_DELTA ACTIVITY_SNAPSHOT ACTIVITY_DELTA RAW", AGUIReader._count),
     **_report("CUSTOM", AGUIReader._custom),
-    **dict.fromkeys(("STEP_STARTED", "STEP_FINISHED"), Row(LifecycleEvent.SILENT, AGUIReader._nothing)),
+    **dict.fromkeys(("STEP_STARTED", "STEP_FINISHED"), Row(LifecycleEvent.SILENT, nothing)),
     "RUN_FINISHED": Row(LifecycleEvent.TERMINAL, AGUIReader._finish),
     "RUN_ERROR": Row(LifecycleEvent.TERMINAL, AGUIReader._fail_run),
 }
 """Every event that is understood; all others come out as :class:`Unmapped`."""
 
-_Rows: TypeAlias = dict[str, tuple[LifecycleState, _Handler, bool]]
-
-
-def _dispatch(state: LifecycleState) -> _Rows:
-    """Combines EVENTS and TRANSITIONS for one state, so that an event costs one look-up."""
-    rows: _Rows = {}
-    for name, row in EVENTS.items():
-        if state is not LifecycleState.FINISHED and (step := TRANSITIONS[state].get(row.kind)) is not None:
-            handles = step.action is Action.HANDLE
-            rows[name] = step.next_state, row.handler if handles else AGUIReader._nothing, row.is_said and handles
-    return rows
-
-
-_DISPATCH: Final = {state: _dispatch(state) for state in LifecycleState}
-"""After the end there are no rows."""
+AGUIReader.rows = rows_by_state(EVENTS)

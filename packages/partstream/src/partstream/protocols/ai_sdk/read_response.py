@@ -19,11 +19,11 @@ Source: recordings of `ai` 4.3.19, 5.0.277 and 6.0.50, and the types of 7.0.173;
 from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.errors import LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.ai_sdk.blocks import Blocks, Sources, data_part, file_part
 from partstream.protocols.ai_sdk.errors import (
@@ -49,16 +49,19 @@ from partstream.protocols.ai_sdk.provider_state import CarriedItems
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.read_response import (
-    TRANSITIONS,
-    Action,
     Deltas,
+    EventReader,
+    Handler,
     LifecycleEvent,
     LifecycleState,
     MatchConfidence,
     RecentText,
-    ResponseReader,
+    Row,
     applied_edits,
-    shown,
+    nothing,
+    rows_by_state,
+    text,
+    without_type,
 )
 
 # ---- The end of a response: usage, finish reason, identity and provider metadata ----
@@ -198,7 +201,7 @@ THROWN: Final = "$thrown_by_iterator"
 """The only field of a line of JSON that holds what the stream's iterator threw."""
 
 
-class AISDKReader(ResponseReader):
+class AISDKReader(EventReader):
     """One response; a subclass for each stream, which differ in little beside framing and field names.
 
     Attributes:
@@ -218,6 +221,7 @@ class AISDKReader(ResponseReader):
     errors_are_text: ClassVar[bool] = False
     goes_on: ClassVar[bool] = False
     needs_no_end: ClassVar[bool] = False
+    errors = COMMON_ERRORS
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
@@ -233,7 +237,6 @@ class AISDKReader(ResponseReader):
         self._carried_before_step = 0
         self._calls_before_step = 0
         self._is_chunk_waiting = False
-        self._rows = _DISPATCH[self.goes_on][self._state]
 
     @property
     def failing(self) -> bool:
@@ -247,27 +250,16 @@ class AISDKReader(ResponseReader):
 
     def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
         """Takes the next chunk and appends what it means."""
-        self.emit_more = None
         chunk: Chunk = event  # type: ignore[assignment]
-        try:
-            next_state, handler, keeps_place = self._rows[chunk["type"]]
-        except (KeyError, TypeError):
-            self._other(chunk, outputs)
-            return
-        if METADATA[0] in chunk and (said := mapping(metadata(chunk), ("gateway",))):
+        if METADATA[0] in chunk and text(chunk, "type") in self._rows:
             # The gateway names the generation on the first chunk that has content, so that it is known if it is cut.
-            self._ending.remember({"gateway": said})
-        try:
-            if keeps_place and self._calls.any_wait:
-                self._wait(handler, chunk, outputs)
-            else:
-                handler(self, chunk, outputs)
-        except UpstreamProtocolError as error:
-            outputs += self.fail(error)
-            return
-        if next_state is not self._state:
-            self._state = next_state
-            self._rows = _DISPATCH[self.goes_on][next_state]
+            said = mapping(metadata(chunk), ("gateway",))
+            self._ending.remember({"gateway": said} if said else {})
+        if self._calls.line and (row := IN_PLACE.get(text(chunk, "type"))) is not None:
+            self.emit_more = None
+            self._wait(row.handler, chunk, outputs)
+        else:
+            EventReader.feed_into(self, chunk, outputs)  # faster than super()
 
     def fail(self, error: LanguageModelError) -> Outputs:
         """Ends the response with an error; nothing if it has finished already."""
@@ -312,30 +304,16 @@ class AISDKReader(ResponseReader):
             outputs += self._sources.at_end() if error is None else []
         self._emit_finish(outcome, self._ending.reason, outputs, error)
 
-    def _emit_finish(
-        self,
-        outcome: Outcome,
-        reason: FinishReason | None,
-        outputs: Outputs,
-        error: LanguageModelError | None = None,
-    ) -> None:
+    def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
         if outcome is Outcome.FAILED and (reason is None or reason.unified is not UnifiedFinishReason.ERROR):
             reason = FinishReason(UnifiedFinishReason.ERROR, self._word)
         about = self._ending
         edits = applied_edits(about.provider_metadata)
-        outputs.append(
-            Finish(outcome, reason, about.usage, about.identity, about.model, error, about.provider_metadata, edits)
-        )
-        self._state = LifecycleState.FINISHED
-        self._rows = {}
+        return Finish(outcome, reason, about.usage, about.identity, about.model, error, about.provider_metadata, edits)
 
-    def _wait(self, handler: _Handler, chunk: Chunk, outputs: Outputs) -> None:
-        def handle(later: Outputs) -> None:
-            handler(self, chunk, later)
-            self.emit_more = None  # of another type than the chunk that ended the waiting
-
-        self._calls.add_behind(handle, outputs)
-        self._is_chunk_waiting = self._calls.any_wait
+    def _wait(self, handler: Handler, chunk: Chunk, outputs: Outputs) -> None:
+        self._calls.add_behind(lambda later: handler(self, chunk, later) and None, outputs)
+        self._is_chunk_waiting = bool(self._calls.line)
 
     def _flush(self, outputs: Outputs, *, usable: bool, cut: bool = False) -> None:
         self._emit_waiting(partial(self._calls.flush, usable=usable, cut=cut), outputs)
@@ -350,26 +328,19 @@ class AISDKReader(ResponseReader):
         finally:
             self._blocks.end_all(outputs)
 
-    def _other(self, chunk: Chunk, outputs: Outputs) -> None:
-        kind = chunk.get("type")
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError(f"fed {kind!r} after the stream was ended")
-        if self._state is LifecycleState.FINISHED:
-            return
+    def _read_unknown(self, kind: object, event: Mapping[str, Any], outputs: Outputs) -> None:
+        chunk: Chunk = event  # type: ignore[assignment]
         if THROWN in chunk:
             outputs += self.fail(thrown(chunk[THROWN]))
         elif isinstance(kind, str) and kind.startswith("data-"):
             self._wait(lambda stream, chunk, outputs: stream._show(data_part(chunk), outputs), chunk, outputs)
-        elif (error := COMMON_ERRORS.failure_in_unknown(chunk)) is not None:
-            outputs += self.fail(error)
-        elif isinstance(kind, str) and kind:
-            outputs.append(Unmapped(kind, chunk))
+        elif (isinstance(kind, str) and kind) or self.errors.failure_in_unknown(chunk) is not None:
+            super()._read_unknown(kind, chunk, outputs)
         elif (said := field(chunk, ERROR)) is not None:
             outputs += self.fail(failure(said))
         else:
             outputs.append(Unmapped("a chunk without a type", chunk))
-            got = "no type" if kind is None else f"type {shown(kind)}"
-            self._untyped = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
+            self._untyped = without_type(kind)
 
     def _show(self, output: StreamOutput, outputs: Outputs) -> None:
         self._blocks.end_unnamed(outputs)
@@ -421,15 +392,15 @@ class AISDKReader(ResponseReader):
 
     # Content
 
-    def _text_delta(self, chunk: Chunk, outputs: Outputs) -> None:
-        self.emit_more = self._blocks.push_text(chunk, outputs)
+    def _text_delta(self, chunk: Chunk, outputs: Outputs) -> EmitText | None:
+        return self._blocks.push_text(chunk, outputs)
 
     def _text_end(self, chunk: Chunk, outputs: Outputs) -> None:
         self._blocks.end_text(chunk, outputs)
         outputs += self._sources.of_text(chunk)
 
-    def _reasoning_delta(self, chunk: Chunk, outputs: Outputs) -> None:
-        self.emit_more = self._blocks.push_reasoning(chunk, outputs)
+    def _reasoning_delta(self, chunk: Chunk, outputs: Outputs) -> EmitText | None:
+        return self._blocks.push_reasoning(chunk, outputs)
 
     def _source(self, chunk: Chunk, outputs: Outputs) -> None:
         for output in self._sources.source(chunk):
@@ -437,8 +408,8 @@ class AISDKReader(ResponseReader):
 
     # Tools
 
-    def _arguments_delta(self, chunk: Chunk, outputs: Outputs) -> None:
-        self.emit_more = self._calls.push(chunk, outputs)
+    def _arguments_delta(self, chunk: Chunk, outputs: Outputs) -> EmitText | None:
+        return self._calls.push(chunk, outputs)
 
     def _tool_call(self, chunk: Chunk, outputs: Outputs) -> None:
         self._calls.add_behind(self._blocks.end_unnamed, outputs)
@@ -466,38 +437,21 @@ class AISDKReader(ResponseReader):
 
 
 _Stream = AISDKReader
-_Handler: TypeAlias = Callable[[AISDKReader, Chunk, Outputs], None]
-
-
-class Row(NamedTuple):
-    """A chunk type.
-
-    Attributes:
-        keeps_place: Whether it waits for a waiting tool call: parts keep the order of their chunks.
-    """
-
-    kind: LifecycleEvent
-    handler: _Handler
-    keeps_place: bool = False
-
-
-def _nothing(*_: object) -> None:
-    """The handler of chunks without effect."""
 
 
 def _count(_stream: AISDKReader, chunk: Chunk, outputs: Outputs) -> None:
     outputs.append(Unmapped(chunk["type"], chunk))
 
 
-def _of_ending(handle: Callable[[Ending, Chunk], None]) -> _Handler:
+def _of_ending(handle: Callable[[Ending, Chunk], None]) -> Handler:
     return lambda stream, chunk, _outputs: handle(stream._ending, chunk)
 
 
-def _of_blocks(handle: Callable[[Blocks, Chunk, Outputs], None]) -> _Handler:
+def _of_blocks(handle: Callable[[Blocks, Chunk, Outputs], None]) -> Handler:
     return lambda stream, chunk, outputs: handle(stream._blocks, chunk, outputs)
 
 
-def _of_calls(handle: Callable[[ToolCalls, Chunk, Outputs], None]) -> _Handler:
+def _of_calls(handle: Callable[[ToolCalls, Chunk, Outputs], None]) -> Handler:
     return lambda stream, chunk, outputs: handle(stream._calls, chunk, outputs)
 
 
@@ -505,25 +459,11 @@ def _rows(kinds: str, row: Row) -> dict[str, Row]:
     return dict.fromkeys(kinds.split(), row)
 
 
-def _content(kinds: str, handler: _Handler) -> dict[str, Row]:
-    return _rows(kinds, Row(LifecycleEvent.CONTENT, handler, keeps_place=True))
-
-
-def _at_once(kinds: str, handler: _Handler) -> dict[str, Row]:
-    """The rows of content that concerns a call, or becomes no part."""
+def _content(kinds: str, handler: Handler) -> dict[str, Row]:
     return _rows(kinds, Row(LifecycleEvent.CONTENT, handler))
 
 
-CHUNKS: Final[dict[str, Row]] = {
-    # Framing.
-    "start": Row(LifecycleEvent.LIFECYCLE, _of_ending(Ending.identify)),
-    **_rows("stream-start start-step step-start", Row(LifecycleEvent.LIFECYCLE, _Stream._start_step)),
-    **_rows("finish-step step-finish", Row(LifecycleEvent.REPORT, _Stream._finish_step)),
-    **_at_once("reset-step", _Stream._reset_step),
-    "finish": Row(LifecycleEvent.TERMINAL, _Stream._finish),
-    "response-metadata": Row(LifecycleEvent.REPORT, _of_ending(Ending.respond)),
-    "message-metadata": Row(LifecycleEvent.REPORT, _of_ending(Ending.message_metadata)),
-    "ping": Row(LifecycleEvent.SILENT, _nothing),
+IN_PLACE: Final[dict[str, Row]] = {
     # Text: its name since 5, and that of the pre-releases.
     **_content("text-start", _of_blocks(Blocks.start_text)),
     **_content("text-delta text", _Stream._text_delta),
@@ -537,18 +477,32 @@ CHUNKS: Final[dict[str, Row]] = {
     # Files and sources.
     **_content("file", lambda stream, chunk, outputs: stream._show(file_part(chunk, stream._files), outputs)),
     **_content("source source-url source-document", _Stream._source),
+}
+"""The chunk types that wait for a waiting tool call: parts keep the order of their chunks."""
+
+CHUNKS: Final[dict[str, Row]] = {
+    # Framing.
+    "start": Row(LifecycleEvent.LIFECYCLE, _of_ending(Ending.identify)),
+    **_rows("stream-start start-step step-start", Row(LifecycleEvent.LIFECYCLE, _Stream._start_step)),
+    **_rows("finish-step step-finish", Row(LifecycleEvent.REPORT, _Stream._finish_step)),
+    **_content("reset-step", _Stream._reset_step),
+    "finish": Row(LifecycleEvent.TERMINAL, _Stream._finish),
+    "response-metadata": Row(LifecycleEvent.REPORT, _of_ending(Ending.respond)),
+    "message-metadata": Row(LifecycleEvent.REPORT, _of_ending(Ending.message_metadata)),
+    "ping": Row(LifecycleEvent.SILENT, nothing),
+    **IN_PLACE,
     # Tools: 5 and later; 4; the UI stream.
-    **_at_once("tool-input-start tool-call-streaming-start", _of_calls(ToolCalls.start)),
-    **_at_once("tool-input-delta tool-call-delta", _Stream._arguments_delta),
-    **_at_once("tool-input-end", _of_calls(ToolCalls.end_input)),
-    **_at_once("tool-call tool-input-available", _Stream._tool_call),
-    **_at_once("tool-input-error", _of_calls(ToolCalls.invalid)),
-    **_at_once("tool-result tool-error", _of_calls(ToolCalls.over)),
-    **_at_once("tool-output-available tool-output-error tool-output-denied", _of_calls(ToolCalls.over)),
-    **_at_once("tool-approval-request", _of_calls(ToolCalls.asked)),
-    **_at_once("tool-approval-response", _of_calls(ToolCalls.answered)),
+    **_content("tool-input-start tool-call-streaming-start", _of_calls(ToolCalls.start)),
+    **_content("tool-input-delta tool-call-delta", _Stream._arguments_delta),
+    **_content("tool-input-end", _of_calls(ToolCalls.end_input)),
+    **_content("tool-call tool-input-available", _Stream._tool_call),
+    **_content("tool-input-error", _of_calls(ToolCalls.invalid)),
+    **_content("tool-result tool-error", _of_calls(ToolCalls.over)),
+    **_content("tool-output-available tool-output-error tool-output-denied", _of_calls(ToolCalls.over)),
+    **_content("tool-approval-request", _of_calls(ToolCalls.asked)),
+    **_content("tool-approval-response", _of_calls(ToolCalls.answered)),
     # Beside the answer: reasoning-file is a by-product of thinking, raw is what the provider sent.
-    **_at_once("reasoning-file custom steering-message raw", _count),
+    **_content("reasoning-file custom steering-message raw", _count),
     # A report and no end: text may follow (recording provider_executed_tool of 5.0.277), and the finish does.
     "error": Row(LifecycleEvent.REPORT, _Stream._report),
     "abort": Row(LifecycleEvent.TERMINAL, _Stream._abort),
@@ -556,27 +510,9 @@ CHUNKS: Final[dict[str, Row]] = {
 """Every chunk type that is understood, but `data-*`. All others come out as :class:`Unmapped`."""
 
 
-_Dispatch: TypeAlias = "dict[str, tuple[LifecycleState, _Handler, bool]]"
-
-
-def _dispatch(state: LifecycleState, *, goes_on: bool) -> _Dispatch:
-    """Combines CHUNKS and TRANSITIONS for one state, so that a chunk costs one look-up."""
-    rows: _Dispatch = {}
-    for chunk_type, row in CHUNKS.items():
-        # After the end of an answer, the stream of an application may bring another one.
-        is_end = goes_on and chunk_type == "finish"
-        step = TRANSITIONS[state].get(LifecycleEvent.ANSWER_END if is_end else row.kind)
-        if step is not None and state is not LifecycleState.FINISHED:
-            handlers = {Action.HANDLE: row.handler, Action.IGNORE: _nothing, Action.COUNT: _count}
-            keeps_place = row.keeps_place and step.action is Action.HANDLE
-            rows[chunk_type] = step.next_state, handlers[step.action], keeps_place
-    return rows
-
-
-_DISPATCH: Final[dict[bool, dict[LifecycleState, _Dispatch]]] = {
-    goes_on: {state: _dispatch(state, goes_on=goes_on) for state in LifecycleState} for goes_on in (False, True)
-}
-"""By whether the stream goes on after an answer. After the end there are no rows: no chunk is even examined."""
+AISDKReader.rows = rows_by_state(CHUNKS)
+_ROWS_OF_ANSWERS: Final = rows_by_state(CHUNKS | {"finish": Row(LifecycleEvent.ANSWER_END, _Stream._finish)})
+"""Of a stream that goes on after an answer: that of an application may bring another one."""
 
 # ---- The streams, and the chunks by which a recording of one is recognized ----
 
@@ -663,6 +599,7 @@ class UIStreamReader(AISDKReader):
     """The UI message stream of versions 5 to 7: server-sent events for browsers."""
 
     goes_on = True
+    rows = _ROWS_OF_ANSWERS
     _sure: ClassVar[_Signs] = _any_of(
         f"{_OF_UI} reset-step",
         start="messageId messageMetadata",
@@ -697,6 +634,7 @@ class DataStreamReader(AISDKReader):
 
     errors_are_text = True
     goes_on = True
+    rows = _ROWS_OF_ANSWERS
 
     @classmethod
     def claim(cls, kind: str | None, _event: Chunk) -> MatchConfidence:

@@ -67,6 +67,7 @@ class ToolCalls:
     Attributes:
         broken: The error of the first call for the consumer that cannot go out, or None.
         emitted: How many calls went out.
+        line: The calls that wait, by their ids, and what waits for them, in order.
     """
 
     def __init__(self, prefix: str, *, wait: bool, carried: CarriedItems) -> None:
@@ -75,7 +76,7 @@ class ToolCalls:
         self._carried = carried
         self._streamed: dict[str, _Streamed] = {}
         self._waiting: dict[str, _Call] = {}
-        self._line: deque[str | _Later] = deque()
+        self.line: deque[str | _Later] = deque()
         self._settled: set[str] = set()
         self._over: dict[str, tuple[str, Chunk] | None] = {}  # by id, what is known of the call
         self._ended = Calls()
@@ -154,7 +155,7 @@ class ToolCalls:
             self._others.setdefault(call_id, deque()).append(call.call_id)
         self._waiting[call.call_id] = _Call(call, call_id, streamed.options)
         if not streamed.has_place or not call.is_given:
-            self._line.append(call.call_id)
+            self.line.append(call.call_id)
 
     def end_input(self, chunk: Chunk, _outputs: list[StreamOutput]) -> None:
         """Takes the end of a call's input: the call's place in the answer, even if no whole call follows."""
@@ -166,7 +167,7 @@ class ToolCalls:
         if self._is_whole(call_id):
             return
         streamed.has_place = True
-        self._line.append(call_id)
+        self.line.append(call_id)
 
     def invalid(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes a call that is none: the SDK or this reader found it invalid."""
@@ -207,15 +208,10 @@ class ToolCalls:
         first = next((one for one, tool in islice(open_calls, _MOST_OPEN) if tool == name), None)
         self._settle(first if call_id is None else call_id, outputs)
 
-    @property
-    def any_wait(self) -> bool:
-        """Whether a call waits, so that what follows waits too."""
-        return bool(self._line)
-
     def add_behind(self, act: _Later, outputs: list[StreamOutput]) -> None:
         """Runs an action after the waiting calls; at once if none waits."""
-        if self._line:
-            self._line.append(act)
+        if self.line:
+            self.line.append(act)
         else:
             act(outputs)
 
@@ -248,7 +244,7 @@ class ToolCalls:
         """Forgets what waits and what streams."""
         for one in self._waiting.values():
             self._ended.forget(one.call, one.given_id)
-        self._line.clear()
+        self.line.clear()
         self._waiting.clear()
         self._streamed.clear()
 
@@ -258,7 +254,7 @@ class ToolCalls:
         Raises:
             UpstreamProtocolError: A chunk that waited makes no sense; nothing waits any more.
         """
-        line = self._line
+        line = self.line
         while line:
             entry = line[0]
             if isinstance(entry, str):

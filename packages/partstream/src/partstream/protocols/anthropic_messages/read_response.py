@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
+from partstream.errors import LanguageModelError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage, text_part, thinking_part
 from partstream.protocols.anthropic_messages.errors import ERRORS
@@ -38,22 +38,22 @@ from partstream.protocols.anthropic_messages.tool_calls import (
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.errors import failure_in_finish_word
 from partstream.protocols.read_response import (
-    TRANSITIONS,
-    Action,
     Deltas,
+    EventReader,
     LifecycleEvent,
     LifecycleState,
     MatchConfidence,
     RecentText,
-    ResponseReader,
+    Row,
     Wire,
     applied_edits,
     emit_into,
     identifier,
     index,
     mapping,
+    nothing,
     objects,
-    shown,
+    rows_by_state,
     text,
 )
 
@@ -299,10 +299,6 @@ class Message:
         self.calls.drop()
 
 
-def _nothing(*_: object) -> None:
-    """The handler of an event or a block without effect."""
-
-
 class BlockRow(NamedTuple):
     """The channel of a kind of block, and the handler of its first state."""
 
@@ -310,13 +306,13 @@ class BlockRow(NamedTuple):
     started: Callable[[Message, Block, _Outputs], None]
 
 
-_OTHER_BLOCK: Final = BlockRow(Channel.INPUT, _nothing)
+_OTHER_BLOCK: Final = BlockRow(Channel.INPUT, nothing)
 """Calls of the server's tools and their results, and unknown kinds: never text, never a call for us."""
 
 BLOCKS: Final = {
     "text": BlockRow(Channel.TEXT, Message.begin_text),
     "thinking": BlockRow(Channel.THINKING, Message.begin_thinking),
-    "compaction": BlockRow(Channel.COMPACTION, _nothing),
+    "compaction": BlockRow(Channel.COMPACTION, nothing),
     FALLBACK: BlockRow(Channel.NOTHING, Message.change_model),
 }
 """Every kind of block that has a channel or a handler of its own."""
@@ -533,7 +529,7 @@ def _prompt(raw: Wire) -> int | None:
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class MessagesStream(ResponseReader):
+class MessagesStream(EventReader):
     """One answer of a Messages server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
@@ -543,11 +539,11 @@ class MessagesStream(ResponseReader):
 
     deltas = Deltas({"content_block_delta": tuple(("delta", DELTAS[kind].field) for kind in _MORE)})
     has_documents = True
+    errors = ERRORS
 
     def __init__(self, options: StreamOptions) -> None:
         super().__init__(options)
         self.ending = False
-        self._rows = DISPATCH[LifecycleState.IDLE]
         self._message = Message(options)
         self._response_id: str | None = None  # of several messages after pauses, the last
         self._model: str | None = None
@@ -600,28 +596,6 @@ class MessagesStream(ResponseReader):
             self._stop = StopReason()
             self._enter(LifecycleState.OPEN)
 
-    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        """Takes the next event and appends what it means."""
-        self.emit_more = None
-        try:
-            next_state, handler = self._rows[event["type"]]
-        except (KeyError, TypeError):
-            self._unknown(event, outputs)
-            return
-        if next_state is not self._state:
-            self._enter(next_state)
-        self.emit_more = handler(self, event, outputs)
-
-    def end(self, *, whole: bool = False) -> _Outputs:
-        """Ends the events."""
-        outputs = super().end(whole=whole)
-        self._enter(LifecycleState.ENDED)
-        return outputs
-
-    def _enter(self, state: LifecycleState) -> None:
-        self._state = state
-        self._rows = DISPATCH[state]
-
     @property
     def _word(self) -> str | None:
         return self._stop.word
@@ -648,24 +622,19 @@ class MessagesStream(ResponseReader):
         has_calls = message.calls.has_calls
         self._emit_finish(stop.outcome(has_calls=has_calls), stop.reason(has_calls=has_calls), outputs)
 
-    def _emit_finish(
-        self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
-    ) -> None:
+    def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
         metadata = self._metadata()
-        outputs.append(
-            Finish(
-                outcome,
-                reason,
-                self.usage,
-                self._response_id,
-                self._message.other_model or self._model,
-                error,
-                metadata,
-                applied_edits(metadata),
-                self._stop.explanation,
-            )
+        return Finish(
+            outcome,
+            reason,
+            self.usage,
+            self._response_id,
+            self._message.other_model or self._model,
+            error,
+            metadata,
+            applied_edits(metadata),
+            self._stop.explanation,
         )
-        self._enter(LifecycleState.FINISHED)
 
     def _metadata(self) -> Mapping[str, Any]:
         """The server's other facts about the answer, in the words of the AI SDK."""
@@ -679,22 +648,6 @@ class MessagesStream(ResponseReader):
         }
         known = {name: fact for name, fact in facts.items() if fact is not None}
         return {"anthropic": known} if known else {}
-
-    def _unknown(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        """Counts an event of a kind that was added later (docs/wires/anthropic-messages.md#events)."""
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
-        if self._state is LifecycleState.FINISHED:
-            return
-        kind = event.get("type")
-        if (failure := ERRORS.failure_in_unknown(event)) is not None:
-            outputs += self.fail(failure)
-        elif isinstance(kind, str) and kind:
-            outputs.append(Unmapped(kind, event))
-        else:
-            got = "no type" if kind is None else f"type {shown(kind)}"
-            error = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
-            outputs += self.fail(error)
 
     # The events
 
@@ -754,16 +707,6 @@ class MessagesStream(ResponseReader):
         outputs += self.fail(ERRORS.read_failure(said))
 
 
-_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], EmitText | None]"
-
-
-class Row(NamedTuple):
-    """The meaning of an event type for the life of a response, and its handler."""
-
-    kind: LifecycleEvent
-    handler: _Handler
-
-
 EVENTS: Final[dict[str, Row]] = {
     "message_start": Row(LifecycleEvent.LIFECYCLE, MessagesStream._start),
     "content_block_start": Row(LifecycleEvent.CONTENT, MessagesStream._block_start),
@@ -771,7 +714,7 @@ EVENTS: Final[dict[str, Row]] = {
     "content_block_stop": Row(LifecycleEvent.CONTENT, MessagesStream._block_stop),
     "message_delta": Row(LifecycleEvent.REPORT, MessagesStream._message_delta),
     "message_stop": Row(LifecycleEvent.TERMINAL, MessagesStream._message_stop),
-    "ping": Row(LifecycleEvent.SILENT, _nothing),
+    "ping": Row(LifecycleEvent.SILENT, nothing),
     # It is always the last event: vLLM sends no `message_stop` after it.
     "error": Row(LifecycleEvent.ERROR, MessagesStream._error_event),
 }
@@ -784,20 +727,11 @@ def _renamed(facts: Wire) -> Wire:
     return {first + "".join(word.capitalize() for word in rest): value for (first, *rest), value in words}
 
 
-def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler]]:
-    """Combines EVENTS and TRANSITIONS for one state, so that an event costs one look-up."""
-    entries: dict[str, tuple[LifecycleState, _Handler]] = {}
-    for name, row in EVENTS.items():
-        step = TRANSITIONS[state].get(row.kind)
-        if step is not None:
-            entries[name] = step.next_state, row.handler if step.action is Action.HANDLE else _nothing
-    if state is LifecycleState.ANSWERED:
-        # Paused: whatever follows `message_stop` is ignored, but for the message that continues.
-        entries |= dict.fromkeys(EVENTS.keys() - {"message_start", "error"}, (state, _nothing))
-    return entries
-
-
-DISPATCH: Final = {state: _dispatch(state) for state in LifecycleState}
+MessagesStream.rows = rows_by_state(EVENTS)
+# Paused: whatever follows `message_stop` is ignored, but for the message that continues.
+MessagesStream.rows[LifecycleState.ANSWERED] |= dict.fromkeys(
+    EVENTS.keys() - {"message_start", "error"}, (LifecycleState.ANSWERED, nothing)
+)
 
 
 _INNER: Final = {

@@ -302,18 +302,11 @@ class ChatCompletionsStream(ResponseReader):
         said = failure_in_finish_word(word) or NO_REASON
         return ERRORS.failure(said if self._native_word is None else f"{said} ({self._native_word})", word)
 
-    def _emit_finish(
-        self,
-        outcome: Outcome,
-        reason: FinishReason | None,
-        outputs: _Outputs,
-        error: LanguageModelError | None = None,
-    ) -> None:
+    def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
         facts = {"provider": self._provider, "nativeFinishReason": self._native_word, "cost": _cost(self._usage)}
         known = {name: fact for name, fact in facts.items() if fact is not None}
         metadata = {"chatCompletions": known} if known else {}
-        outputs.append(Finish(outcome, reason, self.usage, self._response_id, self._model, error, metadata))
-        self._state = LifecycleState.FINISHED
+        return Finish(outcome, reason, self.usage, self._response_id, self._model, error, metadata)
 
     # Chunks and choices
 

@@ -511,17 +511,14 @@ class GeminiResponseReader(base.ResponseReader):
         reason = FinishReason(unified, self._finish.word)
         self._emit_finish(Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED, reason, outputs)
 
-    def _emit_finish(
-        self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
-    ) -> None:
+    def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
         said = {"createTime": self._created_at, "finishMessage": self._finish.message}
         served = {name: self._usage.raw[name] for name in _SERVED if isinstance(self._usage.raw.get(name), str)}
         facts = {name: value for name, value in said.items() if value is not None}
         facts = {**facts, **served, **self._sources.metadata}
         finish = Finish(outcome, reason, self._usage.value, self._response_id, self._model, error)
         explanation = self._finish.message if self._finish.is_cut else None
-        outputs.append(replace(finish, provider_metadata={"gemini": facts} if facts else {}, explanation=explanation))
-        self._state = base.LifecycleState.FINISHED
+        return replace(finish, provider_metadata={"gemini": facts} if facts else {}, explanation=explanation)
 
     # The content
 

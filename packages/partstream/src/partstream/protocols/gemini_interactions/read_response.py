@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.errors import AdapterUsageError, LanguageModelError
+from partstream.errors import LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.protocols import read_response as base
@@ -34,6 +34,7 @@ from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
 from partstream.protocols.read_response import (
     LifecycleEvent,
     RecentText,
+    Row,
     Wire,
     identifier,
     index,
@@ -100,10 +101,12 @@ class _Step:
         self.texts: list[Any] = []
 
 
-class InteractionsResponseReader(base.ResponseReader):
+class InteractionsResponseReader(base.EventReader):
     """Reads one response of a server of Interactions."""
 
     has_documents = True
+    errors = ERRORS
+    type_field = "event_type"
     deltas = base.Deltas(
         dict.fromkeys(
             ("step.delta", "content.delta"), (("delta", "text"), ("delta", "content", "text"), ("delta", "arguments"))
@@ -146,25 +149,11 @@ class InteractionsResponseReader(base.ResponseReader):
         """The tokens that the server has reported so far."""
         return self._usage.value
 
-    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        """Takes the next event and appends what it means."""
-        self.emit_more = None
-        if self._state is base.LifecycleState.ENDED:
-            raise AdapterUsageError("fed an event after the stream was ended")
-        wire: Wire = event if isinstance(event, dict) else dict(event)
-        kind = text(wire, "event_type")
-        if kind not in EVENTS and (wire.get("error") or ERRORS.failure_in_unknown(wire) is not None):
-            kind = "error"
-        if kind not in EVENTS:
-            if wire and not self.finished:
-                outputs.append(Unmapped(kind or "an event without a type", wire))
-            return
-        meaning, handler = EVENTS[kind]
-        next_state, action, _ = base.TRANSITIONS[self._state][meaning]
-        if action is base.Action.HANDLE and not self.finished:
-            is_over = next_state is base.LifecycleState.FINISHED
-            self._state = base.LifecycleState.OPEN if is_over else next_state
-            handler(self, wire, outputs)
+    def _read_unknown(self, kind: object, event: Mapping[str, Any], outputs: _Outputs) -> None:
+        if event.get("error") or ERRORS.failure_in_unknown(event) is not None:
+            self._failure(event, outputs)
+        elif event:
+            outputs.append(Unmapped(kind if isinstance(kind, str) and kind else "an event without a type", event))
 
     @property
     def _word(self) -> str | None:
@@ -197,11 +186,8 @@ class InteractionsResponseReader(base.ResponseReader):
             return
         self._emit_finish(outcome, reason, outputs)
 
-    def _emit_finish(
-        self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
-    ) -> None:
-        outputs.append(Finish(outcome, reason, self._usage.value, self._calls.response_id, self._model, error))
-        self._state = base.LifecycleState.FINISHED
+    def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
+        return Finish(outcome, reason, self._usage.value, self._calls.response_id, self._model, error)
 
     # The events; see EVENTS
 
@@ -228,7 +214,7 @@ class InteractionsResponseReader(base.ResponseReader):
         for content in objects(step.wire, "summary"):
             self._add(step, {"type": "thought_summary", "content": content}, outputs)
 
-    def _delta(self, event: Wire, outputs: _Outputs) -> None:
+    def _delta(self, event: Wire, outputs: _Outputs) -> EmitText | None:
         """Adds to a step, and opens one that no event opened."""
         self._emit_bare(outputs)
         place, delta = index(event, "index"), mapping(event, "delta")
@@ -236,7 +222,7 @@ class InteractionsResponseReader(base.ResponseReader):
         if step is None:
             step = self._open[place] = _Step({"type": _KIND_OF_DELTA.get(text(delta, "type"), text(delta, "type"))})
         self._add(step, delta, outputs)
-        self.emit_more = self._more(step, text(delta, "type")) if len(delta) <= _FIELDS_OF_A_DELTA else None
+        return self._more(step, text(delta, "type")) if len(delta) <= _FIELDS_OF_A_DELTA else None
 
     def _more(self, step: _Step, kind: str) -> EmitText | None:
         """The fast path for more deltas of a kind."""
@@ -266,7 +252,7 @@ class InteractionsResponseReader(base.ResponseReader):
             self._close(place, outputs)
         self._completed(event, outputs)
 
-    def _failure(self, event: Wire, outputs: _Outputs) -> None:
+    def _failure(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         outputs += self.fail(ERRORS.read_failure(event))
 
     # The steps
@@ -394,21 +380,22 @@ _KIND_OF_DELTA: Final = {
 """The kind of step for a delta outside of any step."""
 
 _DOCUMENT: Final = "a document"
-_Row: TypeAlias = tuple[LifecycleEvent, Callable[[InteractionsResponseReader, Wire, _Outputs], None]]
 
-EVENTS: Final[Mapping[str, _Row]] = {
+EVENTS: Final[Mapping[str, Row]] = {
     # Each event with its older name (docs/wires/gemini.md#interactions).
     **dict.fromkeys(
         ("interaction.created", "interaction.start", "interaction.status_update"),
-        (LifecycleEvent.LIFECYCLE, InteractionsResponseReader._about),
+        Row(LifecycleEvent.LIFECYCLE, InteractionsResponseReader._about),
     ),
-    **dict.fromkeys(("step.start", "content.start"), (LifecycleEvent.CONTENT, InteractionsResponseReader._start)),
-    **dict.fromkeys(("step.delta", "content.delta"), (LifecycleEvent.CONTENT, InteractionsResponseReader._delta)),
-    **dict.fromkeys(("step.stop", "content.stop"), (LifecycleEvent.CONTENT, InteractionsResponseReader._stop)),
+    **dict.fromkeys(("step.start", "content.start"), Row(LifecycleEvent.CONTENT, InteractionsResponseReader._start)),
+    **dict.fromkeys(("step.delta", "content.delta"), Row(LifecycleEvent.CONTENT, InteractionsResponseReader._delta)),
+    **dict.fromkeys(("step.stop", "content.stop"), Row(LifecycleEvent.CONTENT, InteractionsResponseReader._stop)),
     **dict.fromkeys(
         ("interaction.completed", "interaction.complete"),
-        (LifecycleEvent.TERMINAL, InteractionsResponseReader._completed),
+        Row(LifecycleEvent.TERMINAL, InteractionsResponseReader._completed),
     ),
-    "error": (LifecycleEvent.TERMINAL, InteractionsResponseReader._failure),
-    _DOCUMENT: (LifecycleEvent.TERMINAL, InteractionsResponseReader._document),
+    "error": Row(LifecycleEvent.TERMINAL, InteractionsResponseReader._failure),
+    _DOCUMENT: Row(LifecycleEvent.TERMINAL, InteractionsResponseReader._document),
 }
+
+InteractionsResponseReader.rows = base.rows_by_state(EVENTS)

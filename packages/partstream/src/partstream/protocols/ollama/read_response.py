@@ -183,16 +183,9 @@ class OllamaStream(ResponseReader):
         outcome = Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED
         self._emit_finish(outcome, FinishReason(unified, self._reason), outputs)
 
-    def _emit_finish(
-        self,
-        outcome: Outcome,
-        reason: FinishReason | None,
-        outputs: _Outputs,
-        error: LanguageModelError | None = None,
-    ) -> None:
+    def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
         metadata = {METADATA: dict(self._facts)} if self._facts else {}
-        outputs.append(Finish(outcome, reason, self.usage, None, self._model, error, metadata))
-        self._state = LifecycleState.FINISHED
+        return Finish(outcome, reason, self.usage, None, self._model, error, metadata)
 
     def _read_message(self, message: Wire, outputs: _Outputs) -> None:
         for name, value in message.items():

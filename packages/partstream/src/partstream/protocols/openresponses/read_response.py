@@ -31,7 +31,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.conversation.provider_state import ITEMS as REASONING_ITEMS
 from partstream.conversation.provider_state import MOST_ITEMS
-from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
+from partstream.errors import LanguageModelError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
 from partstream.protocols.citations import Citation, Citations
@@ -48,19 +48,18 @@ from partstream.protocols.openresponses.tool_calls import (
 )
 from partstream.protocols.read_response import (
     FOLD_AT,
-    TRANSITIONS,
-    Action,
     Deltas,
     EmittedPrefix,
+    EventReader,
     LifecycleEvent,
-    LifecycleState,
     MatchConfidence,
-    ResponseReader,
+    Row,
     Wire,
     checksum,
     identifier,
     index,
-    shown,
+    nothing,
+    rows_by_state,
 )
 
 Outputs: TypeAlias = list[StreamOutput]
@@ -325,15 +324,15 @@ def citation_of(annotation: Wire) -> Citation:
 # ---- The response ----
 
 
-class OpenResponsesStream(ResponseReader):
+class OpenResponsesStream(EventReader):
     """One response of an OpenResponses server."""
 
     has_documents = True
+    errors = ERRORS
     _word: str | None = None
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
-        self._rows = DISPATCH[LifecycleState.IDLE]
         self._files = Files(options.files)
         self._options = options
         self._messages = Items(_TextItem)
@@ -380,82 +379,37 @@ class OpenResponsesStream(ResponseReader):
         ]
         return [{"type": "response.created", "response": document}, *items, {"type": last, "response": document}]
 
-    def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
-        """Reads the next event and appends its outputs."""
-        self.emit_more = None
-        try:
-            next_state, handler, argument = self._rows[event["type"]]
-        except (KeyError, TypeError):
-            self._unknown(event, outputs)
-            return
-        try:
-            self.emit_more = handler(self, event, outputs, argument)
-        except UpstreamProtocolError as error:
-            outputs += self.fail(error)
-            return
-        if next_state is not self._state:
-            self._enter(next_state)
-
-    def end(self, *, whole: bool = False) -> Outputs:
-        """Ends the events."""
-        outputs = super().end(whole=whole)
-        self._enter(LifecycleState.ENDED)
-        return outputs
-
-    def _is_whole(self, *, told: bool) -> bool:
-        return False  # a terminal event alone says so
-
-    def _complete(self, outputs: Outputs) -> None:
-        raise NotImplementedError
-
     def _settle(self, outputs: Outputs) -> None:
         self._release(outputs)
         self._calls.emit_bare(outputs)
 
-    def _emit_finish(
-        self, outcome: Outcome, reason: FinishReason | None, outputs: Outputs, error: LanguageModelError | None = None
-    ) -> None:
+    def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
         compacted = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
         about = compacted if self._response and self._compacted else {}
         said = usage(self._response)
-        outputs.append(Finish(outcome, reason, said, self._response_id, self._model, error, about))
-        self._enter(LifecycleState.FINISHED)
-
-    def _enter(self, state: LifecycleState) -> None:
-        self._state = state
-        self._rows = DISPATCH[state]
+        return Finish(outcome, reason, said, self._response_id, self._model, error, about)
 
     def _unknown(self, event: Mapping[str, Any], outputs: Outputs) -> None:
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
-        if self._state is LifecycleState.FINISHED:
-            return
-        kind = event.get("type")
-        if (error := ERRORS.failure_in_unknown(event)) is not None:
-            outputs.extend(self.fail(error))
-        elif isinstance(kind, str) and kind:
+        if not self.finished:
             self._release(outputs)
-            outputs.append(Unmapped(kind, event))
-        else:
-            got = "no type" if kind is None else f"type {shown(kind)}"
-            wrong = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
-            outputs.extend(self.fail(wrong))
+        super()._unknown(event, outputs)
 
     # The response
 
-    def _lifecycle(self, event: Wire, _outputs: Outputs, _argument: None) -> None:
+    def _lifecycle(self, event: Wire, _outputs: Outputs) -> None:
         self._remember(mapping(event, "response"))
 
     def _remember(self, response: Wire) -> None:
         self._response_id = identifier(response, "id") or self._response_id
         self._model = identifier(response, "model") or self._model
 
-    def _report(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+    def _report(self, event: Wire, outputs: Outputs) -> None:
         self._release(outputs)
         self._reports.append(event)
         self._error = failure(*self._reports)
 
-    def _terminal(self, event: Wire, outputs: Outputs, said: str) -> None:
+    def _terminal(self, event: Wire, outputs: Outputs) -> None:
+        said = event["type"].removeprefix("response.")
         response = mapping(event, "response")
         self._remember(response)
         word = identifier(response, "status")
@@ -505,13 +459,13 @@ class OpenResponsesStream(ResponseReader):
 
     # Items
 
-    def _item_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+    def _item_added(self, event: Wire, outputs: Outputs) -> None:
         self._release(outputs)
         self._calls.emit_bare(outputs)
         item = mapping(event, "item")
         ITEMS.get(identifier(item, "type"), _COUNTED).added(self, event, outputs, item)
 
-    def _item_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+    def _item_done(self, event: Wire, outputs: Outputs) -> None:
         item = mapping(event, "item")
         kind = identifier(item, "type")
         if kind != "function_call":
@@ -540,11 +494,11 @@ class OpenResponsesStream(ResponseReader):
 
     # Texts
 
-    def _delta(self, event: Wire, outputs: Outputs, channel: Channel) -> EmitText | None:
+    def _delta(self, event: Wire, outputs: Outputs) -> EmitText | None:
         delta = text(event, "delta")
         if not delta:
             return None
-        slot = self._slot(event, channel)
+        slot = self._slot(event, CHANNELS[event["type"]])
         self._activate(slot, outputs)
         if slot.repeats and not slot.item.begun_again and slot.is_repeated(delta):
             outputs.append(Unmapped(f"{event['type']} (repeats the text before it)", event))
@@ -555,10 +509,11 @@ class OpenResponsesStream(ResponseReader):
             outputs.append(slot.make(said))
         return slot.emit_more
 
-    def _text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
+    def _text_done(self, event: Wire, outputs: Outputs) -> None:
+        channel = CHANNELS[event["type"]]
         self._close(self._slot(event, channel), text(event, channel.whole_field), event, outputs)
 
-    def _part_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+    def _part_added(self, event: Wire, outputs: Outputs) -> None:
         self._release(outputs)
         part = mapping(event, "part")
         channel = self._part_channel(event, part)
@@ -571,7 +526,7 @@ class OpenResponsesStream(ResponseReader):
         if item.at(channel, part_index) is None:
             self._new_slot(item, channel, part_index).announced = True
 
-    def _part_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+    def _part_done(self, event: Wire, outputs: Outputs) -> None:
         part = mapping(event, "part")
         channel = self._part_channel(event, part)
         if channel is None:
@@ -579,7 +534,7 @@ class OpenResponsesStream(ResponseReader):
         slot = self._close(self._slot(event, channel), text(part, channel.whole_field), event, outputs)
         self._close_annotations([part], slot, outputs)
 
-    def _annotation(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+    def _annotation(self, event: Wire, outputs: Outputs) -> None:
         self._release(outputs)
         slot = self._slot(event, OUTPUT_TEXT)
         slot.annotated = True
@@ -776,16 +731,12 @@ def _key(state: dict[str, str]) -> Hashable:
 
 # ---- The tables of items and events ----
 
-_Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, Outputs, Any], EmitText | None]"
+_Handler: TypeAlias = "Callable[..., EmitText | None]"
 
 
-def _of_calls(handler: Callable[[CallEvents, Any, Outputs, Any], EmitText | None]) -> _Handler:
+def _of_calls(handler: _Handler) -> _Handler:
     """Makes a handler of the stream from a handler of its calls."""
-    return lambda stream, event, outputs, argument: handler(stream._calls, event, outputs, argument)
-
-
-def _nothing(*_: object) -> None:
-    """The handler of events without effect."""
+    return lambda stream, *arguments: handler(stream._calls, *arguments)
 
 
 class ItemRow(NamedTuple):
@@ -801,34 +752,23 @@ _COUNTED: Final = ItemRow(_Stream._count_item, _Stream._count_item)
 ITEMS: Final[Mapping[str | None, ItemRow]] = {
     **dict.fromkeys(("message", "reasoning"), ItemRow(_Stream._text_item_added, _Stream._text_item_done)),
     "function_call": ItemRow(_of_calls(CallEvents.added), _of_calls(CallEvents.done)),
-    "image_generation_call": ItemRow(_nothing, _Stream._picture_done),
-    "compaction": ItemRow(_nothing, _Stream._compaction_done),
+    "image_generation_call": ItemRow(nothing, _Stream._picture_done),
+    "compaction": ItemRow(nothing, _Stream._compaction_done),
 }
 """Every type of item that is understood. All others are counted."""
 
 
-class Row(NamedTuple):
-    """The row of an event type: its meaning for the lifecycle, its handler, and the handler's last argument."""
+_ARGUMENTS_DELTA: Final = _of_calls(CallEvents.arguments_delta)
 
-    kind: LifecycleEvent
-    handler: _Handler
-    argument: Channel | str | None = None
-
-
-_ARGUMENTS_DELTA = _of_calls(CallEvents.arguments_delta)
-
-
-def _count(_stream: OpenResponsesStream, event: Wire, outputs: Outputs, _argument: object) -> None:
-    outputs.append(Unmapped(event["type"], event))
-
+CHANNELS: Final = {f"response.{name}.{end}": channel for name, channel in TEXTS.items() for end in ("delta", "done")}
 
 EVENTS: Final[dict[str, Row]] = {
     "response.created": Row(LifecycleEvent.LIFECYCLE, _Stream._lifecycle),
     "response.queued": Row(LifecycleEvent.LIFECYCLE, _Stream._lifecycle),
     "response.in_progress": Row(LifecycleEvent.LIFECYCLE, _Stream._lifecycle),
-    "response.completed": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "completed"),
-    "response.incomplete": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "incomplete"),
-    "response.failed": Row(LifecycleEvent.TERMINAL, _Stream._terminal, "failed"),
+    "response.completed": Row(LifecycleEvent.TERMINAL, _Stream._terminal),
+    "response.incomplete": Row(LifecycleEvent.TERMINAL, _Stream._terminal),
+    "response.failed": Row(LifecycleEvent.TERMINAL, _Stream._terminal),
     "error": Row(LifecycleEvent.ERROR, _Stream._report),
     "response.error": Row(LifecycleEvent.ERROR, _Stream._report),  # of gateways; `response.failed` may follow
     "response.output_item.added": Row(LifecycleEvent.CONTENT, _Stream._item_added),
@@ -839,18 +779,17 @@ EVENTS: Final[dict[str, Row]] = {
     "response.reasoning_summary_part.done": Row(LifecycleEvent.CONTENT, _Stream._part_done),
     "response.output_text.annotation.added": Row(LifecycleEvent.CONTENT, _Stream._annotation),
     **{
-        f"response.{name}.{end}": Row(LifecycleEvent.CONTENT, handler, channel)
-        for name, channel in TEXTS.items()
-        for end, handler in (("delta", _Stream._delta), ("done", _Stream._text_done))
+        name: Row(LifecycleEvent.CONTENT, _Stream._delta if name.endswith(".delta") else _Stream._text_done)
+        for name in CHANNELS
     },
     "response.function_call_arguments.delta": Row(LifecycleEvent.CONTENT, _ARGUMENTS_DELTA),
     "response.function_call_arguments.done": Row(LifecycleEvent.CONTENT, _of_calls(CallEvents.arguments_done)),
     # OpenAI sends it while nothing happens (docs/wires/openresponses.md#events-outside-the-specification).
-    "keepalive": Row(LifecycleEvent.SILENT, _nothing),
-    "response.compaction.compacting": Row(LifecycleEvent.CONTENT, _nothing),  # the item has the summary
+    "keepalive": Row(LifecycleEvent.SILENT, nothing),
+    "response.compaction.compacting": Row(LifecycleEvent.CONTENT, nothing),  # the item has the summary
     # The item has the picture; these are its steps, and its drafts.
     **{
-        f"response.image_generation_call.{step}": Row(LifecycleEvent.CONTENT, _nothing)
+        f"response.image_generation_call.{step}": Row(LifecycleEvent.CONTENT, nothing)
         for step in ("in_progress", "generating", "partial_image", "completed")
     },
 }
@@ -864,15 +803,4 @@ OpenResponsesStream.deltas = Deltas(
 )
 
 
-def _dispatch(state: LifecycleState) -> dict[str, tuple[LifecycleState, _Handler, Channel | str | None]]:
-    """Combines EVENTS and TRANSITIONS for one state, so that an event costs one look-up."""
-    entries: dict[str, tuple[LifecycleState, _Handler, Channel | str | None]] = {}
-    for name, row in EVENTS.items():
-        step = TRANSITIONS[state].get(row.kind)
-        if step is not None:
-            handlers = {Action.HANDLE: row.handler, Action.IGNORE: _nothing, Action.COUNT: _count}
-            entries[name] = (step.next_state, handlers[step.action], row.argument)
-    return entries
-
-
-DISPATCH: Final = {state: _dispatch(state) for state in LifecycleState}
+OpenResponsesStream.rows = rows_by_state(EVENTS)

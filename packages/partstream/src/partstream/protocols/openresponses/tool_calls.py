@@ -285,7 +285,7 @@ class CallEvents(Items[ToolCall]):
         self._ids: set[str] = set()
         self._bare: ToolCall | None = None  # the last call, if it closed without arguments: a limit may have cut it
 
-    def arguments_delta(self, event: Wire, _outputs: list[StreamOutput], _argument: None) -> EmitText | None:
+    def arguments_delta(self, event: Wire, _outputs: list[StreamOutput]) -> EmitText | None:
         """Adds a piece of the arguments; returns the fast path for further pieces."""
         place = index(event, "output_index")
         call = self.find(identifier(event, "item_id"), place)
@@ -296,7 +296,7 @@ class CallEvents(Items[ToolCall]):
         add = call.deltas.append
         return lambda delta, _outputs: add(delta)
 
-    def arguments_done(self, event: Wire, outputs: list[StreamOutput], _argument: None) -> None:
+    def arguments_done(self, event: Wire, outputs: list[StreamOutput]) -> None:
         """The arguments of a call end."""
         self._release(outputs)
         call = self.find(identifier(event, "item_id"), index(event, "output_index"))
