@@ -16,7 +16,7 @@ from partstream.conversation.media import sniff
 from partstream.lm.outputs import FileMode, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, ResponsePart, unchecked_part
 from partstream.protocols.citations import linked_file
-from partstream.protocols.read_response import Wire, identifier, mapping
+from partstream.protocols.read_response import JSONObject, identifier, mapping
 
 _UNKNOWN: Final = "application/octet-stream"
 _URL_ALPHABET: Final = str.maketrans("-_", "+/", "\t\n\v\f\r ")
@@ -89,7 +89,7 @@ class Files:
         self._seen: set[bytes] = set()
         self.any_shown = False
 
-    def show(self, said: Any, wire: Wire, outputs: list[StreamOutput], media_type: str | None = None) -> None:
+    def show(self, said: Any, wire: JSONObject, outputs: list[StreamOutput], media_type: str | None = None) -> None:
         """Shows a file.
 
         Args:
@@ -109,7 +109,7 @@ class Files:
         outputs.append(made if made is not None else Unmapped("image (not readable)", wire))
 
 
-def picture_in(part: Wire) -> str | None:
+def picture_in(part: JSONObject) -> str | None:
     """The address of the picture in a content part, `{"image_url": {"url"}}` and its variants; None without one."""
     names = ("image_url", "url", "b64_json", "data")
     return identifier(mapping(part, "image_url"), "url") or next(

@@ -403,7 +403,7 @@ def without_type(kind: object) -> UpstreamProtocolError:
 # ---- Fields ----
 # Real servers deviate: a field that is missing, null or of another type reads as None or empty.
 
-Wire: TypeAlias = dict[str, Any]
+JSONObject: TypeAlias = dict[str, Any]
 """A JSON object as it came. Real servers deviate, so nothing about it is certain."""
 
 
@@ -418,19 +418,19 @@ def identifier(source: Any, name: str) -> str | None:
     return text(source, name) or None
 
 
-def index(source: Wire, name: str) -> int | None:
+def index(source: JSONObject, name: str) -> int | None:
     """The integer in a field, or None."""
     value = source.get(name)
     return value if type(value) is int else None
 
 
-def mapping(source: Any, name: str) -> Wire:
+def mapping(source: Any, name: str) -> JSONObject:
     """The object in a field; empty if there is none."""
     value = source.get(name) if isinstance(source, dict) else None
     return value if isinstance(value, dict) else {}
 
 
-def objects(source: Any, name: str) -> list[Wire]:
+def objects(source: Any, name: str) -> list[JSONObject]:
     """The objects in a list field; empty if there are none."""
     value = source.get(name) if isinstance(source, dict) else None
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
@@ -714,8 +714,8 @@ class Choices:
         "lost",
     )
 
-    def __init__(self, said: Callable[[Wire], Said]) -> None:
-        self.lost: list[tuple[int, Wire]] = []
+    def __init__(self, said: Callable[[JSONObject], Said]) -> None:
+        self.lost: list[tuple[int, JSONObject]] = []
         self._losers: set[int] = set()
         self._said = said
         self._steps = 0
@@ -724,9 +724,9 @@ class Choices:
         self._first_ended = False
         self.is_alone = True
         self._ended_late: dict[int, set[int]] = {}  # by place, the choices that ended after it had spoken
-        self._waiting: dict[int, list[Wire]] = {}
+        self._waiting: dict[int, list[JSONObject]] = {}
 
-    def take(self, listed: list[Wire], *, whole: bool) -> list[tuple[int, Wire]]:
+    def take(self, listed: list[JSONObject], *, whole: bool) -> list[tuple[int, JSONObject]]:
         """The pieces to read now, each with its place.
 
         Args:
@@ -736,7 +736,7 @@ class Choices:
         if len(listed) == 1 and self.is_alone and not index(listed[0], "index"):
             self._note_first(self._said(listed[0]))
             return [(0, listed[0])]
-        now: list[tuple[int, Wire]] = []
+        now: list[tuple[int, JSONObject]] = []
         given = [index(piece, "index") for piece in listed]
         places = [max(number or 0, 0) for number in given]
         if len(places) > 1 and (whole or None in given) and len(set(places)) < len(places):
@@ -763,7 +763,7 @@ class Choices:
             self._callers.setdefault(number, set()).add(0)
         self._first_ended |= said.ends
 
-    def rest(self) -> list[tuple[int, Wire]]:
+    def rest(self) -> list[tuple[int, JSONObject]]:
         """The pieces that waited for the end of the answer, choice by choice."""
         waiting, self._waiting = self._waiting, {}
         return [(place, piece) for place in sorted(waiting) for piece in waiting[place]]

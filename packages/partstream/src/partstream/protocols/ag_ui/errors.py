@@ -14,7 +14,7 @@ from partstream.errors import UpstreamFailureError
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.errors import ErrorBody, Errors, read_error_body
-from partstream.protocols.read_response import Wire, identifier, mapping
+from partstream.protocols.read_response import JSONObject, identifier, mapping
 
 RUN_ERROR: Final = "RUN_ERROR"
 _MOST_REFUSED: Final = 5
@@ -35,7 +35,7 @@ def _read_body(document: Any) -> ErrorBody:
 ERRORS: Final = Errors(read_body=_read_body)
 
 
-def failure_of(event: Wire) -> UpstreamFailureError:
+def failure_of(event: JSONObject) -> UpstreamFailureError:
     """The failure that ends a run; its code is the agent's own."""
     return ERRORS.read_failure(event)
 
@@ -128,12 +128,12 @@ class Ending:
         self._reason: UnifiedFinishReason | None = None
         self._is_cut = False
 
-    def begin(self, event: Wire) -> None:
+    def begin(self, event: JSONObject) -> None:
         """Takes the beginning of the run."""
         self.thread_id = identifier(event, "threadId") or self.thread_id
         self.run_id = identifier(event, "runId") or self.run_id
 
-    def read(self, event: Wire, requests: int) -> None:
+    def read(self, event: JSONObject, requests: int) -> None:
         """Takes the last event of the run, whichever it is."""
         self.begin(event)
         self.word = identifier(mapping(event, "outcome"), "type")

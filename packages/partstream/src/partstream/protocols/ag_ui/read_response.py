@@ -39,11 +39,11 @@ from partstream.protocols.read_response import (
     EmittedPrefix,
     EventReader,
     Handler,
+    JSONObject,
     LifecycleEvent,
     MatchConfidence,
     OpenTexts,
     Row,
-    Wire,
     emit_into,
     identifier,
     mapping,
@@ -82,7 +82,7 @@ class Texts:
         self._emits_of: str | None = None  # the message of the fast path
         self._emit_more: EmitText | None = None
 
-    def start(self, event: Wire, outputs: list[StreamOutput]) -> None:
+    def start(self, event: JSONObject, outputs: list[StreamOutput]) -> None:
         """Takes the beginning of a message."""
         message_id = identifier(event, "messageId") or ""
         if self._closed and message_id != self._last_id and not self._open.waiting:
@@ -98,7 +98,7 @@ class Texts:
         else:
             self._open.open(message_id)
 
-    def content(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
+    def content(self, event: JSONObject, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece of a message, also of one that nothing has opened; returns the fast path for more of it."""
         message_id = event.get("messageId")
         if type(message_id) is not str or not message_id:
@@ -130,7 +130,7 @@ class Texts:
             self._emit_more = emit_more
         return self._emit_more
 
-    def chunk(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
+    def chunk(self, event: JSONObject, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece that also opens its message, if it names another one than the last."""
         message_id = identifier(event, "messageId")
         if message_id is not None and message_id != self._last_id:
@@ -138,7 +138,7 @@ class Texts:
             self.start(event, outputs)
         return self.content(event, outputs)
 
-    def end(self, event: Wire, outputs: list[StreamOutput]) -> None:
+    def end(self, event: JSONObject, outputs: list[StreamOutput]) -> None:
         """Takes the end of a message."""
         message_id = identifier(event, "messageId")
         if message_id is None:
@@ -215,12 +215,12 @@ class AGUIReader(EventReader):
     )
 
     @classmethod
-    def claim(cls, kind: str | None, _event: Wire) -> MatchConfidence:
+    def claim(cls, kind: str | None, _event: JSONObject) -> MatchConfidence:
         """Tells whether an event of a recording belongs to this protocol: no other has types in capital letters."""
         return MatchConfidence.SURE if kind in EVENTS else MatchConfidence.NO
 
     @classmethod
-    def events_of(cls, document: Wire) -> Sequence[Wire]:
+    def events_of(cls, document: JSONObject) -> Sequence[JSONObject]:
         """The events of a document: its list, or the document itself, as for an error."""
         return objects(document, "events") or (document,)
 
@@ -234,7 +234,7 @@ class AGUIReader(EventReader):
         self._final_output = FinalOutput()
         self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._steps, self._final_output)
         self._sub_agents: dict[str, str] = {}
-        self._custom_interrupts: list[Wire] = []
+        self._custom_interrupts: list[JSONObject] = []
         self._counted: set[str] = set()
 
     @property
@@ -244,7 +244,7 @@ class AGUIReader(EventReader):
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
-        wire: Wire = event if isinstance(event, dict) else dict(event)
+        wire: JSONObject = event if isinstance(event, dict) else dict(event)
         if not _RENAMED.isdisjoint(wire):
             wire = {_OTHER_NAMES.get(name, name): value for name, value in wire.items()}
         if self._steps.is_over and text(wire, "type") in SAID:
@@ -282,7 +282,7 @@ class AGUIReader(EventReader):
 
     # The run
 
-    def _finish(self, event: Wire, outputs: _Outputs) -> None:
+    def _finish(self, event: JSONObject, outputs: _Outputs) -> None:
         self._texts.interrupt(outputs)
         self._ending.read(event, self._steps.number)
         self._final_output.result = event.get("result")
@@ -307,13 +307,13 @@ class AGUIReader(EventReader):
                 return
         self._complete(outputs)
 
-    def _fail_run(self, event: Wire, outputs: _Outputs) -> None:
+    def _fail_run(self, event: JSONObject, outputs: _Outputs) -> None:
         self._ending.read(event, self._steps.number)
         outputs += self.fail(failure_of(event))
 
     # What it says
 
-    def _encrypted(self, event: Wire, outputs: _Outputs) -> None:
+    def _encrypted(self, event: JSONObject, outputs: _Outputs) -> None:
         entity, value = identifier(event, "entityId"), identifier(event, ENCRYPTED)
         if entity is None or value is None:
             outputs.append(Unmapped(f"{event['type']} (without a value)", event))
@@ -323,27 +323,27 @@ class AGUIReader(EventReader):
 
     # What it does
 
-    def _result(self, event: Wire, outputs: _Outputs) -> None:
+    def _result(self, event: JSONObject, outputs: _Outputs) -> None:
         self._texts.part(outputs)
         self._calls.result(event, outputs)
 
-    def _sub_agent_start(self, event: Wire, outputs: _Outputs) -> None:
+    def _sub_agent_start(self, event: JSONObject, outputs: _Outputs) -> None:
         name = identifier(event, "name") or _NAMELESS
         self._sub_agents[text(event, SUBAGENT)] = name
         self._texts.part(outputs)
         self._thinking.show(f"{handover_line(name)}\n", identifier(event, SUBAGENT), outputs)
 
-    def _sub_agent_error(self, event: Wire, outputs: _Outputs) -> None:
+    def _sub_agent_error(self, event: JSONObject, outputs: _Outputs) -> None:
         name = self._sub_agents.get(text(event, SUBAGENT), _NAMELESS)
         line = f"{name} failed: {identifier(event, 'message') or 'it gave no reason'}\n"
         self._texts.part(outputs)
         self._thinking.show(line, identifier(event, SUBAGENT), outputs)
 
-    def _snapshot(self, event: Wire, _outputs: _Outputs) -> None:
+    def _snapshot(self, event: JSONObject, _outputs: _Outputs) -> None:
         self._final_output.read_snapshot(event, self._texts.said)
         self._calls.read_snapshot(event)
 
-    def _count(self, event: Wire, outputs: _Outputs) -> None:
+    def _count(self, event: JSONObject, outputs: _Outputs) -> None:
         """Counts an event without a part, once for each name: an agent may send its state after every token."""
         said = next((identifier(event, name) for name in ("name", "activityType", "source") if event.get(name)), None)
         name = " ".join(filter(None, (event["type"], said and said[:80])))
@@ -351,7 +351,7 @@ class AGUIReader(EventReader):
             self._counted.add(name)
             outputs.append(Unmapped(name, event))
 
-    def _custom(self, event: Wire, outputs: _Outputs) -> None:
+    def _custom(self, event: JSONObject, outputs: _Outputs) -> None:
         if event.get("name") == ON_INTERRUPT:
             self._custom_interrupts.append(interrupt_of(event))
         else:
@@ -361,18 +361,18 @@ class AGUIReader(EventReader):
 def _apart(handler: Handler) -> Handler:
     """The handler of something other than a text: the next message waits for nothing any more."""
 
-    def handle(stream: AGUIReader, event: Wire, outputs: _Outputs) -> EmitText | None:
+    def handle(stream: AGUIReader, event: JSONObject, outputs: _Outputs) -> EmitText | None:
         stream._texts.interrupt(outputs)
         return handler(stream, event, outputs)
 
     return handle
 
 
-def _of_texts(read: Callable[[Texts, Wire, _Outputs], EmitText | None]) -> Handler:
+def _of_texts(read: Callable[[Texts, JSONObject, _Outputs], EmitText | None]) -> Handler:
     return lambda stream, event, outputs: read(stream._texts, event, outputs)
 
 
-def _of_calls(read: Callable[[ToolCalls, Wire, _Outputs], EmitText | None]) -> Handler:
+def _of_calls(read: Callable[[ToolCalls, JSONObject, _Outputs], EmitText | None]) -> Handler:
     return lambda stream, event, outputs: read(stream._calls, event, outputs)
 
 

@@ -33,7 +33,7 @@ from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, Thinkin
 from partstream.lm.parts import thinking_part, tool_call_part
 from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, MESSAGE, PARENT, TOOL_CALL_ID, Carrying
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
-from partstream.protocols.read_response import EmittedPrefix, Wire, checksum, identifier, mapping, objects, text
+from partstream.protocols.read_response import EmittedPrefix, JSONObject, checksum, identifier, mapping, objects, text
 
 # ---- Tool calls ----
 
@@ -57,7 +57,7 @@ class _Call:
     def arguments(self) -> str:
         return shown_pieces(self.json.pieces)
 
-    def is_followed_by(self, event: Wire) -> bool:
+    def is_followed_by(self, event: JSONObject) -> bool:
         """Whether an event with the id of this call opens another one."""
         name = identifier(event, "toolCallName")
         if self.is_ended or (None not in (name, self.name) and name != self.name):
@@ -93,7 +93,7 @@ class ToolCalls:
         self._over: set[str] = set()
         self._last_id: str | None = None
 
-    def start(self, event: Wire, outputs: list[StreamOutput]) -> None:
+    def start(self, event: JSONObject, outputs: list[StreamOutput]) -> None:
         """Takes the beginning of a call; a second one of an open call is none."""
         call_id = identifier(event, "toolCallId")
         if call_id is None:
@@ -109,7 +109,7 @@ class ToolCalls:
         known.name = known.name or name
         known.parent = known.parent or parent
 
-    def arguments(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
+    def arguments(self, event: JSONObject, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece of the arguments of a call, also of one that nothing has opened; returns the fast path for more
         of them."""
         call_id = identifier(event, "toolCallId") or self._last_id
@@ -122,19 +122,19 @@ class ToolCalls:
         add(piece)
         return lambda more, _outputs: add(more)
 
-    def end(self, event: Wire, _outputs: list[StreamOutput]) -> None:
+    def end(self, event: JSONObject, _outputs: list[StreamOutput]) -> None:
         """Takes the end of a call: another one may begin under its id."""
         call = self._last(identifier(event, "toolCallId") or self._last_id or "")
         if call is not None:
             call.is_ended = True
 
-    def chunk(self, event: Wire, outputs: list[StreamOutput]) -> None:
+    def chunk(self, event: JSONObject, outputs: list[StreamOutput]) -> None:
         """Takes a piece of a call, which also opens it if it names one."""
         if identifier(event, "toolCallId") is not None:
             self.start(event, outputs)
         self.arguments(event, outputs)
 
-    def result(self, event: Wire, outputs: list[StreamOutput]) -> None:
+    def result(self, event: JSONObject, outputs: list[StreamOutput]) -> None:
         """Takes the result of a call: the agent has run it, in this run or in one before."""
         call_id = identifier(event, "toolCallId")
         if call_id is None or (call_id in self._over and not self._by_id.get(call_id)):
@@ -165,13 +165,13 @@ class ToolCalls:
         self._carrying.add({MESSAGE: message | {"content": self._carrying.budget.take(said)}})
         self._steps.is_over = True
 
-    def read_snapshot(self, event: Wire) -> None:
+    def read_snapshot(self, event: JSONObject) -> None:
         """Takes the whole conversation as the agent sees it: the calls without a result after the last user message.
 
         LangGraph's server streams calls of models that stream, and loses arguments that come with the name of a call.
         The snapshot at the end of its run has all of them (ag-ui-langgraph 0.0.47).
         """
-        said: list[Wire] = []
+        said: list[JSONObject] = []
         for message in objects(event, "messages"):
             role = identifier(message, "role")
             if role == "user":
@@ -317,7 +317,7 @@ _MESSAGES: Final = ("message", "question", "prompt", "description")
 """The fields in which graphs put their question; the first that exists."""
 
 
-def interrupt_of(event: Wire) -> Wire:
+def interrupt_of(event: JSONObject) -> JSONObject:
     """The interrupt in a custom event, as an outcome would list it."""
     value = event.get("value")
     inner = _parsed(value) if isinstance(value, str) else None
@@ -334,13 +334,13 @@ def interrupt_of(event: Wire) -> Wire:
     return {name: one for name, one in fields.items() if one is not None}
 
 
-def actions_of(interrupt: Wire) -> list[InnerCall]:
+def actions_of(interrupt: JSONObject) -> list[InnerCall]:
     """The calls that a middleware for approvals asks about; none for every other interrupt."""
     requests = objects(_raw(interrupt), "action_requests")
     return [InnerCall("", text(one, "name"), mapping(one, "args")) for one in requests]
 
 
-def _raw(interrupt: Wire) -> Any:
+def _raw(interrupt: JSONObject) -> Any:
     """The value that a graph gave, which its server keeps in the metadata."""
     return mapping(mapping(interrupt, "metadata"), "langgraph").get("raw")
 
@@ -364,7 +364,7 @@ _HOW_TO_ALLOW: Final = "Reply *yes* to allow it. Any other reply refuses it."
 _HOW_TO_ALLOW_ALL: Final = "Reply *yes* to allow all of it. Any other reply refuses all."
 
 
-def question(interrupts: list[Wire], calls: ToolCalls) -> str:
+def question(interrupts: list[JSONObject], calls: ToolCalls) -> str:
     """The question of a run, as Markdown."""
     said = [_asked(one, calls) for one in interrupts]
     if all(_wants_approval(one) for one in interrupts):
@@ -374,7 +374,7 @@ def question(interrupts: list[Wire], calls: ToolCalls) -> str:
     return "\n\n".join(said)
 
 
-def interrupted_fields(interrupts: list[Wire], thread_id: str | None) -> dict[str, Any]:
+def interrupted_fields(interrupts: list[JSONObject], thread_id: str | None) -> dict[str, Any]:
     """The facts that an answer needs: the thread of the run, and each interrupt with the form of its answer."""
     kept = []
     for interrupt in interrupts:
@@ -405,7 +405,7 @@ def resume_entries(interrupted: Mapping[str, Any], reply: str) -> list[dict[str,
     return entries
 
 
-def _asked(interrupt: Wire, calls: ToolCalls) -> str:
+def _asked(interrupt: JSONObject, calls: ToolCalls) -> str:
     call, actions, raw = calls.shown(identifier(interrupt, "toolCallId")), actions_of(interrupt), _raw(interrupt)
     message = identifier(interrupt, "message")
     if message is None and isinstance(raw, dict) and raw and not actions:  # a field for it, else the whole value
@@ -419,7 +419,7 @@ def _asked(interrupt: Wire, calls: ToolCalls) -> str:
     return f"{message}\n\n{shown}" if message else shown
 
 
-def _how(interrupt: Wire) -> str:
+def _how(interrupt: JSONObject) -> str:
     """How to answer an interrupt: the form of an answer that is more than words."""
     if _wants_approval(interrupt):
         return _HOW_TO_ALLOW
@@ -459,7 +459,7 @@ def _payload(interrupt: Mapping[str, Any], said: str, is_yes: bool) -> Any:
     return {_APPROVED: False} | ({_REASON: said} if said and (not properties or _REASON in properties) else {})
 
 
-def _fitting(schema: Wire, said: str) -> Any:
+def _fitting(schema: JSONObject, said: str) -> Any:
     """The reply in the form that a schema asks for; the text where it fits none."""
     kind, properties = schema.get("type"), mapping(schema, "properties")
     if kind in {"number", "integer", "array"} and (value := _parsed(said)) is not None:
@@ -496,7 +496,7 @@ class FinalOutput:
         is_output = call is not None and call.name.startswith(_OUTPUT_TOOL)
         self._of_tool = call.arguments if call is not None and is_output else content
 
-    def read_snapshot(self, event: Wire, streamed: Mapping[str, EmittedPrefix]) -> None:
+    def read_snapshot(self, event: JSONObject, streamed: Mapping[str, EmittedPrefix]) -> None:
         """Takes the whole conversation as the agent sees it: its last messages are its answer."""
         self._said_before = _length(streamed)
         said: list[tuple[str, str]] = []
@@ -586,11 +586,11 @@ class Thinking:
         self.said: dict[str, list[str]] = {}
         self._taken: set[str] = set()  # of messages whose item is out
 
-    def start(self, event: Wire) -> None:
+    def start(self, event: JSONObject) -> None:
         """Takes the beginning of a message."""
         self._last_id = identifier(event, "messageId") or self._last_id
 
-    def content(self, event: Wire, outputs: list[StreamOutput]) -> EmitText | None:
+    def content(self, event: JSONObject, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece of a message, also of one that nothing has opened; returns the fast path for more of it."""
         message_id = identifier(event, "messageId") or self._last_id
         self._last_id = message_id

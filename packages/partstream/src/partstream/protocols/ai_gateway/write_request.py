@@ -27,7 +27,7 @@ from partstream.errors import RequestNotExpressibleError, UpstreamError, Upstrea
 from partstream.lm.messages import ToolMode
 from partstream.protocols.ai_gateway import models
 from partstream.protocols.ai_sdk.provider_state import RULES
-from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, Wire, prompt_messages
+from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, JSONObject, prompt_messages
 from partstream.protocols.errors import Errors
 from partstream.protocols.options import (
     NO_FIELD,
@@ -228,7 +228,7 @@ def _checked_options(value: Any) -> Mapping[str, Mapping[str, Any]]:
     return value  # type: ignore[no-any-return]
 
 
-def _prompt(request: ChatRequest, version: int) -> list[Wire]:
+def _prompt(request: ChatRequest, version: int) -> list[JSONObject]:
     """Turns as the prompt: instructions first, as one string, then the messages."""
     # The specification has a place for images in results: they stay there unless a setting moves them, for a model's
     # provider that does not take them.

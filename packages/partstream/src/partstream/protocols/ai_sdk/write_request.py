@@ -29,13 +29,13 @@ from partstream.protocols.options import call_arguments
 # ---- Messages ----
 
 
-def prompt_messages(turns: Iterable[conversation.Turn], forms: MediaForms) -> list[Wire]:
+def prompt_messages(turns: Iterable[conversation.Turn], forms: MediaForms) -> list[JSONObject]:
     """The messages of a conversation, in order; every value is one of JSON.
 
     Raises:
         RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
     """
-    messages: list[Wire] = []
+    messages: list[JSONObject] = []
     for merged_turn in conversation.merged_turns(turns):
         if merged_turn.content:
             messages.append(_message(merged_turn.role, merged_turn.content, forms))
@@ -44,14 +44,14 @@ def prompt_messages(turns: Iterable[conversation.Turn], forms: MediaForms) -> li
     return messages
 
 
-def _message(role: conversation.TurnRole, content: Sequence[conversation.Piece], forms: MediaForms) -> Wire:
+def _message(role: conversation.TurnRole, content: Sequence[conversation.Piece], forms: MediaForms) -> JSONObject:
     """A message without the results of tools, which follow the assistant's message that called them."""
     if role is conversation.TurnRole.SYSTEM:
         texts = [piece.value for piece in content if isinstance(piece, conversation.Text)]
         return {"role": "system", "content": "".join(texts)}
     attached = forms.asked if role is conversation.TurnRole.USER else forms.said
     options = options_by_call(content)
-    parts: list[Wire] = []
+    parts: list[JSONObject] = []
     for piece in content:
         match piece:
             case conversation.Text() | conversation.Attachment():
@@ -67,17 +67,17 @@ def _message(role: conversation.TurnRole, content: Sequence[conversation.Piece],
 
 
 def _shown(
-    piece: conversation.Text | conversation.Attachment, attached: Callable[[conversation.Attachment], Wire]
-) -> Wire:
+    piece: conversation.Text | conversation.Attachment, attached: Callable[[conversation.Attachment], JSONObject]
+) -> JSONObject:
     return {"type": "text", "text": piece.value} if isinstance(piece, conversation.Text) else attached(piece)
 
 
-def _result(result: conversation.Result, forms: MediaForms) -> Wire:
+def _result(result: conversation.Result, forms: MediaForms) -> JSONObject:
     said = {"toolCallId": result.call_id, "toolName": result.name}
     return {"type": "tool-result", **said, "output": _output(result, forms)}
 
 
-def _output(result: conversation.Result, forms: MediaForms) -> Wire:
+def _output(result: conversation.Result, forms: MediaForms) -> JSONObject:
     """The output of a tool. An output of several parts has no form for a failure, so it states the failure in words."""
     kind = "error-" if result.is_error else ""
     texts = [piece for piece in result.content if isinstance(piece, conversation.Text)]
@@ -101,7 +101,7 @@ def _json(text: str) -> Any:
 
 # ---- Images and files ----
 
-Wire: TypeAlias = dict[str, Any]
+JSONObject: TypeAlias = dict[str, Any]
 
 
 class MediaForms(NamedTuple):
@@ -113,9 +113,9 @@ class MediaForms(NamedTuple):
         given: In the result of a tool.
     """
 
-    asked: Callable[[conversation.Attachment], Wire]
-    said: Callable[[conversation.Attachment], Wire]
-    given: Callable[[conversation.Attachment], Wire]
+    asked: Callable[[conversation.Attachment], JSONObject]
+    said: Callable[[conversation.Attachment], JSONObject]
+    given: Callable[[conversation.Attachment], JSONObject]
 
 
 def _content(piece: conversation.Attachment) -> str:
@@ -123,36 +123,36 @@ def _content(piece: conversation.Attachment) -> str:
     return piece.url or b64encode(piece.data).decode()
 
 
-def _tagged(piece: conversation.Attachment) -> Wire:
+def _tagged(piece: conversation.Attachment) -> JSONObject:
     return {"type": "url", "url": piece.url} if piece.url else {"type": "data", "data": _content(piece)}
 
 
-def _named(piece: conversation.Attachment) -> Wire:
+def _named(piece: conversation.Attachment) -> JSONObject:
     """The name of a file: providers tell its format by the ending. Images need none."""
     return {} if piece.kind is MediaKind.IMAGE or piece.url else {"filename": file_name(piece.media_type)}
 
 
-def _file(piece: conversation.Attachment) -> Wire:
+def _file(piece: conversation.Attachment) -> JSONObject:
     return {"type": "file", "mediaType": piece.media_type, "data": _content(piece), **_named(piece)}
 
 
-def _tagged_file(piece: conversation.Attachment) -> Wire:
+def _tagged_file(piece: conversation.Attachment) -> JSONObject:
     return {"type": "file", "mediaType": piece.media_type, "data": _tagged(piece), **_named(piece)}
 
 
-def _image_or_file(piece: conversation.Attachment) -> Wire:
+def _image_or_file(piece: conversation.Attachment) -> JSONObject:
     if piece.kind is MediaKind.IMAGE:
         return {"type": "image", "image": _content(piece), "mediaType": piece.media_type}
     return _file(piece)
 
 
-def _media(piece: conversation.Attachment) -> Wire:
+def _media(piece: conversation.Attachment) -> JSONObject:
     if piece.url:  # has a place for bytes only
         return {"type": "text", "text": piece.url}
     return {"type": "media", "data": _content(piece), "mediaType": piece.media_type}
 
 
-def _image_data_or_file_data(piece: conversation.Attachment) -> Wire:
+def _image_data_or_file_data(piece: conversation.Attachment) -> JSONObject:
     what = "image" if piece.kind is MediaKind.IMAGE else "file"
     if piece.url:
         # Without its media type, the SDK fetches a file itself before it hands it to the provider.

@@ -40,12 +40,12 @@ from partstream.protocols.errors import failure_in_finish_word
 from partstream.protocols.read_response import (
     Deltas,
     EventReader,
+    JSONObject,
     LifecycleEvent,
     LifecycleState,
     MatchConfidence,
     RecentText,
     Row,
-    Wire,
     applied_edits,
     emit_into,
     identifier,
@@ -67,7 +67,7 @@ _PLACES: Final = ("start_char_index", "start_page_number", "start_block_index", 
 """The fields that tell two citations of one document apart, by kind."""
 
 
-def citation_of(citation: Wire) -> Citation:
+def citation_of(citation: JSONObject) -> Citation:
     """The source that a citation names.
 
     Its places are those in the source, not in the answer, so they are left out.
@@ -85,7 +85,7 @@ def citation_of(citation: Wire) -> Citation:
     )
 
 
-def key_of(citation: Wire, block: object) -> Hashable:
+def key_of(citation: JSONObject, block: object) -> Hashable:
     """The key by which a citation of a block is known again."""
     places: list[Any] = [index(citation, name) for name in (*_PLACES, "document_index")]
     return (id(block), *(identifier(citation, name) for name in ("type", "url", "source", "cited_text")), *places)
@@ -126,11 +126,11 @@ class Message:
         return not self._blocks.all
 
     @property
-    def content(self) -> list[Wire]:
+    def content(self) -> list[JSONObject]:
         """All its closed blocks, as the server would take them back."""
         return [block.raw for block in self._blocks.all if block.raw is not None]
 
-    def start(self, place: int | None, wire: Wire, outputs: _Outputs) -> None:
+    def start(self, place: int | None, wire: JSONObject, outputs: _Outputs) -> None:
         """Opens a block; one that does not say what it is opens none, and its deltas say what they are."""
         kind = identifier(wire, "type")
         if kind is None:
@@ -144,7 +144,7 @@ class Message:
         if not self.calls.has_calls:  # another model continues, and what waits after void calls waits no longer
             self.calls.release(outputs)
 
-    def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> EmitText | None:
+    def delta(self, place: int | None, delta: JSONObject, outputs: _Outputs) -> EmitText | None:
         """Adds to a block; returns the fast path for more of the same.
 
         The kind of the delta counts, and not that of the block at its index: LiteLLM streams thinking into a block of
@@ -177,7 +177,7 @@ class Message:
         """Closes what is open at an index."""
         self._close_all(self._blocks.close(place), outputs)
 
-    def whole(self, wires: list[Wire], outputs: _Outputs) -> None:
+    def whole(self, wires: list[JSONObject], outputs: _Outputs) -> None:
         """Takes whole blocks: of a document, or (docs/wires/anthropic-messages.md#blocks-in-message_start)."""
         for place, wire in enumerate(wires):
             self.start(place, wire, outputs)
@@ -187,7 +187,7 @@ class Message:
         """Closes open blocks: llama.cpp closes none before the end (docs/wires/anthropic-messages.md#servers)."""
         self._close_all(self._blocks.close_all(), outputs)
 
-    def end(self, container: Wire, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
+    def end(self, container: JSONObject, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
         """Emits what waits, and returns the error of a call that is not whole: none where a limit or a filter has cut
         it."""
         self.close(outputs)
@@ -205,7 +205,7 @@ class Message:
         self.calls.drop()
         self.calls.release(outputs)
 
-    def _open(self, place: int | None, channel: Channel, wire: Wire) -> Block:
+    def _open(self, place: int | None, channel: Channel, wire: JSONObject) -> Block:
         block = Block(channel, wire, self._said if channel is Channel.TEXT else None)
         self._blocks.open(place, block)
         self.ran_tools |= block.type != TOOL_USE and block.type.endswith(TOOL_USE)
@@ -237,14 +237,14 @@ class Message:
         block.citations += objects(block.wire, "citations")
         self.text(block, block.wire, outputs)
 
-    def text(self, block: Block, delta: Wire, outputs: _Outputs) -> None:
+    def text(self, block: Block, delta: JSONObject, outputs: _Outputs) -> None:
         """Takes a piece of text."""
         if piece := text(delta, "text"):
             self._state.emit(outputs)
             block.add(piece)
             outputs.append(text_part(piece))
 
-    def citation(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
+    def citation(self, block: Block, delta: JSONObject, _outputs: _Outputs) -> None:
         """Takes a citation. Anthropic sends it before the text that it belongs to: recording anthropic-web-search-tool,
         so it is shown when the block closes."""
         if citation := mapping(delta, "citation"):
@@ -263,7 +263,7 @@ class Message:
         """Takes the thinking that a block begins with."""
         self.thinking(block, block.wire, outputs)
 
-    def thinking(self, block: Block, delta: Wire, outputs: _Outputs) -> None:
+    def thinking(self, block: Block, delta: JSONObject, outputs: _Outputs) -> None:
         """Takes a piece of thinking. Beside a signature, a gateway may repeat the whole thinking."""
         piece, is_signed = text(delta, "thinking"), bool(text(delta, "signature"))
         if is_signed:
@@ -276,12 +276,12 @@ class Message:
             if self._shows_thinking:
                 outputs.append(thinking_part(piece))
 
-    def signature(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
+    def signature(self, block: Block, delta: JSONObject, _outputs: _Outputs) -> None:
         """Takes a signature: it replaces the one before it (docs/wires/anthropic-messages.md#blocks)."""
         if signature := text(delta, "signature"):
             block.fields["signature"] = signature
 
-    def arguments(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
+    def arguments(self, block: Block, delta: JSONObject, _outputs: _Outputs) -> None:
         """Takes a piece of the arguments of a call; some servers send them as an object."""
         piece = delta.get("partial_json")
         if isinstance(piece, dict | list):
@@ -289,7 +289,7 @@ class Message:
         elif piece and isinstance(piece, str):
             block.add(piece)
 
-    def summary(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
+    def summary(self, block: Block, delta: JSONObject, _outputs: _Outputs) -> None:
         """Takes the summary that the server made of the conversation; null where it could not."""
         block.fields |= {name: value for name, value in delta.items() if name != "type"}
 
@@ -347,7 +347,7 @@ _MORE: Final[Mapping[str, Callable[[str], StreamOutput] | None]] = {
 """The kinds of deltas that come by the thousand, with what makes the part of each."""
 
 
-def _other_deltas(kind: str, delta: Wire) -> list[Wire]:
+def _other_deltas(kind: str, delta: JSONObject) -> list[JSONObject]:
     """What a delta brings beside what its type says: some gateways put two things into one."""
     said = {row.field: name for name, row in DELTAS.items() if name != kind and row.channel is not Channel.COMPACTION}
     return [{"type": said[name], name: value} for name, value in delta.items() if value and name in said]
@@ -393,7 +393,7 @@ class StopReason:
     def __init__(self) -> None:
         self.word: str | None = None
         self.sequence: str | None = None
-        self.details: Wire = {}
+        self.details: JSONObject = {}
 
     def say(self, source: Any) -> None:
         """Takes a message or the `delta` of a `message_delta`; null and `""` say nothing."""
@@ -505,7 +505,7 @@ class ReportedUsage:
 _COUNTS: Final = tuple(f"{name}_tokens" for name in ("input", "output", "total", "cached", "reasoning", "cache_write"))
 
 
-def _read(raw: Wire, context: int | None) -> Usage:
+def _read(raw: JSONObject, context: int | None) -> Usage:
     given, made = _prompt(raw), as_count(raw.get("output_tokens"))
     return Usage(
         given,
@@ -519,7 +519,7 @@ def _read(raw: Wire, context: int | None) -> Usage:
     )
 
 
-def _prompt(raw: Wire) -> int | None:
+def _prompt(raw: JSONObject) -> int | None:
     counts = [count for name in _INPUT if (count := as_count(raw.get(name))) is not None]
     return sum(counts) if counts else None
 
@@ -547,15 +547,15 @@ class MessagesStream(EventReader):
         self._message = Message(options)
         self._response_id: str | None = None  # of several messages after pauses, the last
         self._model: str | None = None
-        self._container: Wire = {}  # of the server's tools, whose id the next request repeats
+        self._container: JSONObject = {}  # of the server's tools, whose id the next request repeats
         self._is_begun = False
-        self._edits: list[Wire] = []
-        self._earlier_edits: list[Wire] = []
+        self._edits: list[JSONObject] = []
+        self._earlier_edits: list[JSONObject] = []
         self._usage = ReportedUsage()
         self._stop = StopReason()
 
     @classmethod
-    def claim(cls, kind: str | None, event: Wire) -> MatchConfidence:
+    def claim(cls, kind: str | None, event: JSONObject) -> MatchConfidence:
         """How sure the protocol is of an event: never by `ping`, which others send too."""
         if isinstance(event.get(_INNER.get(kind or "", "")), dict):
             return MatchConfidence.SURE
@@ -564,7 +564,7 @@ class MessagesStream(EventReader):
         return MatchConfidence.POSSIBLE if kind in EVENTS and kind != "ping" else MatchConfidence.NO
 
     @classmethod
-    def events_of(cls, document: Wire) -> Sequence[Wire]:
+    def events_of(cls, document: JSONObject) -> Sequence[JSONObject]:
         """The events that say what a document says: a message whose content has come whole, or an error."""
         if document.get("type") == "message" or ("content" in document and "role" in document):
             return ({"type": "message_start", "message": document}, {"type": "message_stop"})
@@ -573,7 +573,7 @@ class MessagesStream(EventReader):
         return ({**document, "type": "error", "error": mapping(document, "error") or {"message": document["error"]}},)
 
     @classmethod
-    def item_of_tags(cls, raw: str) -> Wire:
+    def item_of_tags(cls, raw: str) -> JSONObject:
         """The item that takes thinking in tags back to the server: a block of text."""
         return block_item({"type": "text", "text": raw})
 
@@ -651,7 +651,7 @@ class MessagesStream(EventReader):
 
     # The events
 
-    def _start(self, event: Wire, outputs: _Outputs) -> None:
+    def _start(self, event: JSONObject, outputs: _Outputs) -> None:
         message = mapping(event, "message")
         given = identifier(message, "id")
         if self._is_begun and given in (None, self._response_id):
@@ -674,18 +674,18 @@ class MessagesStream(EventReader):
         self._message.whole(objects(message, "content"), outputs)
         self.ending = self._stop.word is not None
 
-    def _block_start(self, event: Wire, outputs: _Outputs) -> None:
+    def _block_start(self, event: JSONObject, outputs: _Outputs) -> None:
         self.ending = False
         self._message.start(index(event, "index"), mapping(event, "content_block"), outputs)
 
-    def _block_delta(self, event: Wire, outputs: _Outputs) -> EmitText | None:
+    def _block_delta(self, event: JSONObject, outputs: _Outputs) -> EmitText | None:
         self.ending = False
         return self._message.delta(index(event, "index"), mapping(event, "delta"), outputs)
 
-    def _block_stop(self, event: Wire, outputs: _Outputs) -> None:
+    def _block_stop(self, event: JSONObject, outputs: _Outputs) -> None:
         self._message.stop(index(event, "index"), outputs)
 
-    def _message_delta(self, event: Wire, outputs: _Outputs) -> None:
+    def _message_delta(self, event: JSONObject, outputs: _Outputs) -> None:
         self._stop.say(event.get("delta"))
         self._usage.say(event.get("usage"))
         self._container = mapping(mapping(event, "delta"), "container") or self._container
@@ -694,7 +694,7 @@ class MessagesStream(EventReader):
         if (failure := ERRORS.failure_beside(event, mapping(event, "delta"))) is not None:
             outputs += self.fail(failure)
 
-    def _message_stop(self, _event: Wire, outputs: _Outputs) -> None:
+    def _message_stop(self, _event: JSONObject, outputs: _Outputs) -> None:
         if self._stop.word == PAUSED and not self._message.calls.has_calls:
             self._message.close(outputs)
             self._is_begun = False  # another message may continue the answer
@@ -702,7 +702,7 @@ class MessagesStream(EventReader):
         else:
             self._complete(outputs)
 
-    def _error_event(self, event: Wire, outputs: _Outputs) -> None:
+    def _error_event(self, event: JSONObject, outputs: _Outputs) -> None:
         said = event if event.get("error") else {"error": {name: event[name] for name in event if name != "type"}}
         outputs += self.fail(ERRORS.read_failure(said))
 
@@ -721,7 +721,7 @@ EVENTS: Final[dict[str, Row]] = {
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
 
-def _renamed(facts: Wire) -> Wire:
+def _renamed(facts: JSONObject) -> JSONObject:
     """Facts under names in camel case, as the AI SDK writes them: `cleared_tool_uses` is `clearedToolUses`."""
     words = ((name.split("_"), value) for name, value in facts.items())
     return {first + "".join(word.capitalize() for word in rest): value for (first, *rest), value in words}

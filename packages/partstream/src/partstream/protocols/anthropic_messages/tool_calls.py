@@ -23,7 +23,7 @@ from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart, tool_call_part
 from partstream.protocols.anthropic_messages.provider_state import CarriedState, block_item, call_item
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces, read_pieces
-from partstream.protocols.read_response import FOLD_AT, RecentText, Wire, identifier, text
+from partstream.protocols.read_response import FOLD_AT, JSONObject, RecentText, identifier, text
 
 # ---- Blocks ----
 
@@ -55,13 +55,13 @@ class Block:
 
     __slots__ = ("_said", "_whole", "channel", "citations", "fields", "pieces", "raw", "wire")
 
-    def __init__(self, channel: Channel, wire: Wire, said: RecentText | None = None) -> None:
+    def __init__(self, channel: Channel, wire: JSONObject, said: RecentText | None = None) -> None:
         self.channel = channel
         self.wire = wire
         self.pieces: list[str] = []
-        self.citations: list[Wire] = []
+        self.citations: list[JSONObject] = []
         self.fields: dict[str, Any] = {}
-        self.raw: Wire | None = None
+        self.raw: JSONObject | None = None
         self._whole: list[Any] = []
         self._said = said
 
@@ -112,7 +112,7 @@ class Block:
         """What the server calls a block like it."""
         return text(self.wire, "type") or _TYPES[self.channel]
 
-    def close(self, given: Wire | None = None) -> Wire | None:
+    def close(self, given: JSONObject | None = None) -> JSONObject | None:
         """Makes :attr:`raw`, with the arguments if they are a JSON object, and forgets all else: an answer may
         have hundreds of blocks."""
         said = "" if self.channel is Channel.INPUT else self.text

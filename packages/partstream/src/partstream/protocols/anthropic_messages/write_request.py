@@ -81,7 +81,7 @@ from partstream.protocols.protocol import (
     count_of_fields,
     key_in_header,
 )
-from partstream.protocols.read_response import Wire, identifier, mapping
+from partstream.protocols.read_response import JSONObject, identifier, mapping
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"
 _PDF: Final = "application/pdf"
 
 
-def text_blocks(value: str) -> list[Wire]:
+def text_blocks(value: str) -> list[JSONObject]:
     """A text as the blocks that it makes: one, or none for white space alone."""
     return [{"type": "text", "text": value}] if value.strip() else []
 
@@ -110,13 +110,13 @@ def takes(piece: Attachment, rules: models.ServerRules) -> bool:
     return rules.takes_documents and piece.media_type == _PDF
 
 
-def input_blocks(pieces: Iterable[ResultContent], rules: models.ServerRules) -> list[Wire]:
+def input_blocks(pieces: Iterable[ResultContent], rules: models.ServerRules) -> list[JSONObject]:
     """What a user says, or a tool gave, as blocks.
 
     Raises:
         RequestNotExpressibleError: The server does not take an image or a file.
     """
-    blocks: list[Wire] = []
+    blocks: list[JSONObject] = []
     for piece in pieces:
         if isinstance(piece, Text):
             blocks += text_blocks(piece.value)
@@ -132,7 +132,7 @@ def input_blocks(pieces: Iterable[ResultContent], rules: models.ServerRules) -> 
     return blocks
 
 
-def result_block(result: Result, rules: models.ServerRules) -> Wire:
+def result_block(result: Result, rules: models.ServerRules) -> JSONObject:
     """The result of a tool; one without content is legal, and one that is missing counts as an error.
 
     Words replace what the server does not take of it: the model asked for it, and can look for another way.
@@ -144,7 +144,7 @@ def result_block(result: Result, rules: models.ServerRules) -> Wire:
         for piece in result.content
     )
     content = input_blocks(said, rules)
-    block: Wire = {"type": "tool_result", "tool_use_id": result.call_id}
+    block: JSONObject = {"type": "tool_result", "tool_use_id": result.call_id}
     if content:
         block["content"] = content[0]["text"] if len(content) == 1 and content[0]["type"] == "text" else content
     if result.is_error or result.content == (Text(MISSING_RESULT),):
@@ -181,7 +181,7 @@ def may_end(item: Mapping[str, Any]) -> bool:
     return block is not None and not is_thinking(block)
 
 
-def answer_blocks(pieces: Sequence[Piece]) -> list[Wire]:
+def answer_blocks(pieces: Sequence[Piece]) -> list[JSONObject]:
     """What the assistant said in one message, as blocks; empty for an answer that was thinking alone.
 
     White space at the end of the last text is left out: servers refuse it in the last message.
@@ -190,7 +190,7 @@ def answer_blocks(pieces: Sequence[Piece]) -> list[Wire]:
         RequestNotExpressibleError: A call holds what JSON has no form for.
     """
     extras = _extras(pieces)
-    blocks: list[Wire] = []
+    blocks: list[JSONObject] = []
     for is_text, run in groupby(pieces, lambda piece: isinstance(piece, Text)):
         if is_text:
             blocks += text_blocks("".join(piece.value for piece in run if isinstance(piece, Text)))
@@ -207,7 +207,7 @@ def answer_blocks(pieces: Sequence[Piece]) -> list[Wire]:
     return _ended([block for place, block in enumerate(blocks) if place >= last or not is_thinking(block)])
 
 
-def _ended(blocks: Sequence[Wire]) -> list[Wire]:
+def _ended(blocks: Sequence[JSONObject]) -> list[JSONObject]:
     """The blocks without thinking after all others, and without white space at the end."""
     ended = list(blocks)
     while ended and is_thinking(ended[-1]):
@@ -236,7 +236,7 @@ def _extras(pieces: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
     return extras
 
 
-def paired(messages: Sequence[Wire]) -> list[Wire]:
+def paired(messages: Sequence[JSONObject]) -> list[JSONObject]:
     """The messages without blocks of server tools whose other half is not there; messages that are left empty go too.
 
     A call of the last answer may lack its result where results of the client's tools follow it: the server runs it when
@@ -248,7 +248,7 @@ def paired(messages: Sequence[Wire]) -> list[Wire]:
     results = {block.get("tool_use_id") for blocks in answers for block in blocks if _is_result(block)}
     calls = {block.get("id") for blocks in answers for block in blocks if block["type"] in _SERVER_CALLS}
 
-    def is_whole(block: Wire) -> bool:
+    def is_whole(block: JSONObject) -> bool:
         if _is_result(block):
             return block.get("tool_use_id") in calls
         return block["type"] not in _SERVER_CALLS or block.get("id") in results or id(block) in waiting
@@ -262,13 +262,13 @@ def paired(messages: Sequence[Wire]) -> list[Wire]:
     return [message for message in kept if message["content"]]
 
 
-def waits_for_server(blocks: Sequence[Wire]) -> bool:
+def waits_for_server(blocks: Sequence[JSONObject]) -> bool:
     """Whether an answer calls a tool of the server that has not run."""
     done = {block.get("tool_use_id") for block in blocks if _is_result(block)}
     return any(block.get("id") not in done for block in blocks if block["type"] in _SERVER_CALLS)
 
 
-def _is_result(block: Wire) -> bool:
+def _is_result(block: JSONObject) -> bool:
     """Whether a block holds what a tool of the server gave."""
     return str(block["type"]).endswith("_tool_result")
 
@@ -295,7 +295,7 @@ class _Writer:
         self._rules = rules
         self._forbidden = forbidden
         self._keeps_places = keeps_places
-        self._messages: list[Wire] = []
+        self._messages: list[JSONObject] = []
         self._late: list[str] = []
 
     def write(self, turn: MergedTurn) -> None:
@@ -308,12 +308,12 @@ class _Writer:
             self._assistant(turn)
         self._add("user", [result_block(result, self._rules) for result in turn.ordered_results])
 
-    def end(self) -> list[Wire]:
+    def end(self) -> list[JSONObject]:
         """The messages, of which the last is the user's, or a system message after it."""
         if not self._messages or self._messages[-1]["role"] == "assistant":
             self._add("user", text_blocks(CONTINUE))
         self._say_late()
-        merged: list[Wire] = []
+        merged: list[JSONObject] = []
         for message in paired(self._messages):
             if merged and merged[-1]["role"] == message["role"]:
                 merged[-1] = {**merged[-1], "content": [*merged[-1]["content"], *message["content"]]}
@@ -342,7 +342,7 @@ class _Writer:
             self._messages.append({"role": "system", "content": text_blocks("\n\n".join(self._late))})
             self._late = []
 
-    def _add(self, role: str, blocks: list[Wire]) -> None:
+    def _add(self, role: str, blocks: list[JSONObject]) -> None:
         if blocks and self._messages and self._messages[-1]["role"] == role:
             self._messages[-1]["content"] += blocks
         elif blocks:
@@ -363,7 +363,7 @@ class _Writer:
         self._add("assistant", blocks)
 
 
-def _with_results_alone(message: Wire) -> Wire:
+def _with_results_alone(message: JSONObject) -> JSONObject:
     results = [block for block in message["content"] if block["type"] == "tool_result"]
     others = [block for block in message["content"] if block["type"] != "tool_result"]
     if not results or not others:
@@ -422,12 +422,12 @@ OPTIONS: Final = OptionRules(
 # ---- Tools ----
 
 
-def tool_fields(request: ChatRequest, *, parallel: bool | None) -> Wire:
+def tool_fields(request: ChatRequest, *, parallel: bool | None) -> JSONObject:
     """The fields of a body that say which tools there are, and whether several may be called at once (None without a
     choice). `strict` is never sent: it has limits that the tools of an editor exceed."""
     if not request.tools:
         return {}
-    choice: Wire = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
+    choice: JSONObject = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
     if parallel is not None:
         choice = {"type": "auto", **choice, "disable_parallel_tool_use": not parallel}
     tools = [
@@ -485,14 +485,14 @@ class ThinkingChoice:
     rules: models.ServerRules
     max_tokens: int
     must_call: bool
-    messages: Sequence[Wire]
+    messages: Sequence[JSONObject]
     may_think: bool = True
 
 
-def thinking_fields(choice: ThinkingChoice) -> Wire:
+def thinking_fields(choice: ThinkingChoice) -> JSONObject:
     """The fields `thinking` and `output_config` of a body; without a field, the server decides."""
     form = _form(choice)
-    fields: Wire = {}
+    fields: JSONObject = {}
     if form is models.ThinkingAs.DISABLED:
         fields["thinking"] = {"type": "disabled"}  # `display` beside it is refused
     elif form is not None:
@@ -605,7 +605,7 @@ _KEPT_THINKING: Final = 1
 
 def context_management(
     own: models.AnthropicMessagesSettings, abilities: models.Abilities, body: Mapping[str, Any]
-) -> Wire:
+) -> JSONObject:
     """The field `context_management` of a body, which says whether the model thinks; empty for leaving the conversation
     as it is."""
     may = frozenset(ContextEdit) if abilities.edits is None else abilities.edits
@@ -613,7 +613,7 @@ def context_management(
     if own.context_editing is models.ContextEditing.AUTO:
         is_small = abilities.window is not None and abilities.window < models.MILLION
         clears = is_small and ContextEdit.CLEAR_TOOL_RESULTS in (abilities.edits or ())
-    edits: list[Wire] = []
+    edits: list[JSONObject] = []
     if clears and ContextEdit.CLEAR_THINKING in may and models.asks_to_think(body):  # has to be the first
         edits.append({"type": models.CLEAR_THINKING, "keep": {"type": "thinking_turns", "value": _KEPT_THINKING}})
     if clears and ContextEdit.CLEAR_TOOL_RESULTS in may and body.get("tools"):
@@ -629,7 +629,7 @@ def context_management(
     return {"context_management": {"edits": edits}} if edits else {}
 
 
-def _tokens(number: int) -> Wire:
+def _tokens(number: int) -> JSONObject:
     return {"type": "input_tokens", "value": number}
 
 
@@ -663,15 +663,15 @@ def mark_for_cache(body: Mapping[str, Any], lifetime: str | None, *, keeps_think
     return marked | {"messages": messages}
 
 
-def _is_markable(block: Wire) -> bool:
+def _is_markable(block: JSONObject) -> bool:
     return not is_thinking(block) and (block.get("type") != "text" or bool(str(block.get("text", "")).strip()))
 
 
-def _last(items: Sequence[Wire], fits: Any) -> int | None:
+def _last(items: Sequence[JSONObject], fits: Any) -> int | None:
     return next((index for index in range(len(items) - 1, -1, -1) if fits(items[index])), None)
 
 
-def _with_mark(items: Sequence[Wire], index: int | None, mark: Wire) -> list[Wire]:
+def _with_mark(items: Sequence[JSONObject], index: int | None, mark: JSONObject) -> list[JSONObject]:
     if index is None:
         return list(items)
     return [*items[:index], {**items[index], **mark}, *items[index + 1 :]]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 # ---- Efforts: the reasoning effort in the words of a server (docs/wires/chat-completions.md#reasoning-effort) ----
 
-Wire: TypeAlias = dict[str, Any]
+JSONObject: TypeAlias = dict[str, Any]
 """A JSON object of the wire."""
 
 _NONE: Final = "none"
@@ -69,26 +69,26 @@ class Effort:
         words: The server's words for ours, where they differ; an empty one for an effort that the server does not have.
     """
 
-    write: Callable[[str], Wire]
+    write: Callable[[str], JSONObject]
     words: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
-    def fields(self, word: str) -> Wire:
+    def fields(self, word: str) -> JSONObject:
         """The fields of the body for one of our words."""
         own = self.words.get(word, word)
         return self.write(own) if own else {}
 
 
-def _effort(word: str) -> Wire:
+def _effort(word: str) -> JSONObject:
     """OpenAI's field."""
     return {"reasoning_effort": word}
 
 
-def _degree(word: str) -> Wire:
+def _degree(word: str) -> JSONObject:
     """The same beside a field that switches reasoning on and off."""
     return {} if word == _NONE else _effort(word)
 
 
-def _thinking(word: str, **enabled: Any) -> Wire:
+def _thinking(word: str, **enabled: Any) -> JSONObject:
     """The switch of GLM, Kimi, DeepSeek and MiniMax, without degrees."""
     return {"thinking": {"type": "disabled"} if word == _NONE else {"type": "enabled", **enabled}}
 
@@ -97,7 +97,7 @@ _kept_thinking = partial(_thinking, clear_thinking=False)
 """GLM forgets the thinking of earlier turns unless `clear_thinking` is false."""
 
 
-def _template(word: str) -> Wire:
+def _template(word: str) -> JSONObject:
     """The variables of chat templates: `enable_thinking` of Qwen and GLM, `thinking` of DeepSeek and Kimi."""
     return {"enable_thinking": word != _NONE, "thinking": word != _NONE}
 
@@ -144,16 +144,16 @@ class SentBack:
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     opening: str = ""
-    parts: tuple[Wire, ...] = ()
+    parts: tuple[JSONObject, ...] = ()
 
 
 def sent_back(carried: CarriedMessage, back: ReasoningBack) -> SentBack:
     """What a message takes back, given what was carried to it."""
-    extra: Wire = {"extra_content": dict(carried.extra)} if carried.extra else {}
+    extra: JSONObject = {"extra_content": dict(carried.extra)} if carried.extra else {}
     if back is ReasoningBack.OFF:
         return SentBack(extra)
     plain = "\n\n".join(text for name in _PLAIN if (text := carried.fields.get(name, "")))
-    received: Wire = {
+    received: JSONObject = {
         name: carried.lists.get(name, text) for name, text in carried.fields.items() if name not in _OTHERS
     }
     others = {name: text for name, text in received.items() if name not in _PLAIN}
@@ -179,26 +179,26 @@ _AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 """OpenAI's words for the formats of sound that it takes."""
 
 
-def _image(piece: Attachment) -> Wire:
+def _image(piece: Attachment) -> JSONObject:
     """An image as OpenAI takes it: the address, or the bytes as one. `detail` is unknown to many servers."""
     return {"type": "image_url", "image_url": {"url": _address(piece)}}
 
 
-def _audio(piece: Attachment) -> Wire:
+def _audio(piece: Attachment) -> JSONObject:
     """Sound as OpenAI takes it."""
     return _audio_of(piece, b64encode(_with_bytes(piece).data).decode())
 
 
-def _audio_of(piece: Attachment, data: str) -> Wire:
+def _audio_of(piece: Attachment, data: str) -> JSONObject:
     return {"type": "input_audio", "input_audio": {"data": data, "format": _AUDIO_FORMATS[piece.media_type]}}
 
 
-def _video(piece: Attachment) -> Wire:
+def _video(piece: Attachment) -> JSONObject:
     """A video as OpenRouter and Qwen take it."""
     return {"type": "video_url", "video_url": {"url": _address(piece)}}
 
 
-def _file(piece: Attachment) -> Wire:
+def _file(piece: Attachment) -> JSONObject:
     """A file for a server that fetches files, as OpenRouter does."""
     return {"type": "file", "file": {"filename": file_name(piece.media_type), "file_data": _address(piece)}}
 
@@ -210,16 +210,16 @@ class AttachmentForms:
     Sound in a format that servers do not know is a file, and so is a video where `video` is None.
     """
 
-    image: Callable[[Attachment], Wire] | None = _image
-    audio: Callable[[Attachment], Wire] | None = _audio
-    video: Callable[[Attachment], Wire] | None = None
-    file: Callable[[Attachment], Wire] | None = lambda piece: _file(_with_bytes(piece))  # OpenAI fetches no file
+    image: Callable[[Attachment], JSONObject] | None = _image
+    audio: Callable[[Attachment], JSONObject] | None = _audio
+    video: Callable[[Attachment], JSONObject] | None = None
+    file: Callable[[Attachment], JSONObject] | None = lambda piece: _file(_with_bytes(piece))  # OpenAI fetches no file
 
     def takes(self, piece: Attachment) -> bool:
         """Whether the server takes it in any form."""
         return self._form(piece) is not None
 
-    def write(self, piece: Attachment) -> Wire:
+    def write(self, piece: Attachment) -> JSONObject:
         """The part of the content that it becomes.
 
         Raises:
@@ -230,7 +230,7 @@ class AttachmentForms:
             _refuse(piece, "text or images" if self.image is not None else "text")
         return form(piece)
 
-    def _form(self, piece: Attachment) -> Callable[[Attachment], Wire] | None:
+    def _form(self, piece: Attachment) -> Callable[[Attachment], JSONObject] | None:
         if piece.kind is MediaKind.IMAGE:
             return self.image
         if piece.media_type in _AUDIO_FORMATS and self.audio is not None:
@@ -522,7 +522,7 @@ _REASONS: Final = r"(o\d|gpt-([5-9]|\d\d))"
 _MISTRAL: Final = r"(.*/)?(open-)?(mistral|mixtral|ministral|magistral|devstral|codestral|pixtral)"
 
 
-def _kept_degree(word: str) -> Wire:
+def _kept_degree(word: str) -> JSONObject:
     """GLM has degrees from 5.2 on."""
     return _kept_thinking(word) | _degree(word)
 

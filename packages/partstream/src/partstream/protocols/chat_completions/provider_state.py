@@ -36,7 +36,7 @@ from partstream.conversation.provider_state import ITEMS, MOST_ITEMS
 from partstream.lm.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
 from partstream.protocols.provider_state import OpaqueState, beside_items, open_state, seal_state
-from partstream.protocols.read_response import EmittedPrefix, Wire, objects, text
+from partstream.protocols.read_response import EmittedPrefix, JSONObject, objects, text
 
 # ---- Lists that stream as deltas ----
 
@@ -383,7 +383,7 @@ class Thinking:
         self._extra_of_calls: dict[str, Mapping[str, Any]] = {}
         self._items: list[dict[str, Any]] = []
 
-    def read(self, delta: Wire, outputs: list[StreamOutput]) -> None:
+    def read(self, delta: JSONObject, outputs: list[StreamOutput]) -> None:
         """Shows the thinking of a delta once, whichever of its fields hold it."""
         field, said = self._text_of(delta, outputs)
         listed = objects(delta, THINKING_BLOCKS)
@@ -402,7 +402,7 @@ class Thinking:
         elif self.field is None and (detailed or blocked):
             self.show(detailed or blocked, outputs)
 
-    def read_whole(self, message: Wire, outputs: list[StreamOutput]) -> None:
+    def read_whole(self, message: JSONObject, outputs: list[StreamOutput]) -> None:
         """Shows the thinking of a whole message, as far as no delta has."""
         if self.said.is_empty:
             self.read(message, outputs)
@@ -411,7 +411,7 @@ class Thinking:
         if field is not None and self.said.begins(whole) and (missing := whole[self.said.length :]):
             self.show(missing, outputs, self.pieces(field))
 
-    def read_part(self, part: Wire, outputs: list[StreamOutput]) -> None:
+    def read_part(self, part: JSONObject, outputs: list[StreamOutput]) -> None:
         """Shows a part of a content that is a list."""
         if said := self._parts.add(part):
             self.show(said, outputs)
@@ -455,7 +455,7 @@ class Thinking:
         self.is_open = False
         self._emit_state(outputs, is_end=True, is_cut=is_cut)
 
-    def _text_of(self, delta: Wire, outputs: list[StreamOutput]) -> tuple[str | None, str]:
+    def _text_of(self, delta: JSONObject, outputs: list[StreamOutput]) -> tuple[str | None, str]:
         """The first field of thinking that is not empty, and its text; None and an empty text where there is none."""
         for name in REASONING_FIELDS:
             value = delta.get(name)

@@ -63,12 +63,12 @@ from partstream.protocols.read_response import (
     Choices,
     Deltas,
     EmittedPrefix,
+    JSONObject,
     LifecycleEvent,
     LifecycleState,
     MatchConfidence,
     ResponseReader,
     Said,
-    Wire,
     emit_into,
     identifier,
     index,
@@ -180,13 +180,13 @@ class ChatCompletionsStream(ResponseReader):
         self._counted: set[str] = set()
         self._choices = Choices(_said)
         self._is_document = False  # whether a whole message came: it is complete whatever else is missing
-        self._whole_beside: Wire = {}
+        self._whole_beside: JSONObject = {}
         # The server's word for the end, its meaning, and the word of the model's own server through a gateway.
         self._raw_word: str | None = None
         self._unified = UnifiedFinishReason.OTHER
         self._native_word: str | None = None
         # The last report with a number that is not 0, else the last with any, and how many came with one.
-        self._usage: Wire | None = None
+        self._usage: JSONObject | None = None
         self._reports = 0
         self._ends_with_usage = False  # whether the last chunk brought the first usage, and nothing else
 
@@ -198,7 +198,7 @@ class ChatCompletionsStream(ResponseReader):
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Reads the next chunk and appends its outputs."""
         self.emit_more = None
-        chunk: Wire = event if isinstance(event, dict) else dict(event)
+        chunk: JSONObject = event if isinstance(event, dict) else dict(event)
         choices = objects(chunk, "choices")
         error = ERRORS.failure_in(chunk)
         kind = _kind(chunk) if error is None else LifecycleEvent.ERROR
@@ -310,7 +310,7 @@ class ChatCompletionsStream(ResponseReader):
 
     # Chunks and choices
 
-    def _read_facts(self, chunk: Wire) -> None:
+    def _read_facts(self, chunk: JSONObject) -> None:
         self._response_id = self._response_id or identifier(chunk, "id")
         self._model = self._model or identifier(chunk, "model")
         self._provider = self._provider or identifier(chunk, "provider")
@@ -328,14 +328,14 @@ class ChatCompletionsStream(ResponseReader):
             self._usage = report
             self._reports += any(numbers)
 
-    def _read_choices(self, choices: list[tuple[int, Wire]], outputs: _Outputs) -> None:
+    def _read_choices(self, choices: list[tuple[int, JSONObject]], outputs: _Outputs) -> None:
         for place, choice in choices:
             self._read_choice(place, choice, outputs)
         for place, choice in self._choices.lost:
             self._count(f"choices[{place}]", choice, outputs)
         self._choices.lost.clear()
 
-    def _read_choice(self, place: int, choice: Wire, outputs: _Outputs) -> None:
+    def _read_choice(self, place: int, choice: JSONObject, outputs: _Outputs) -> None:
         delta, message = choice.get("delta"), choice.get("message")
         if isinstance(delta, dict):
             self._read_delta(delta, outputs)
@@ -369,7 +369,7 @@ class ChatCompletionsStream(ResponseReader):
             or self._sound
         )
 
-    def _read_delta(self, delta: Wire, outputs: _Outputs) -> None:
+    def _read_delta(self, delta: JSONObject, outputs: _Outputs) -> None:
         """Reads a delta: thinking, then text, then calls."""
         if not _OF_THINKING.isdisjoint(delta):
             self._read_thinking(delta, outputs)
@@ -398,7 +398,7 @@ class ChatCompletionsStream(ResponseReader):
         add = call.json.pieces.append
         return lambda arguments, _outputs: add(arguments)
 
-    def _read_whole(self, message: Wire, outputs: _Outputs, *, continues: bool = False) -> None:
+    def _read_whole(self, message: JSONObject, outputs: _Outputs, *, continues: bool = False) -> None:
         """Reads the rest of a message that no delta has brought.
 
         Args:
@@ -431,7 +431,7 @@ class ChatCompletionsStream(ResponseReader):
             self._thinking = Thinking(self._options)
         return self._thinking
 
-    def _read_thinking(self, message: Wire, outputs: _Outputs, *, is_whole: bool = False) -> None:
+    def _read_thinking(self, message: JSONObject, outputs: _Outputs, *, is_whole: bool = False) -> None:
         thinking = self._thoughts()
         (thinking.read_whole if is_whole else thinking.read)(message, outputs)
         self.is_untagged = self.is_untagged or not thinking.said.is_empty
@@ -496,7 +496,7 @@ class ChatCompletionsStream(ResponseReader):
         for image in objects({"images": value}, "images"):
             self._show_image(image, outputs)
 
-    def _show_image(self, wire: Wire, outputs: _Outputs) -> None:
+    def _show_image(self, wire: JSONObject, outputs: _Outputs) -> None:
         """Shows the picture of an object once."""
         self._images = self._images or Files(self._options.files)
         self._images.show(picture_in(wire), wire, outputs)
@@ -522,7 +522,7 @@ class ChatCompletionsStream(ResponseReader):
                 )
             )
 
-    def _read_sources(self, chunk: Wire) -> None:
+    def _read_sources(self, chunk: JSONObject) -> None:
         """Reads `citations` and `search_results` of a chunk: Perplexity, xAI, Zhipu."""
         for result in objects(chunk, "search_results"):
             url, title = identifier(result, "url"), identifier(result, "title")
@@ -559,7 +559,7 @@ class ChatCompletionsStream(ResponseReader):
         if isinstance(value, dict) and value:
             self._tool_calls().delta([{"index": 0, "function": value}], outputs)
 
-    def _count(self, name: str, data: Wire, outputs: _Outputs) -> None:
+    def _count(self, name: str, data: JSONObject, outputs: _Outputs) -> None:
         """Counts data that no part can represent, once for each name."""
         if name not in self._counted:
             self._counted.add(name)
@@ -583,7 +583,7 @@ ELSEWHERE: Final = _OF_THINKING | {"role", "logprobs", "channel", "token_id", "e
 """The fields that thinking reads, and those without a meaning for the response."""
 
 
-def _kind(chunk: Wire) -> LifecycleEvent | None:
+def _kind(chunk: JSONObject) -> LifecycleEvent | None:
     """The meaning of a chunk without an error for the lifecycle; None for an event of something else."""
     if isinstance(chunk.get("choices"), list) and chunk["choices"]:
         return LifecycleEvent.CONTENT
@@ -596,14 +596,14 @@ _REPORTS: Final = frozenset({"choices", "usage", "object", "x_groq"})
 """The fields of chunks without a choice: usage, filters, moderation, additions of an agent."""
 
 
-def _has_output(choice: Wire) -> bool:
+def _has_output(choice: JSONObject) -> bool:
     """Whether a choice holds a piece of the message, or a whole one."""
     return bool(choice.get("message")) or any(
         value for name, value in mapping(choice, "delta").items() if name != "role"
     )
 
 
-def _said(choice: Wire) -> Said:
+def _said(choice: JSONObject) -> Said:
     """What a choice brings."""
     message = mapping(choice, "delta") or mapping(choice, "message") or {"content": choice.get("text")}
     calls = objects(message, "tool_calls")
@@ -642,14 +642,14 @@ _TICKS: Final = 10_000_000_000
 """xAI counts the cost in this fraction of a US dollar."""
 
 
-def _cost(raw: Wire | None) -> float | None:
+def _cost(raw: JSONObject | None) -> float | None:
     """The cost in US dollars where it is no number in `cost`: Perplexity sends its parts and their sum."""
     ticks = as_amount(_at(raw, ("cost_in_usd_ticks",)), MOST_DOLLARS * _TICKS)
     total = as_amount(_at(raw, ("cost", "total_cost")), MOST_DOLLARS)
     return total if ticks is None else ticks / _TICKS
 
 
-def read_usage(raw: Wire) -> Usage:
+def read_usage(raw: JSONObject) -> Usage:
     """The usage that an object reports.
 
     xAI's `completion_tokens` leave out the reasoning. Arithmetic shows that, not a name: where prompt, completion and
@@ -690,7 +690,7 @@ _OF_CALLS: Final = frozenset({"id", "type", "extra_content"})
 """The fields of an element that begins a call."""
 
 
-def _only_field(chunk: Wire) -> tuple[str, Any]:
+def _only_field(chunk: JSONObject) -> tuple[str, Any]:
     """The field of the delta that is all a chunk brings, with its value; two empty ones where it brings more."""
     choices = chunk["choices"]
     if len(choices) == 1 and not any(chunk.get(name) for name in _SLOW_FIELDS):

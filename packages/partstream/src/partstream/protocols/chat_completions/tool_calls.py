@@ -14,7 +14,7 @@ from partstream.conversation.turns import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces
-from partstream.protocols.read_response import Wire, identifier, index, mapping
+from partstream.protocols.read_response import JSONObject, identifier, index, mapping
 
 
 class CallDelta:
@@ -26,7 +26,7 @@ class CallDelta:
 
     __slots__ = ("arguments", "extra", "id", "index", "name")
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: JSONObject) -> None:
         function = mapping(wire, "function")
         self.id = identifier(wire, "id")
         self.index = index(wire, "index")
@@ -134,7 +134,7 @@ class ToolCalls:
         """Whether a call has begun."""
         return bool(self._calls)
 
-    def delta(self, wires: Iterable[Wire], outputs: list[StreamOutput]) -> None:
+    def delta(self, wires: Iterable[JSONObject], outputs: list[StreamOutput]) -> None:
         """Reads the elements of one `tool_calls`."""
         for wire in wires:
             kind = identifier(wire, "type")
@@ -148,7 +148,7 @@ class ToolCalls:
         """The call that was opened last under an index, or None."""
         return self._by_index.get(place)
 
-    def message(self, wires: Iterable[Wire]) -> None:
+    def message(self, wires: Iterable[JSONObject]) -> None:
         """Reads the whole calls of a message, except for those that deltas brought."""
         had = list(self._calls)
         said = {_content(call.name, call.json.pieces) for call in had}

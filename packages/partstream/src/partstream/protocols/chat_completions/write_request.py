@@ -63,7 +63,7 @@ class ChatRequests(RequestWriter):
         """
         quirks, key = _quirks(request.settings, request.model_id), request.cache_key
         has_calls = any(isinstance(piece, conversation.Call) for turn in request.turns for piece in turn.content)
-        body: models.Wire = {
+        body: models.JSONObject = {
             "model": request.model_id,
             "messages": messages_of(request, quirks),
             "stream": True,
@@ -104,7 +104,7 @@ def _quirks(settings: RequestSettings, model_id: str) -> models.Quirks:
     return models.quirks_of(settings.own_settings(models.ChatCompletionsSettings), model_id)
 
 
-def _chosen(request: ChatRequest, quirks: models.Quirks) -> models.Wire:
+def _chosen(request: ChatRequest, quirks: models.Quirks) -> models.JSONObject:
     """The chosen values: from the options of the request, else from the configuration of the model."""
     settings = request.settings
     options = _options_of(request, quirks)
@@ -134,7 +134,7 @@ _NO_SIGNATURE: Final = {"google": {"thought_signature": "skip_thought_signature_
 """Replaces the signature of a call that another model made (docs/wires/chat-completions.md#gemini-signatures)."""
 
 
-def messages_of(request: ChatRequest, quirks: models.Quirks) -> list[models.Wire]:
+def messages_of(request: ChatRequest, quirks: models.Quirks) -> list[models.JSONObject]:
     """The messages of a conversation, in order.
 
     Images and files that the protocol does not allow in their place follow in a message of the user, after all results
@@ -192,7 +192,7 @@ class _Writer:
     """The messages of one request so far."""
 
     def __init__(self, quirks: models.Quirks) -> None:
-        self.messages: list[models.Wire] = []
+        self.messages: list[models.JSONObject] = []
         self._quirks = quirks
 
     def say(self, role: str, text: str, name: str = "") -> None:
@@ -201,7 +201,7 @@ class _Writer:
             named = self._named(conversation.TurnRole.SYSTEM, name)
             self.messages.append({"role": role, **named, "content": text})
 
-    def _named(self, role: conversation.TurnRole, name: str) -> models.Wire:
+    def _named(self, role: conversation.TurnRole, name: str) -> models.JSONObject:
         return {"name": name} if name and role in self._quirks.named_roles else {}
 
     def write(self, turn: conversation.MergedTurn) -> None:
@@ -236,11 +236,11 @@ class _Writer:
         carried = joined_items(piece.item for piece in turn.content if isinstance(piece, conversation.Reasoning))
         back = models.sent_back(carried, self._quirks.reasoning_back)
         text = back.opening + text
-        content: str | list[models.Wire] | None = text or self._quirks.empty_content
+        content: str | list[models.JSONObject] | None = text or self._quirks.empty_content
         if back.parts:
             content = [*back.parts, *([{"type": "text", "text": text}] if text else [])]
         named = self._named(conversation.TurnRole.ASSISTANT, turn.name)
-        message: models.Wire = {"role": "assistant", **named, "content": content, **back.fields}
+        message: models.JSONObject = {"role": "assistant", **named, "content": content, **back.fields}
         if calls:
             # DeepSeek requires empty reasoning (docs/wires/chat-completions.md#sending-reasoning-back).
             name = self._quirks.filled_reasoning
@@ -257,7 +257,7 @@ class _Writer:
         content = self._content(result.told) or NO_OUTPUT
         self.messages.append({"role": "tool", "tool_call_id": result.call_id, **name, "content": content})
 
-    def _content(self, pieces: Sequence[conversation.ResultContent]) -> str | list[models.Wire]:
+    def _content(self, pieces: Sequence[conversation.ResultContent]) -> str | list[models.JSONObject]:
         """A string if a string can hold it."""
         texts = [piece.value for piece in pieces if isinstance(piece, conversation.Text)]
         if len(texts) == len(pieces):
@@ -270,14 +270,16 @@ class _Writer:
         ]
 
 
-def _spoken(name: str, content: str | list[models.Wire]) -> str | list[models.Wire]:
+def _spoken(name: str, content: str | list[models.JSONObject]) -> str | list[models.JSONObject]:
     """A content after the name of who speaks; as it is without one."""
     if not name:
         return content
     return f"{name}: {content}" if isinstance(content, str) else [{"type": "text", "text": f"{name}:"}, *content]
 
 
-def _joined(first: str | list[models.Wire], second: str | list[models.Wire]) -> str | list[models.Wire]:
+def _joined(
+    first: str | list[models.JSONObject], second: str | list[models.JSONObject]
+) -> str | list[models.JSONObject]:
     """Two contents as one."""
     if isinstance(first, str) and isinstance(second, str):
         return f"{first}\n\n{second}"
@@ -288,7 +290,7 @@ def _joined(first: str | list[models.Wire], second: str | list[models.Wire]) -> 
     ]
 
 
-def _call(call: conversation.Call, extra: Mapping[str, object] | None) -> models.Wire:
+def _call(call: conversation.Call, extra: Mapping[str, object] | None) -> models.JSONObject:
     function = {"name": call.name, "arguments": call_arguments(call).decode()}
     carried = {"extra_content": dict(extra)} if extra else {}
     return {"id": call.call_id, "type": "function", "function": function, **carried}
@@ -319,11 +321,11 @@ def _extras(
 # ---- Tools ----
 
 
-def _tool_fields(request: ChatRequest, quirks: models.Quirks, *, has_calls: bool) -> models.Wire:
+def _tool_fields(request: ChatRequest, quirks: models.Quirks, *, has_calls: bool) -> models.JSONObject:
     """The fields of the tools and their choice; `has_calls` if the conversation holds calls."""
     if not request.tools:
         return {"tools": []} if quirks.lists_no_tools and has_calls else {}
-    fields: models.Wire = {"tools": [function_of(tool) for tool in request.tools], **quirks.tool_fields}
+    fields: models.JSONObject = {"tools": [function_of(tool) for tool in request.tools], **quirks.tool_fields}
     if request.tool_mode is ToolMode.REQUIRED and quirks.required:
         fields["tool_choice"] = quirks.required
     return fields
@@ -384,7 +386,7 @@ def _options_of(request: ChatRequest, quirks: models.Quirks) -> ChosenOptions:
 _MARK: Final = {"cache_control": {"type": "ephemeral"}}
 
 
-def _marked_for_cache(body: models.Wire, marks: models.CacheMarks) -> models.Wire:
+def _marked_for_cache(body: models.JSONObject, marks: models.CacheMarks) -> models.JSONObject:
     """The body with marks on the system message, the last tool and the last text, or on the last text alone."""
     if marks is models.CacheMarks.NONE:
         return body

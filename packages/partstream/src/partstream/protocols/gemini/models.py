@@ -246,7 +246,7 @@ def spellings(*names: str) -> dict[str, str]:
 
 # ---- Files ----
 
-Wire: TypeAlias = dict[str, Any]
+JSONObject: TypeAlias = dict[str, Any]
 """A JSON object of the wire."""
 
 _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})

@@ -45,7 +45,7 @@ from partstream.protocols.files import read_base64
 from partstream.protocols.provider_state import OpaqueState, beside_items, open_state, seal_state
 
 if TYPE_CHECKING:
-    from partstream.protocols.gemini.models import Wire
+    from partstream.protocols.gemini.models import JSONObject
 
 # ---- Items ----
 
@@ -185,7 +185,7 @@ _CALL: Final = "functionCall"
 _RESPONSE: Final = "functionResponse"
 
 
-def with_dummies(contents: Sequence[Wire]) -> list[Wire]:
+def with_dummies(contents: Sequence[JSONObject]) -> list[JSONObject]:
     """The contents with the dummy on the first call of each step of the current turn, where that has no signature."""
     signed = list(contents)
     for place in range(len(signed) - 1, -1, -1):

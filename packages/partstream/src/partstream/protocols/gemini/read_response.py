@@ -55,7 +55,7 @@ from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.provider_state import PART, SIGNATURE, usable_signature
 from partstream.protocols.gemini.tool_calls import ToolCalls
-from partstream.protocols.read_response import RecentText, Wire, identifier, index, mapping, objects, text
+from partstream.protocols.read_response import JSONObject, RecentText, identifier, index, mapping, objects, text
 
 _Outputs: TypeAlias = list[StreamOutput]
 
@@ -174,7 +174,7 @@ def _block(lines: str, language: str) -> str:
     return f"\n\n{fence}{name}\n{lines.rstrip()}\n{fence}\n\n"
 
 
-def named_file(file: Wire, mode: FileMode) -> ResponsePart | None:
+def named_file(file: JSONObject, mode: FileMode) -> ResponsePart | None:
     """The part of a `fileData`; None where no link can hold its address, such as that of a bucket."""
     address = text(file, "fileUri")
     is_web = address.lower().startswith(("http://", "https://"))
@@ -202,11 +202,11 @@ class Sources:
 
     def __init__(self, mode: CitationMode) -> None:
         self._citations = Citations(mode)
-        self._grounding: Wire = {}
-        self._cited: list[Wire] = []
-        self._pages: Wire = {}
+        self._grounding: JSONObject = {}
+        self._cited: list[JSONObject] = []
+        self._pages: JSONObject = {}
 
-    def read(self, candidate: Wire) -> None:
+    def read(self, candidate: JSONObject) -> None:
         """Takes the sources of a candidate: of each field of the grounding, the last value counts."""
         self._grounding |= {name: value for name, value in mapping(candidate, "groundingMetadata").items() if value}
         self._pages = mapping(candidate, "urlContextMetadata") or self._pages
@@ -231,7 +231,7 @@ class Sources:
         return found | ({"urlContextMetadata": self._pages} if self._pages else {})
 
     def _grounded(self, said: ShownText) -> Iterator[Citation]:
-        supports: dict[int, Wire] = {}  # the first segment of the answer that each chunk supports
+        supports: dict[int, JSONObject] = {}  # the first segment of the answer that each chunk supports
         for support in objects(self._grounding, "groundingSupports"):
             numbers = support.get("groundingChunkIndices")
             for number in numbers if isinstance(numbers, list) else ():
@@ -263,7 +263,7 @@ class Sources:
             )
 
 
-def _first(source: Wire, names: tuple[str, ...]) -> str | None:
+def _first(source: JSONObject, names: tuple[str, ...]) -> str | None:
     return next((value for name in names if (value := identifier(source, name)) is not None), None)
 
 
@@ -301,7 +301,7 @@ class FinishWords:
         self.message: str | None = None
         self.is_blocked = False
 
-    def prompt(self, chunk: Wire) -> None:
+    def prompt(self, chunk: JSONObject) -> None:
         """Takes the feedback on the prompt: a refused one has no candidates."""
         feedback = mapping(chunk, "promptFeedback")
         if (word := identifier(feedback, "blockReason")) is not None:
@@ -348,9 +348,9 @@ class ReportedUsage:
 
     __slots__ = ("_read", "raw")
 
-    def __init__(self, read: Callable[[Wire], Usage | None]) -> None:
+    def __init__(self, read: Callable[[JSONObject], Usage | None]) -> None:
         self._read = read
-        self.raw: Wire = {}
+        self.raw: JSONObject = {}
 
     def say(self, report: Any) -> None:
         """Takes a report."""
@@ -364,7 +364,7 @@ class ReportedUsage:
         return self._read(self.raw)
 
 
-def read_usage(raw: Wire) -> Usage | None:
+def read_usage(raw: JSONObject) -> Usage | None:
     """The usage that merged fields `usageMetadata` mean; None without a count.
 
     The input holds what server-side tools added. The output holds the thoughts, which `candidatesTokenCount` leaves
@@ -402,14 +402,14 @@ class GeminiResponseReader(base.ResponseReader):
     )
 
     @classmethod
-    def claim(cls, _kind: str | None, event: Wire) -> base.MatchConfidence:
+    def claim(cls, _kind: str | None, event: JSONObject) -> base.MatchConfidence:
         """Tells whether an event of a recording belongs to this protocol."""
         if isinstance(event.get("candidates"), list) or "usageMetadata" in event or "promptFeedback" in event:
             return base.MatchConfidence.SURE
         return base.MatchConfidence.POSSIBLE if event.get("error") and "type" not in event else base.MatchConfidence.NO
 
     @classmethod
-    def item_of_tags(cls, raw: str) -> Wire:
+    def item_of_tags(cls, raw: str) -> JSONObject:
         """A text that goes back as it came."""
         return {"type": state.ITEM_TYPE, PART: {"text": raw}}
 
@@ -437,7 +437,7 @@ class GeminiResponseReader(base.ResponseReader):
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next chunk and appends what it means."""
         self.emit_more = None
-        chunk: Wire = event if isinstance(event, dict) else dict(event)
+        chunk: JSONObject = event if isinstance(event, dict) else dict(event)
         if self._state is base.LifecycleState.ENDED:
             raise AdapterUsageError("fed a chunk after the stream was ended")
         candidates = objects(chunk, "candidates")
@@ -479,7 +479,7 @@ class GeminiResponseReader(base.ResponseReader):
     def _settle(self, outputs: _Outputs) -> None:
         self._read_candidates(self._candidates.rest(), outputs)
 
-    def _read_candidates(self, candidates: list[tuple[int, Wire]], outputs: _Outputs) -> None:
+    def _read_candidates(self, candidates: list[tuple[int, JSONObject]], outputs: _Outputs) -> None:
         for _, candidate in candidates:
             self._read(candidate, outputs)
             if "finishReason" in candidate or "finishMessage" in candidate:
@@ -522,7 +522,7 @@ class GeminiResponseReader(base.ResponseReader):
 
     # The content
 
-    def _read(self, candidate: Wire, outputs: _Outputs) -> None:
+    def _read(self, candidate: JSONObject, outputs: _Outputs) -> None:
         """Reads what a candidate adds to the content."""
         for part in objects(mapping(candidate, "content"), "parts"):
             names = [name for name in part if name in PARTS]
@@ -537,7 +537,7 @@ class GeminiResponseReader(base.ResponseReader):
         if not SOURCE_FIELDS.isdisjoint(candidate):
             self._sources.read(candidate)
 
-    def _more(self, candidate: Wire) -> EmitText | None:
+    def _more(self, candidate: JSONObject) -> EmitText | None:
         """The fast path for more candidates like the last one, with another text; None where there is none."""
         parts = mapping(candidate, "content").get("parts")
         part = parts[0] if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict) else {}
@@ -549,7 +549,7 @@ class GeminiResponseReader(base.ResponseReader):
             return lambda _text, _outputs: None
         return lambda text, outputs: outputs.append(thinking_part(text))
 
-    def _read_several(self, names: list[str], part: Wire, outputs: _Outputs) -> None:
+    def _read_several(self, names: list[str], part: JSONObject, outputs: _Outputs) -> None:
         """Reads a part with several data fields, in their order; proxies add an empty text to other parts.
 
         The signature belongs to the call in it, else to the last field.
@@ -561,7 +561,7 @@ class GeminiResponseReader(base.ResponseReader):
             signature = {SIGNATURE: part[SIGNATURE]} if name == signed and SIGNATURE in part else {}
             PARTS[name](self, {name: part[name], **modifiers, **signature}, outputs)
 
-    def _count(self, name: str, data: Wire, outputs: _Outputs) -> None:
+    def _count(self, name: str, data: JSONObject, outputs: _Outputs) -> None:
         """Counts what has no part, once for each name."""
         if name not in self._counted:
             self._counted.add(name)
@@ -569,7 +569,7 @@ class GeminiResponseReader(base.ResponseReader):
 
     # The parts; see PARTS
 
-    def _text(self, part: Wire, outputs: _Outputs) -> None:
+    def _text(self, part: JSONObject, outputs: _Outputs) -> None:
         """A text, or a thought. An empty one may bear a signature."""
         value = part["text"] if isinstance(part["text"], str) else ""
         signature = usable_signature(part.get(SIGNATURE))
@@ -583,17 +583,17 @@ class GeminiResponseReader(base.ResponseReader):
         if signature is not None:
             self._carry({**_shown_text(value), SIGNATURE: signature}, outputs)
 
-    def _function_call(self, part: Wire, outputs: _Outputs) -> None:
+    def _function_call(self, part: JSONObject, outputs: _Outputs) -> None:
         """A call for the client, unless the server answers it."""
         signature = usable_signature(part.get(SIGNATURE))
         self._calls.take(mapping(part, "functionCall"), signature, outputs)
 
-    def _function_response(self, part: Wire, outputs: _Outputs) -> None:
+    def _function_response(self, part: JSONObject, outputs: _Outputs) -> None:
         """The response to a call that the server made itself, such as one of an MCP server."""
         self._calls.answer(mapping(part, "functionResponse"))
         self._count("functionResponse", part, outputs)
 
-    def _inline_data(self, part: Wire, outputs: _Outputs) -> None:
+    def _inline_data(self, part: JSONObject, outputs: _Outputs) -> None:
         """A file. Images of thoughts are drafts."""
         if part.get("thought") is True:
             self._count("inlineData (of a thought)", part, outputs)
@@ -609,7 +609,7 @@ class GeminiResponseReader(base.ResponseReader):
             self._carry({state.FILE: self._files, SIGNATURE: signature}, outputs)
         self._files += 1
 
-    def _file_data(self, part: Wire, outputs: _Outputs) -> None:
+    def _file_data(self, part: JSONObject, outputs: _Outputs) -> None:
         """The address of a file."""
         file = named_file(mapping(part, "fileData"), self._options.files)
         if isinstance(file, TextPart):
@@ -621,7 +621,7 @@ class GeminiResponseReader(base.ResponseReader):
         else:
             self._count("fileData (no address for a link)", part, outputs)
 
-    def _executable_code(self, part: Wire, outputs: _Outputs) -> None:
+    def _executable_code(self, part: JSONObject, outputs: _Outputs) -> None:
         """Code that the server runs; never a call of the client."""
         code = mapping(part, "executableCode")
         language = text(code, "language")
@@ -629,25 +629,25 @@ class GeminiResponseReader(base.ResponseReader):
             _block(text(code, "code"), "" if language == _UNSPECIFIED else language.lower()), part, outputs
         )
 
-    def _code_execution_result(self, part: Wire, outputs: _Outputs) -> None:
+    def _code_execution_result(self, part: JSONObject, outputs: _Outputs) -> None:
         """What came out of it."""
         result = mapping(part, "codeExecutionResult")
         ended = _OUTCOMES.get(text(result, "outcome"))
         said = "" if ended is None else f"\n\nThe code {ended}.\n\n"
         self._show_and_carry((said + _block(text(result, "output"), "text")), part, outputs)
 
-    def _server_tool(self, part: Wire, outputs: _Outputs) -> None:
+    def _server_tool(self, part: JSONObject, outputs: _Outputs) -> None:
         """A call of a tool of the server, or its response."""
         self._carry({PART: part}, outputs)
         self._count(next(name for name in PARTS if name in part), part, outputs)
 
-    def _carry(self, item: Wire, outputs: _Outputs) -> None:
+    def _carry(self, item: JSONObject, outputs: _Outputs) -> None:
         """Carries an item. It comes out at its place, so it waits for the calls before it."""
         self._carried.add(item)
         if not self._calls.any_held:
             self._carried.emit(outputs)
 
-    def _show_and_carry(self, block: str, part: Wire, outputs: _Outputs) -> None:
+    def _show_and_carry(self, block: str, part: JSONObject, outputs: _Outputs) -> None:
         """Emits a block that shows a part, if it is wanted, and carries the part."""
         if self._options.executed_code is ExecutedCode.OFF:
             block = ""
@@ -687,7 +687,7 @@ _REPORTS: Final = frozenset({"usageMetadata", "modelVersion", "responseId", "cre
 """The fields of chunks without a candidate (docs/wires/gemini.md#chunks)."""
 
 
-def _said(candidate: Wire) -> base.Said:
+def _said(candidate: JSONObject) -> base.Said:
     """What a candidate brings. Its calls have no indexes: the place among the calls of a chunk counts."""
     content = candidate.get("content")
     listed = content.get("parts") if content.__class__ is dict and "finishReason" not in candidate else None
@@ -702,12 +702,12 @@ def _said(candidate: Wire) -> base.Said:
     return base.Said(speaks, frozenset(range(calls)), ends)
 
 
-def _shown_text(value: str) -> Wire:
+def _shown_text(value: str) -> JSONObject:
     """The fields of an item that identify the text right before it."""
     return {state.TEXT_LENGTH: len(value)} | ({state.CHECKSUM: base.checksum(value)} if value else {})
 
 
-PARTS: Final[Mapping[str, Callable[[GeminiResponseReader, Wire, _Outputs], None]]] = {
+PARTS: Final[Mapping[str, Callable[[GeminiResponseReader, JSONObject, _Outputs], None]]] = {
     "functionCall": GeminiResponseReader._function_call,
     "functionResponse": GeminiResponseReader._function_response,
     "inlineData": GeminiResponseReader._inline_data,

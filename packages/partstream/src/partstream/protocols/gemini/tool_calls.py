@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.protocols.calls import Calls, CompleteCall
-from partstream.protocols.read_response import Wire, identifier, objects, read_arguments, text
+from partstream.protocols.read_response import JSONObject, identifier, objects, read_arguments, text
 
 # ---- Streamed arguments ----
 
@@ -40,11 +40,11 @@ class PartialArguments:
 
     __slots__ = ("_root", "unread")
 
-    def __init__(self, begun: Wire | None = None) -> None:
+    def __init__(self, begun: JSONObject | None = None) -> None:
         self._root: dict[str, Any] = {} if begun is None else dict(begun)
-        self.unread: Wire | None = None
+        self.unread: JSONObject | None = None
 
-    def add(self, entries: Iterable[Wire]) -> None:
+    def add(self, entries: Iterable[JSONObject]) -> None:
         """Takes more entries: `{"jsonPath": "$.edits[0].text", "stringValue": "..."}`."""
         for entry in entries:
             name = next((name for name in _VALUES if name in entry), None)
@@ -56,7 +56,7 @@ class PartialArguments:
         """The arguments so far."""
         return {name: _built(value) for name, value in self._root.items()}
 
-    def _set(self, entry: Wire, name: str) -> bool:
+    def _set(self, entry: JSONObject, name: str) -> bool:
         steps = _steps(text(entry, "jsonPath"))
         if not steps:
             return False
@@ -130,7 +130,7 @@ class _Call:
 
     __slots__ = ("arguments", "id", "is_answered", "name", "signature", "streamed")
 
-    def __init__(self, name: str, wire: Wire, signature: str | None, *, is_streamed: bool) -> None:
+    def __init__(self, name: str, wire: JSONObject, signature: str | None, *, is_streamed: bool) -> None:
         self.id = identifier(wire, "id")
         self.name = name
         self.arguments = wire.get("args")
@@ -169,7 +169,7 @@ class ToolCalls:
         """Whether a whole call is held back."""
         return bool(self._held) and self._held != [self._open]
 
-    def take(self, wire: Wire, signature: str | None, outputs: list[StreamOutput]) -> None:
+    def take(self, wire: JSONObject, signature: str | None, outputs: list[StreamOutput]) -> None:
         """Takes a `functionCall`."""
         name, pieces = identifier(wire, "name"), objects(wire, "partialArgs")
         goes_on = wire.get("willContinue") is True
@@ -187,7 +187,7 @@ class ToolCalls:
             call.streamed.add(pieces)
         self._open = call if goes_on else None
 
-    def answer(self, wire: Wire) -> None:
+    def answer(self, wire: JSONObject) -> None:
         """Takes a `functionResponse`: the server has run the call that it answers, by its id, else the first of its
         name."""
         call_id = identifier(wire, "id")

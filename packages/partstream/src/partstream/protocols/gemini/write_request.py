@@ -37,13 +37,13 @@ from partstream.protocols.serve import WireRequest, path_for_model
 # ---- Tools ----
 
 
-def _tool_fields(request: ChatRequest, settings: models.GeminiSettings, model: models.KnownModel) -> models.Wire:
+def _tool_fields(request: ChatRequest, settings: models.GeminiSettings, model: models.KnownModel) -> models.JSONObject:
     functions = [_declaration(tool, settings) for tool in request.tools]
-    own: list[models.Wire] = [{name: {}} for name in models.server_tools_of(settings, model, functions)]
+    own: list[models.JSONObject] = [{name: {}} for name in models.server_tools_of(settings, model, functions)]
     tools = [*([{"functionDeclarations": functions}] if functions else []), *own]
     if not tools:
         return {}
-    config: models.Wire = {}
+    config: models.JSONObject = {}
     if functions and request.tool_mode is ToolMode.REQUIRED:
         only = {"allowedFunctionNames": [request.tools[0].name]} if len(request.tools) == 1 else {}
         config["functionCallingConfig"] = {"mode": "ANY", **only}
@@ -54,8 +54,8 @@ def _tool_fields(request: ChatRequest, settings: models.GeminiSettings, model: m
     return {"tools": tools} | ({"toolConfig": config} if config else {})
 
 
-def _declaration(tool: Tool, settings: models.GeminiSettings) -> models.Wire:
-    declared: models.Wire = {"name": tool.name}
+def _declaration(tool: Tool, settings: models.GeminiSettings) -> models.JSONObject:
+    declared: models.JSONObject = {"name": tool.name}
     if tool.description:
         declared["description"] = tool.description
     if has_parameters(tool):
@@ -73,7 +73,7 @@ def has_parameters(tool: Tool) -> bool:
 # ---- Contents ----
 
 
-def _file_part(piece: conversation.Attachment) -> models.Wire:
+def _file_part(piece: conversation.Attachment) -> models.JSONObject:
     """The part for an image or another file: its bytes, or its address, which the server fetches."""
     models.check_file(piece)
     if piece.url:
@@ -94,7 +94,7 @@ class ContentsWriter:
     """
 
     def __init__(self, *, files_inside: bool) -> None:
-        self.written: list[models.Wire] = []
+        self.written: list[models.JSONObject] = []
         self._files_inside = files_inside
         self._given_ids: dict[str, str] = {}  # the ids under which the server knows calls, by those of the conversation
 
@@ -114,7 +114,7 @@ class ContentsWriter:
             self._model(turn)
             self._results(turn)
 
-    def whole(self) -> list[models.Wire]:
+    def whole(self) -> list[models.JSONObject]:
         """All contents, between the user's first and last one."""
         filler = {"role": "user", "parts": [{"text": FILLER}]}
         before = [] if self.written and self.written[0]["role"] == "user" else [filler]
@@ -141,17 +141,17 @@ class ContentsWriter:
     def _goes_inside(self, file: conversation.Attachment) -> bool:
         return self._files_inside and models.fits_into_response(file)
 
-    def _inside(self, result: conversation.Result) -> list[models.Wire]:
+    def _inside(self, result: conversation.Result) -> list[models.JSONObject]:
         return [self._file(one) for one in _files_of(result) if self._goes_inside(one)]
 
     # What the wire says
 
-    def _text(self, value: str) -> models.Wire:
+    def _text(self, value: str) -> models.JSONObject:
         return {"text": value}
 
     _file = staticmethod(_file_part)
 
-    def _user(self, parts: list[models.Wire]) -> None:
+    def _user(self, parts: list[models.JSONObject]) -> None:
         """Adds parts of the user; after results they are a content of their own."""
         last = self.written[-1] if self.written else None
         if not parts:
@@ -171,10 +171,10 @@ class ContentsWriter:
         elif said.parts:
             self.written.append({"role": "model", "parts": said.parts})
 
-    def _answer(self, results: Sequence[conversation.Result], files: list[models.Wire]) -> None:
+    def _answer(self, results: Sequence[conversation.Result], files: list[models.JSONObject]) -> None:
         self.written.append({"role": "user", "parts": [*map(self._response, results), *files]})
 
-    def _response(self, result: conversation.Result) -> models.Wire:
+    def _response(self, result: conversation.Result) -> models.JSONObject:
         text = text_of_result(result)  # never read as JSON: Gemini 3 resolves `$ref` in it, and fails
         failed = result.is_error or result.is_added
         said = {"error": text or conversation.FAILED_SILENTLY} if failed else {"output": text}
@@ -188,7 +188,7 @@ class _ModelParts:
     """The parts of one content of the model so far."""
 
     def __init__(self) -> None:
-        self.parts: list[models.Wire] = []
+        self.parts: list[models.JSONObject] = []
         self._may_join = False
 
     def add(self, turn: conversation.Turn, given_ids: dict[str, str]) -> None:
@@ -208,12 +208,12 @@ class _ModelParts:
                 files += 1
             elif isinstance(piece, conversation.Call) and not piece.is_added:
                 own = state.get(piece.call_id)
-                called: models.Wire = {"name": piece.name, "args": checked_input(piece)}
+                called: models.JSONObject = {"name": piece.name, "args": checked_input(piece)}
                 if own is not None and own.is_given:
                     called["id"] = given_ids[piece.call_id] = own.call_id
                 self._append({"functionCall": called}, None if own is None else own.signature)
 
-    def _append(self, part: models.Wire, signature: str | None = None) -> None:
+    def _append(self, part: models.JSONObject, signature: str | None = None) -> None:
         self.parts.append(part if signature is None else part | {provider_state.SIGNATURE: signature})
         self._may_join = False
 
@@ -299,7 +299,7 @@ _THINKING: Final = "thinkingConfig"
 _EITHER: Final = frozenset({"thinkingLevel", "thinkingBudget"})
 
 
-def _format_option(asked: AnswerFormat) -> models.Wire:
+def _format_option(asked: AnswerFormat) -> models.JSONObject:
     schema = {} if asked.schema is None else {"responseJsonSchema": asked.schema}
     return {"responseMimeType": "application/json", **schema}
 
@@ -339,7 +339,7 @@ OPTIONS: Final = OptionRules(
 )
 
 
-def _merged(config: Mapping[str, Any], chosen: Mapping[str, Any]) -> models.Wire:
+def _merged(config: Mapping[str, Any], chosen: Mapping[str, Any]) -> models.JSONObject:
     """The fields of both, chosen ones first; never a level and a budget (docs/wires/gemini.md#thinking-config)."""
     result = {name: value for name, value in {**config, **chosen}.items() if value is not None}
     ours, theirs = config.get(_THINKING), chosen.get(_THINKING)
@@ -349,7 +349,7 @@ def _merged(config: Mapping[str, Any], chosen: Mapping[str, Any]) -> models.Wire
     return result
 
 
-def with_extra_fields(body: models.Wire, extras: Mapping[str, Any]) -> models.Wire:
+def with_extra_fields(body: models.JSONObject, extras: Mapping[str, Any]) -> models.JSONObject:
     """The body with the fields of `extras`, which win; None takes a field out.
 
     What holds further fields is merged, and tools are added to those of the request: to replace them would take away
@@ -402,7 +402,7 @@ class GeminiRequestWriter(RequestWriter):
         path = path_for_model(self.path, request.model_id.removeprefix("models/"))
         return WireRequest(path, self._body(request), query="alt=sse")
 
-    def _body(self, request: ChatRequest) -> models.Wire:
+    def _body(self, request: ChatRequest) -> models.JSONObject:
         settings = request.settings
         own, model = settings.own_settings(models.GeminiSettings), models.known_model(request.model_id)
         system, contents = write_conversation(request, own, model)
@@ -410,7 +410,7 @@ class GeminiRequestWriter(RequestWriter):
         effort, most = options.effort or request.reasoning_effort, settings.max_output_tokens
         thinking = models.thinking_config(model.thinking, settings.capabilities, effort, shows=own.include_thoughts)
         # Options of the request win over the configuration of the model.
-        config: models.Wire = {
+        config: models.JSONObject = {
             **({"responseModalities": ["TEXT", "IMAGE"]} if model.makes_images else {}),
             **({"maxOutputTokens": most} if most is not None else {}),
             **({_THINKING: thinking} if thinking else {}),
@@ -418,7 +418,7 @@ class GeminiRequestWriter(RequestWriter):
         chosen = {name: value for name, value in options.fields.items() if name not in _AT_TOP}
         generation = _merged(config, chosen)
         whole = contents.whole()
-        body: models.Wire = {
+        body: models.JSONObject = {
             **({"systemInstruction": {"parts": [{"text": text} for text in system]}} if system else {}),
             **_tool_fields(request, own, model),
             "contents": provider_state.with_dummies(whole) if model.signs_calls else whole,

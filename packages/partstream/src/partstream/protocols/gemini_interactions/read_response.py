@@ -32,10 +32,10 @@ from partstream.protocols.gemini.provider_state import CarriedParts
 from partstream.protocols.gemini.read_response import ReportedUsage, named_file
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
 from partstream.protocols.read_response import (
+    JSONObject,
     LifecycleEvent,
     RecentText,
     Row,
-    Wire,
     identifier,
     index,
     mapping,
@@ -72,7 +72,7 @@ def finish_of(status: str | None, *, has_calls: bool) -> tuple[Outcome, FinishRe
     return Outcome.COMPLETED, FinishReason(unified, status)
 
 
-def read_usage(raw: Wire) -> Usage | None:
+def read_usage(raw: JSONObject) -> Usage | None:
     """The usage that merged reports mean; None without a count. Thoughts are output that `total_output_tokens` leaves
     out."""
     names = ("input", "tool_use", "output", "thought", "cached")
@@ -95,7 +95,7 @@ class _Step:
 
     __slots__ = ("kind", "texts", "wire")
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: JSONObject) -> None:
         self.wire = dict(wire)
         self.kind = text(wire, "type")
         self.texts: list[Any] = []
@@ -115,7 +115,7 @@ class InteractionsResponseReader(base.EventReader):
     )
 
     @classmethod
-    def claim(cls, kind: str | None, event: Wire) -> base.MatchConfidence:
+    def claim(cls, kind: str | None, event: JSONObject) -> base.MatchConfidence:
         """Tells whether an event of a recording belongs to this protocol."""
         said = event.get("event_type")
         if not event and kind is not None and kind.startswith("interaction."):  # a line with the name alone
@@ -125,7 +125,7 @@ class InteractionsResponseReader(base.EventReader):
         return base.MatchConfidence.POSSIBLE if said == "error" else base.MatchConfidence.NO
 
     @classmethod
-    def events_of(cls, document: Wire) -> Sequence[Wire]:
+    def events_of(cls, document: JSONObject) -> Sequence[JSONObject]:
         """The event of a document: an interaction with all of its steps, or an error."""
         is_error = document.get("error") or ("steps" not in document and ERRORS.holds_error(document))
         return (document,) if is_error else ({"event_type": _DOCUMENT, "interaction": document},)
@@ -191,7 +191,7 @@ class InteractionsResponseReader(base.EventReader):
 
     # The events; see EVENTS
 
-    def _about(self, event: Wire, _outputs: _Outputs) -> None:
+    def _about(self, event: JSONObject, _outputs: _Outputs) -> None:
         said = mapping(event, "interaction") or event
         self._calls.response_id = (
             self._calls.response_id or identifier(said, "id") or identifier(said, "interaction_id")
@@ -201,7 +201,7 @@ class InteractionsResponseReader(base.EventReader):
         self._error = self._error or ERRORS.failure_beside(said)
         self._usage.say(said.get("usage"))
 
-    def _start(self, event: Wire, outputs: _Outputs) -> None:
+    def _start(self, event: JSONObject, outputs: _Outputs) -> None:
         """Opens a step, with what it says in its first state. A step of the same index ends."""
         place = index(event, "index")
         self._close(place, outputs)
@@ -214,7 +214,7 @@ class InteractionsResponseReader(base.EventReader):
         for content in objects(step.wire, "summary"):
             self._add(step, {"type": "thought_summary", "content": content}, outputs)
 
-    def _delta(self, event: Wire, outputs: _Outputs) -> EmitText | None:
+    def _delta(self, event: JSONObject, outputs: _Outputs) -> EmitText | None:
         """Adds to a step, and opens one that no event opened."""
         self._emit_bare(outputs)
         place, delta = index(event, "index"), mapping(event, "delta")
@@ -236,16 +236,16 @@ class InteractionsResponseReader(base.EventReader):
                 return lambda piece, _outputs: add(piece)
         return None
 
-    def _stop(self, event: Wire, outputs: _Outputs) -> None:
+    def _stop(self, event: JSONObject, outputs: _Outputs) -> None:
         self._usage.say(event.get("usage"))
         self._close(index(event, "index"), outputs)
 
-    def _completed(self, event: Wire, outputs: _Outputs) -> None:
+    def _completed(self, event: JSONObject, outputs: _Outputs) -> None:
         self._about(event, outputs)
         self._status = self._status if self._status in OVER else "completed"
         self._complete(outputs)
 
-    def _document(self, event: Wire, outputs: _Outputs) -> None:
+    def _document(self, event: JSONObject, outputs: _Outputs) -> None:
         said = mapping(event, "interaction")
         for place, step in enumerate(objects(said, "steps") or objects(said, "outputs")):
             self._start({"index": place, "step": step}, outputs)
@@ -257,7 +257,7 @@ class InteractionsResponseReader(base.EventReader):
 
     # The steps
 
-    def _add(self, step: _Step, delta: Wire, outputs: _Outputs) -> None:
+    def _add(self, step: _Step, delta: JSONObject, outputs: _Outputs) -> None:
         kind = text(delta, "type")
         if (reader := DELTAS.get(kind)) is not None:
             reader(self, step, delta, outputs)
@@ -306,21 +306,21 @@ class InteractionsResponseReader(base.EventReader):
             self._carried.emit(outputs)
         outputs.append(tool_call_part(self._options.call_id_prefix + call.call_id, call.name, call.input))
 
-    def _count(self, name: str, data: Wire, outputs: _Outputs) -> None:
+    def _count(self, name: str, data: JSONObject, outputs: _Outputs) -> None:
         if name not in self._counted:
             self._counted.add(name)
             outputs.append(Unmapped(name, data))
 
     # The deltas; see DELTAS
 
-    def _text(self, step: _Step, delta: Wire, outputs: _Outputs) -> None:
+    def _text(self, step: _Step, delta: JSONObject, outputs: _Outputs) -> None:
         if value := text(delta, "text"):
             self._said.add(value)
             outputs.append(text_part(value))
         if "annotations" in delta:
             self._annotations(step, delta, outputs)
 
-    def _summary(self, step: _Step, delta: Wire, outputs: _Outputs) -> None:
+    def _summary(self, step: _Step, delta: JSONObject, outputs: _Outputs) -> None:
         if value := text(mapping(delta, "content"), "text"):
             self._show_summary(step, value, outputs)
 
@@ -329,21 +329,21 @@ class InteractionsResponseReader(base.EventReader):
         if self._options.thinking is not ThinkingMode.OFF:
             outputs.append(thinking_part(value))
 
-    def _arguments(self, step: _Step, delta: Wire, _outputs: _Outputs) -> None:
+    def _arguments(self, step: _Step, delta: JSONObject, _outputs: _Outputs) -> None:
         if (piece := delta.get("arguments")) is not None:
             step.texts.append(piece)
 
-    def _signature(self, step: _Step, delta: Wire, _outputs: _Outputs) -> None:
+    def _signature(self, step: _Step, delta: JSONObject, _outputs: _Outputs) -> None:
         step.wire[SIGNATURE] = text(step.wire, SIGNATURE) + text(delta, SIGNATURE)
 
-    def _annotations(self, _step: _Step, delta: Wire, outputs: _Outputs) -> None:
+    def _annotations(self, _step: _Step, delta: JSONObject, outputs: _Outputs) -> None:
         for cited in objects(delta, "annotations"):
             url = identifier(cited, "url") or identifier(cited, "document_uri")
             title = identifier(cited, "title") or identifier(cited, "file_name") or identifier(cited, "name")
             citation = Citation(url, title, f"annotation:{text(cited, 'type') or 'unknown'}", cited)
             outputs += self._citations.render(citation, self._said, url or title)
 
-    def _file(self, _step: _Step, delta: Wire, outputs: _Outputs) -> None:
+    def _file(self, _step: _Step, delta: JSONObject, outputs: _Outputs) -> None:
         file = inline_file(delta.get("data"), identifier(delta, "mime_type")) or named_file(
             {"fileUri": delta.get("uri")}, self._options.files
         )
@@ -361,7 +361,7 @@ CONTENT: Final = frozenset({"text", *FILES})
 _SHOWN: Final = CONTENT | {"model_output", "user_input"}
 """The kinds of steps that are no more than their content."""
 
-DELTAS: Final[Mapping[str, Callable[[InteractionsResponseReader, _Step, Wire, _Outputs], None]]] = {
+DELTAS: Final[Mapping[str, Callable[[InteractionsResponseReader, _Step, JSONObject, _Outputs], None]]] = {
     "text": InteractionsResponseReader._text,
     "thought_summary": InteractionsResponseReader._summary,
     "thought_signature": InteractionsResponseReader._signature,

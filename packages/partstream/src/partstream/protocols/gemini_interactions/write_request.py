@@ -76,7 +76,7 @@ class StepsWriter(ContentsWriter):
         super().__init__(files_inside=files_inside)
         self._continues = continues
 
-    def whole(self) -> list[models.Wire]:
+    def whole(self) -> list[models.JSONObject]:
         """All steps, between the user's first and last one."""
         filler = {"type": "user_input", "content": [self._text(gemini.FILLER)]}
         before = [] if self._continues or self._is_at(0, "user_input") else [filler]
@@ -86,23 +86,23 @@ class StepsWriter(ContentsWriter):
     def _is_at(self, place: int, *kinds: str) -> bool:
         return bool(self.written) and self.written[place]["type"] in kinds
 
-    def _add(self, kind: str, content: list[models.Wire]) -> None:
+    def _add(self, kind: str, content: list[models.JSONObject]) -> None:
         """Adds content, to the last step if that is of the same kind."""
         if content and self._is_at(-1, kind):
             self.written[-1]["content"] += content
         elif content:
             self.written.append({"type": kind, "content": content})
 
-    def _text(self, value: str) -> models.Wire:
+    def _text(self, value: str) -> models.JSONObject:
         return {"type": "text", "text": value}
 
     @staticmethod
-    def _file(piece: conversation.Attachment) -> models.Wire:
+    def _file(piece: conversation.Attachment) -> models.JSONObject:
         models.check_file(piece)
         where = {"uri": piece.url} if piece.url else {"data": b64encode(piece.data).decode()}
         return {"type": kind_of_file(piece.media_type), **where, "mime_type": piece.media_type}
 
-    def _user(self, parts: list[models.Wire]) -> None:
+    def _user(self, parts: list[models.JSONObject]) -> None:
         self._add("user_input", parts)
 
     def _model(self, turn: conversation.MergedTurn) -> None:
@@ -127,11 +127,11 @@ class StepsWriter(ContentsWriter):
                     self.written.append(kept)
                 follows_text = isinstance(piece, conversation.Text)
 
-    def _answer(self, results: Sequence[conversation.Result], files: list[models.Wire]) -> None:
+    def _answer(self, results: Sequence[conversation.Result], files: list[models.JSONObject]) -> None:
         self.written += map(self._response, results)
         self._user(files)
 
-    def _response(self, result: conversation.Result) -> models.Wire:
+    def _response(self, result: conversation.Result) -> models.JSONObject:
         text, inside = gemini.text_of_result(result), self._inside(result)
         failed = {"is_error": True} if result.is_error or result.is_added else {}
         if failed and not text:
@@ -150,13 +150,13 @@ _ENDS: Final = frozenset({"function_result", "user_input"})
 """The steps after which the model begins anew."""
 
 
-def with_dummies(steps: Sequence[models.Wire]) -> list[models.Wire]:
+def with_dummies(steps: Sequence[models.JSONObject]) -> list[models.JSONObject]:
     """The steps with a thought before the first call of each round of the current turn that has no signature.
 
     The thought has the dummy of `generateContent` (docs/wires/gemini.md#unsigned-calls); a server that refuses it gets
     the calls as texts (:mod:`partstream.protocols.gemini_interactions.errors`).
     """
-    signed: list[models.Wire] = []
+    signed: list[models.JSONObject] = []
     begins = max((place for place, step in enumerate(steps) if step["type"] == "user_input"), default=0)
     is_signed = False
     for place, step in enumerate(steps):
@@ -171,19 +171,19 @@ def with_dummies(steps: Sequence[models.Wire]) -> list[models.Wire]:
 # ---- Tools ----
 
 
-def _tools(request: ChatRequest, settings: models.GoogleSettings, model: models.KnownModel) -> list[models.Wire]:
+def _tools(request: ChatRequest, settings: models.GoogleSettings, model: models.KnownModel) -> list[models.JSONObject]:
     functions = [_declaration(tool) for tool in request.tools]
     own = models.server_tools_of(settings, model, functions)
     return [*functions, *(_SERVER_TOOLS[name] for name in own)]
 
 
-def _declaration(tool: Tool) -> models.Wire:
+def _declaration(tool: Tool) -> models.JSONObject:
     said = {"type": "function", "name": tool.name}
     described = {"description": tool.description} if tool.description else {}
     return {**said, **described, **({"parameters": tool.input_schema} if gemini.has_parameters(tool) else {})}
 
 
-_SERVER_TOOLS: Final[Mapping[str, models.Wire]] = {
+_SERVER_TOOLS: Final[Mapping[str, models.JSONObject]] = {
     "googleSearch": {"type": "google_search"},
     "urlContext": {"type": "url_context"},
     "codeExecution": {"type": "code_execution"},
@@ -193,7 +193,7 @@ _SERVER_TOOLS: Final[Mapping[str, models.Wire]] = {
 """The tools that the server runs, by the names of the setting."""
 
 
-def _tool_choice(request: ChatRequest, settings: models.GoogleSettings) -> models.Wire:
+def _tool_choice(request: ChatRequest, settings: models.GoogleSettings) -> models.JSONObject:
     if not request.tools or (request.tool_mode is not ToolMode.REQUIRED and not settings.validates_calls):
         return {}
     if request.tool_mode is not ToolMode.REQUIRED:
@@ -215,7 +215,7 @@ _AT_TOP: Final = frozenset({*_TOP.values(), "service_tier"})
 """Options beside `input`; all others are in `generation_config`."""
 
 
-def _format_option(asked: AnswerFormat) -> models.Wire:
+def _format_option(asked: AnswerFormat) -> models.JSONObject:
     schema = {} if asked.schema is None else {"schema": asked.schema}
     return {"response_format": {"type": "text", "mime_type": "application/json", **schema}}
 
@@ -259,7 +259,7 @@ class InteractionsRequestWriter(GeminiRequestWriter):
         """Writes a request for a stream."""
         return WireRequest(self.path, self._body(request), {"api-revision": REVISION})
 
-    def _body(self, request: ChatRequest) -> models.Wire:
+    def _body(self, request: ChatRequest) -> models.JSONObject:
         settings = request.settings
         own, model = settings.own_settings(InteractionsSettings), models.known_model(request.model_id)
         continued = request.previous_response_id
@@ -281,7 +281,7 @@ class InteractionsRequestWriter(GeminiRequestWriter):
         }
         generation = {name: value for name, value in generation.items() if value is not None}
         whole, tools = steps.whole(), _tools(request, own, model)
-        body: models.Wire = {
+        body: models.JSONObject = {
             "model": request.model_id.removeprefix("models/"),
             "input": with_dummies(whole) if model.signs_calls else whole,
             **({"system_instruction": "\n\n".join(system)} if system else {}),

@@ -36,11 +36,11 @@ from partstream.protocols.read_response import (
     TRANSITIONS,
     Action,
     Deltas,
+    JSONObject,
     LifecycleEvent,
     LifecycleState,
     MatchConfidence,
     ResponseReader,
-    Wire,
     identifier,
     mapping,
     objects,
@@ -123,7 +123,7 @@ class OllamaStream(ResponseReader):
         self.emit_more = None
         if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed a line after the stream was ended")
-        chunk: Wire = event if isinstance(event, dict) else dict(event)
+        chunk: JSONObject = event if isinstance(event, dict) else dict(event)
         kind = _kind(chunk)
         if kind is None:  # an object that is no line of this protocol
             if (failure := None if self.finished else ERRORS.failure_in_unknown(chunk)) is not None:
@@ -148,7 +148,7 @@ class OllamaStream(ResponseReader):
         if not self.ending and self._model is not None and self._created_at:
             self.emit_more = self._more([name for name, value in message.items() if value and name != "role"])
 
-    def _read_facts(self, chunk: Wire) -> None:
+    def _read_facts(self, chunk: JSONObject) -> None:
         """Reads the fields of a line beside its message."""
         if (reason := identifier(chunk, "done_reason")) is not None:
             self._reason, self._last_words = reason, text(chunk.get("message"), CONTENT)
@@ -187,7 +187,7 @@ class OllamaStream(ResponseReader):
         metadata = {METADATA: dict(self._facts)} if self._facts else {}
         return Finish(outcome, reason, self.usage, None, self._model, error, metadata)
 
-    def _read_message(self, message: Wire, outputs: _Outputs) -> None:
+    def _read_message(self, message: JSONObject, outputs: _Outputs) -> None:
         for name, value in message.items():
             if value and name not in _MESSAGE and name != "role":
                 self._count(f"message.{name}", {name: value}, outputs)
@@ -237,7 +237,7 @@ class OllamaStream(ResponseReader):
             if call is not None:
                 outputs.append(tool_call_part(self._prefix + call.call_id, call.name, call.input))
 
-    def _count(self, name: str, data: Wire, outputs: _Outputs) -> None:
+    def _count(self, name: str, data: JSONObject, outputs: _Outputs) -> None:
         """Counts data that no part can represent, once for each name."""
         if name not in self._counted:
             self._counted.add(name)
@@ -253,7 +253,7 @@ _MESSAGE: Final[dict[str, Callable[[OllamaStream, Any, _Outputs], None]]] = {
 """The fields of a message in the order in which they are read."""
 
 
-def _kind(chunk: Wire) -> LifecycleEvent | None:
+def _kind(chunk: JSONObject) -> LifecycleEvent | None:
     """The meaning of a line for the lifecycle; None for an object of something else."""
     if _is_of_generate(chunk):
         return None
@@ -264,7 +264,7 @@ def _kind(chunk: Wire) -> LifecycleEvent | None:
     return LifecycleEvent.CONTENT if isinstance(chunk.get("message"), dict) and "type" not in chunk else None
 
 
-def _is_of_generate(chunk: Wire) -> bool:
+def _is_of_generate(chunk: JSONObject) -> bool:
     """Whether a line comes from `/api/generate`, which completes a text and has no message."""
     return isinstance(chunk.get("response"), str) and "message" not in chunk
 

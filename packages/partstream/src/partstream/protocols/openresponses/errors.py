@@ -15,7 +15,7 @@ from partstream.errors import UpstreamHTTPError, UpstreamProtocolError
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.errors import Errors
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
-from partstream.protocols.read_response import Wire, identifier, shown
+from partstream.protocols.read_response import JSONObject, identifier, shown
 from partstream.protocols.schemas import smallest_schemas
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ ENCRYPTED_REASONING: Final = "reasoning.encrypted_content"
 """The entry of `include` that demands the state of reasoning."""
 
 
-def text(event: Wire, name: str) -> str:
+def text(event: JSONObject, name: str) -> str:
     """The string in a field; empty if it is null or missing.
 
     Raises:
@@ -112,19 +112,19 @@ def text(event: Wire, name: str) -> str:
     return value or ""
 
 
-def mapping(event: Wire, name: str) -> Wire:
+def mapping(event: JSONObject, name: str) -> JSONObject:
     """The object in a field; see :func:`text`."""
-    value: Wire | None = _checked(event, name, dict, "an object")
+    value: JSONObject | None = _checked(event, name, dict, "an object")
     return value or {}
 
 
-def sequence(event: Wire, name: str) -> list[Wire]:
+def sequence(event: JSONObject, name: str) -> list[JSONObject]:
     """The objects in a list field; see :func:`text`. Ollama sends `output: null`."""
-    value: list[Wire] | None = _checked(event, name, list, "a list of objects")
+    value: list[JSONObject] | None = _checked(event, name, list, "a list of objects")
     return value or []
 
 
-def _checked(event: Wire, name: str, kind: Any, expected: str) -> Any:
+def _checked(event: JSONObject, name: str, kind: Any, expected: str) -> Any:
     value: Any = event.get(name)
     if value is None or (isinstance(value, kind) and (kind is not list or all(isinstance(one, dict) for one in value))):
         return value
@@ -140,7 +140,7 @@ INCOMPLETE_REASONS: Final = {
 }
 
 
-def usage(response: Wire) -> Usage | None:
+def usage(response: JSONObject) -> Usage | None:
     """The usage that a response reports, or None."""
     raw = response.get("usage")
     if not isinstance(raw, dict):
@@ -160,7 +160,7 @@ def usage(response: Wire) -> Usage | None:
     )
 
 
-def finish_reason(response: Wire, status: str, has_tool_calls: bool) -> FinishReason:
+def finish_reason(response: JSONObject, status: str, has_tool_calls: bool) -> FinishReason:
     """The finish reason of a response that did not fail; `status` is that of the terminal event."""
     if status == "incomplete":
         raw = identifier(mapping(response, "incomplete_details"), "reason") or status
@@ -176,13 +176,13 @@ def incomplete_reason(reason: FinishReason | None) -> str:
     return words.get(reason.unified) or reason.raw or reason.unified
 
 
-def failure(*reports: Wire) -> UpstreamFailureError:
+def failure(*reports: JSONObject) -> UpstreamFailureError:
     """Merges all reports of a failure into one error; later reports win.
 
     A report is an `error` event, nested (the specification, and the live OpenAI API) or flat (OpenAI's
     documentation), or the `error` object of a failed response.
     """
-    fields: Wire = {}
+    fields: JSONObject = {}
     for report in reports:
         nested = report.get("error")
         flat = {name: report.get(name) for name in ("code", "message", "param", "retry_after")}

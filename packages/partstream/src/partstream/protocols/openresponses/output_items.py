@@ -20,7 +20,7 @@ from partstream.protocols.citations import Citation, read_citation
 
 if TYPE_CHECKING:
     from partstream.lm.parts import DataPart, ToolCallPart
-    from partstream.protocols.read_response import Wire
+    from partstream.protocols.read_response import JSONObject
 
 
 def make_id(identity: str, prefix: str, what: object) -> str:
@@ -173,7 +173,7 @@ def source_of(part: DataPart) -> Citation | None:
     return None if citation is None or citation.url is None else citation
 
 
-def annotation_of(source: Citation, length: int) -> Wire:
+def annotation_of(source: Citation, length: int) -> JSONObject:
     """A citation as an annotation; without a position, it follows the text, which has `length` characters so far."""
     return {
         "type": "url_citation",  # the only kind that the schema has

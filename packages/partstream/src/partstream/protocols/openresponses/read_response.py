@@ -51,10 +51,10 @@ from partstream.protocols.read_response import (
     Deltas,
     EmittedPrefix,
     EventReader,
+    JSONObject,
     LifecycleEvent,
     MatchConfidence,
     Row,
-    Wire,
     checksum,
     identifier,
     index,
@@ -307,7 +307,7 @@ class _TextIndex:
         return next((slot for slot in found if slot.length == len(whole) or not slot.closed), None)
 
 
-def citation_of(annotation: Wire) -> Citation:
+def citation_of(annotation: JSONObject) -> Citation:
     """The source that an annotation names: a `url_citation`, or OpenAI's citation of a file, which has no address."""
     return Citation(
         url=identifier(annotation, "url"),
@@ -345,13 +345,13 @@ class OpenResponsesStream(EventReader):
         self._carried_keys: set[Hashable] = set()
         self._compacted = False  # whether the upstream has summarised the conversation
         self._counted: set[tuple[str, int | str | None]] = set()
-        self._reports: list[Wire] = []
-        self._response: Wire = {}  # of the terminal event
+        self._reports: list[JSONObject] = []
+        self._response: JSONObject = {}  # of the terminal event
         self._response_id: str | None = None
         self._model: str | None = None
 
     @classmethod
-    def claim(cls, kind: str | None, event: Wire) -> MatchConfidence:
+    def claim(cls, kind: str | None, event: JSONObject) -> MatchConfidence:
         """Tells whether an event is one of this protocol: `error`, without a prefix, exists in others too."""
         if kind is not None and kind.startswith("response."):
             return MatchConfidence.SURE
@@ -359,7 +359,7 @@ class OpenResponsesStream(EventReader):
         return MatchConfidence.POSSIBLE if is_possible else MatchConfidence.NO
 
     @classmethod
-    def events_of(cls, document: Wire) -> Sequence[Wire]:
+    def events_of(cls, document: JSONObject) -> Sequence[JSONObject]:
         """The events of a document that a server sends in place of a stream: a response, or a body with an error alone.
 
         Each item is opened and closed, so that two equal ones remain two. The reader refuses any other document.
@@ -396,19 +396,19 @@ class OpenResponsesStream(EventReader):
 
     # The response
 
-    def _lifecycle(self, event: Wire, _outputs: Outputs) -> None:
+    def _lifecycle(self, event: JSONObject, _outputs: Outputs) -> None:
         self._remember(mapping(event, "response"))
 
-    def _remember(self, response: Wire) -> None:
+    def _remember(self, response: JSONObject) -> None:
         self._response_id = identifier(response, "id") or self._response_id
         self._model = identifier(response, "model") or self._model
 
-    def _report(self, event: Wire, outputs: Outputs) -> None:
+    def _report(self, event: JSONObject, outputs: Outputs) -> None:
         self._release(outputs)
         self._reports.append(event)
         self._error = failure(*self._reports)
 
-    def _terminal(self, event: Wire, outputs: Outputs) -> None:
+    def _terminal(self, event: JSONObject, outputs: Outputs) -> None:
         said = event["type"].removeprefix("response.")
         response = mapping(event, "response")
         self._remember(response)
@@ -437,7 +437,7 @@ class OpenResponsesStream(EventReader):
         reason = finish_reason(response, status, has_tool_calls=self._calls.ended.count > 0)
         self._emit_finish(Outcome(status), reason, outputs)
 
-    def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: Outputs) -> None:
+    def _snapshot(self, output: list[JSONObject], status: str, event: JSONObject, outputs: Outputs) -> None:
         """Adds the outputs of the final snapshot that the stream left out. Many servers leave the snapshot empty."""
         rules = (SAME_ID, SAME_PLACE, IN_ORDER)
         texts = self._messages.match_snapshot(of_kind(output, "message"), rules)
@@ -459,20 +459,20 @@ class OpenResponsesStream(EventReader):
 
     # Items
 
-    def _item_added(self, event: Wire, outputs: Outputs) -> None:
+    def _item_added(self, event: JSONObject, outputs: Outputs) -> None:
         self._release(outputs)
         self._calls.emit_bare(outputs)
         item = mapping(event, "item")
         ITEMS.get(identifier(item, "type"), _COUNTED).added(self, event, outputs, item)
 
-    def _item_done(self, event: Wire, outputs: Outputs) -> None:
+    def _item_done(self, event: JSONObject, outputs: Outputs) -> None:
         item = mapping(event, "item")
         kind = identifier(item, "type")
         if kind != "function_call":
             self._calls.emit_bare(outputs)
         ITEMS.get(kind, _COUNTED).done(self, event, outputs, item)
 
-    def _count_item(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+    def _count_item(self, event: JSONObject, outputs: Outputs, item: JSONObject) -> None:
         """Counts an unknown item, or one of a hosted tool (web search, code interpreter, MCP) that the upstream runs:
         none of them is a call for the consumer. The final snapshot counts only types that the stream has not."""
         self._release(outputs)
@@ -482,7 +482,7 @@ class OpenResponsesStream(EventReader):
             self._counted.add(key)
             outputs.append(Unmapped(kind, item))
 
-    def _picture_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+    def _picture_done(self, event: JSONObject, outputs: Outputs, item: JSONObject) -> None:
         """Shows the picture that the server made; its drafts come in events of their own, and are no part of it."""
         if identifier(item, "result") is None:
             if item["type"] not in {kind for kind, _ in self._counted}:
@@ -494,7 +494,7 @@ class OpenResponsesStream(EventReader):
 
     # Texts
 
-    def _delta(self, event: Wire, outputs: Outputs) -> EmitText | None:
+    def _delta(self, event: JSONObject, outputs: Outputs) -> EmitText | None:
         delta = text(event, "delta")
         if not delta:
             return None
@@ -509,11 +509,11 @@ class OpenResponsesStream(EventReader):
             outputs.append(slot.make(said))
         return slot.emit_more
 
-    def _text_done(self, event: Wire, outputs: Outputs) -> None:
+    def _text_done(self, event: JSONObject, outputs: Outputs) -> None:
         channel = CHANNELS[event["type"]]
         self._close(self._slot(event, channel), text(event, channel.whole_field), event, outputs)
 
-    def _part_added(self, event: Wire, outputs: Outputs) -> None:
+    def _part_added(self, event: JSONObject, outputs: Outputs) -> None:
         self._release(outputs)
         part = mapping(event, "part")
         channel = self._part_channel(event, part)
@@ -526,7 +526,7 @@ class OpenResponsesStream(EventReader):
         if item.at(channel, part_index) is None:
             self._new_slot(item, channel, part_index).announced = True
 
-    def _part_done(self, event: Wire, outputs: Outputs) -> None:
+    def _part_done(self, event: JSONObject, outputs: Outputs) -> None:
         part = mapping(event, "part")
         channel = self._part_channel(event, part)
         if channel is None:
@@ -534,23 +534,23 @@ class OpenResponsesStream(EventReader):
         slot = self._close(self._slot(event, channel), text(part, channel.whole_field), event, outputs)
         self._close_annotations([part], slot, outputs)
 
-    def _annotation(self, event: Wire, outputs: Outputs) -> None:
+    def _annotation(self, event: JSONObject, outputs: Outputs) -> None:
         self._release(outputs)
         slot = self._slot(event, OUTPUT_TEXT)
         slot.annotated = True
         if annotation := mapping(event, "annotation"):
             self._cite(annotation, slot, outputs)
 
-    def _text_item_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
+    def _text_item_added(self, event: JSONObject, _outputs: Outputs, item: JSONObject) -> None:
         items = self._reasoning if item["type"] == "reasoning" else self._messages
         known = items.announce(identifier(item, "id"), index(event, "output_index"))
         known.begun_again = known.closed
 
-    def _text_item_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+    def _text_item_done(self, event: JSONObject, outputs: Outputs, item: JSONObject) -> None:
         items = self._reasoning if item["type"] == "reasoning" else self._messages
         self._close_item(items.find(identifier(item, "id"), index(event, "output_index")), event, outputs, item)
 
-    def _compaction_done(self, _event: Wire, outputs: Outputs, item: Wire) -> None:
+    def _compaction_done(self, _event: JSONObject, outputs: Outputs, item: JSONObject) -> None:
         """A summary of the conversation that only the upstream can read. It goes back like reasoning, and once."""
         self._compacted = True
         self._release(outputs)
@@ -569,18 +569,18 @@ class OpenResponsesStream(EventReader):
             if slot.make is not None:
                 outputs.append(slot.make(said))
 
-    def _close_item(self, item: _TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
+    def _close_item(self, item: _TextItem, event: JSONObject, outputs: Outputs, wire: JSONObject) -> None:
         """Adds what the whole item says and the events before did not."""
         close = self._close_reasoning if wire["type"] == "reasoning" else self._close_message
         close(item, event, outputs, wire)
 
-    def _close_annotations(self, parts: list[Wire], slot: _Slot, outputs: Outputs) -> None:
+    def _close_annotations(self, parts: list[JSONObject], slot: _Slot, outputs: Outputs) -> None:
         if slot.channel is OUTPUT_TEXT and not slot.annotated:
             for part in parts:
                 for annotation in sequence(part, "annotations"):
                     self._cite(annotation, slot, outputs)
 
-    def _cite(self, annotation: Wire, slot: _Slot, outputs: Outputs) -> None:
+    def _cite(self, annotation: JSONObject, slot: _Slot, outputs: Outputs) -> None:
         key = (  # recognizes an annotation of the same text that closing events repeat
             id(slot),
             identifier(annotation, "type"),
@@ -592,7 +592,7 @@ class OpenResponsesStream(EventReader):
     def _items(self, channel: Channel) -> Items[_TextItem]:
         return self._reasoning if channel.is_reasoning else self._messages
 
-    def _part_channel(self, event: Wire, part: Wire) -> Channel | None:
+    def _part_channel(self, event: JSONObject, part: JSONObject) -> Channel | None:
         channel = PART_CHANNELS.get(identifier(part, "type") or "")
         if channel is OUTPUT_TEXT:
             # vLLM opens an `output_text` part inside a reasoning item (docs/wires/openresponses.md#vllm).
@@ -603,7 +603,7 @@ class OpenResponsesStream(EventReader):
                 return REASONING
         return channel
 
-    def _slot(self, event: Wire, channel: Channel) -> _Slot:
+    def _slot(self, event: JSONObject, channel: Channel) -> _Slot:
         item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
         part_index = index(event, channel.index_field)
         return item.existing(channel, part_index) or self._new_slot(item, channel, part_index)
@@ -620,7 +620,7 @@ class OpenResponsesStream(EventReader):
             self._active = slot
         self._index.touch(slot)
 
-    def _close(self, slot: _Slot, whole: str, event: Wire, outputs: Outputs) -> _Slot:
+    def _close(self, slot: _Slot, whole: str, event: JSONObject, outputs: Outputs) -> _Slot:
         """Emits the text that a closing event adds to a slot.
 
         LiteLLM closes a message under an id that it never opened (docs/wires/openresponses.md#litellm), and vLLM a part
@@ -641,7 +641,9 @@ class OpenResponsesStream(EventReader):
             outputs.append(Unmapped(f"{event['type']} (differs from the text before it)", event))
         return slot
 
-    def _close_parts(self, item: _TextItem, groups: dict[Channel, list[Wire]], event: Wire, outputs: Outputs) -> None:
+    def _close_parts(
+        self, item: _TextItem, groups: dict[Channel, list[JSONObject]], event: JSONObject, outputs: Outputs
+    ) -> None:
         for channel, parts in groups.items():
             found = list(islice(item.channels.get(channel, {}).values(), max(len(parts), 1)))
             if len(found) == 1 and len(parts) > 1:
@@ -661,10 +663,10 @@ class OpenResponsesStream(EventReader):
             for slot in slots.values():
                 slot.forget()
 
-    def _close_message(self, item: _TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
+    def _close_message(self, item: _TextItem, event: JSONObject, outputs: Outputs, wire: JSONObject) -> None:
         content = wire.get("content")
         parts = [{"type": "output_text", "text": content}] if isinstance(content, str) else sequence(wire, "content")
-        groups: dict[Channel, list[Wire]] = {}
+        groups: dict[Channel, list[JSONObject]] = {}
         for part in parts:
             channel = PART_CHANNELS.get(identifier(part, "type") or "")
             if channel is not None and not channel.is_reasoning:
@@ -678,7 +680,7 @@ class OpenResponsesStream(EventReader):
         self._release(outputs)
         item.closed = True
 
-    def _close_reasoning(self, item: _TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
+    def _close_reasoning(self, item: _TextItem, event: JSONObject, outputs: Outputs, wire: JSONObject) -> None:
         groups = {SUMMARY: sequence(wire, "summary"), REASONING: sequence(wire, "content")}
         if item.said:
             # Text of one channel is not repeated through the other (docs/wires/openresponses.md#xai-and-deepseek).
@@ -692,7 +694,7 @@ class OpenResponsesStream(EventReader):
             item.closed = True
             self._close_metadata(item, wire, outputs, before)
 
-    def _close_metadata(self, item: _TextItem, wire: Wire, outputs: Outputs, before: int) -> None:
+    def _close_metadata(self, item: _TextItem, wire: JSONObject, outputs: Outputs, before: int) -> None:
         """Adds the provider state to the item's last thinking part."""
         identity = {"id": identifier(wire, "id") or item.id, "encrypted_content": identifier(wire, "encrypted_content")}
         known = {name: value for name, value in identity.items() if value is not None}
@@ -709,7 +711,7 @@ class OpenResponsesStream(EventReader):
         else:
             outputs.append(thinking_part("", item.id, metadata))
 
-    def _carry(self, state: dict[str, str], wire: Wire, outputs: Outputs) -> Mapping[str, Any] | None:
+    def _carry(self, state: dict[str, str], wire: JSONObject, outputs: Outputs) -> Mapping[str, Any] | None:
         """The metadata that lists all provider state of the response, because Copilot keeps only the last metadata of a
         model call; None if there is too much."""
         if len(self._carried) >= MOST_ITEMS:

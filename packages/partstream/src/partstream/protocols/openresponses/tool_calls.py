@@ -23,7 +23,7 @@ from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
 from partstream.protocols.calls import Calls, Reading, read_pieces, read_sources
 from partstream.protocols.openresponses.errors import text
-from partstream.protocols.read_response import Wire, identifier, index
+from partstream.protocols.read_response import JSONObject, identifier, index
 
 # ---- Items ----
 
@@ -52,7 +52,7 @@ class MatchRule(NamedTuple):
     equal. A rule does not apply to an item with the key None."""
 
     of_item: Callable[[Any], Hashable | None]
-    of_wire: Callable[[int, Wire], Hashable | None]
+    of_wire: Callable[[int, JSONObject], Hashable | None]
 
 
 SAME_ID: Final = MatchRule(lambda item: item.id, lambda _place, wire: identifier(wire, "id"))
@@ -113,7 +113,7 @@ class Items(Generic[ItemT]):
             return None  # the index is used a second time, and nothing announced the second item
         return at_index
 
-    def match_snapshot(self, snapshot: list[tuple[int, Wire]], rules: Sequence[MatchRule]) -> dict[int, ItemT]:
+    def match_snapshot(self, snapshot: list[tuple[int, JSONObject]], rules: Sequence[MatchRule]) -> dict[int, ItemT]:
         """Pairs the items of the final snapshot, given with their places, with those seen before.
 
         Each rule, in order, applies to all items that have no partner yet; an item without a partner is new.
@@ -145,7 +145,7 @@ class Items(Generic[ItemT]):
         return item
 
 
-def of_kind(output: list[Wire], kind: str) -> list[tuple[int, Wire]]:
+def of_kind(output: list[JSONObject], kind: str) -> list[tuple[int, JSONObject]]:
     """The items of a type in the final snapshot, with their places."""
     return [(place, item) for place, item in enumerate(output) if identifier(item, "type") == kind]
 
@@ -207,7 +207,7 @@ class ToolCall(Item):
             self._changes += self._arguments.get(source) != arguments
             self._arguments[source] = arguments
 
-    def read(self, item: Wire) -> None:
+    def read(self, item: JSONObject) -> None:
         """Takes name and ids from a function call item; a later item corrects an earlier one."""
         self.call_id = identifier(item, "call_id") or self.call_id
         self.id = self.id or identifier(item, "id")
@@ -250,7 +250,7 @@ def _content(name: str | None, pieces: Sequence[Any], value: dict[str, Any] | No
     return (name, "".join(pieces)) if all(isinstance(piece, str) for piece in pieces) else None
 
 
-def _content_of_item(item: Wire) -> Hashable | None:
+def _content_of_item(item: JSONObject) -> Hashable | None:
     pieces = (item.get("arguments") or "",)
     return _content(identifier(item, "name"), pieces, read_pieces(pieces).value)
 
@@ -285,7 +285,7 @@ class CallEvents(Items[ToolCall]):
         self._ids: set[str] = set()
         self._bare: ToolCall | None = None  # the last call, if it closed without arguments: a limit may have cut it
 
-    def arguments_delta(self, event: Wire, _outputs: list[StreamOutput]) -> EmitText | None:
+    def arguments_delta(self, event: JSONObject, _outputs: list[StreamOutput]) -> EmitText | None:
         """Adds a piece of the arguments; returns the fast path for further pieces."""
         place = index(event, "output_index")
         call = self.find(identifier(event, "item_id"), place)
@@ -296,7 +296,7 @@ class CallEvents(Items[ToolCall]):
         add = call.deltas.append
         return lambda delta, _outputs: add(delta)
 
-    def arguments_done(self, event: Wire, outputs: list[StreamOutput]) -> None:
+    def arguments_done(self, event: JSONObject, outputs: list[StreamOutput]) -> None:
         """The arguments of a call end."""
         self._release(outputs)
         call = self.find(identifier(event, "item_id"), index(event, "output_index"))
@@ -309,14 +309,14 @@ class CallEvents(Items[ToolCall]):
         if call.reading.arguments.value:
             self._emit(call, outputs)
 
-    def added(self, event: Wire, _outputs: list[StreamOutput], item: Wire) -> None:
+    def added(self, event: JSONObject, _outputs: list[StreamOutput], item: JSONObject) -> None:
         """A call begins."""
         call = self.announce(identifier(item, "id"), index(event, "output_index"))
         if not call.closed:
             call.read(item)
             call.say_arguments("added", item.get("arguments"))
 
-    def done(self, event: Wire, outputs: list[StreamOutput], item: Wire) -> None:
+    def done(self, event: JSONObject, outputs: list[StreamOutput], item: JSONObject) -> None:
         """A call ends: the call that the event names, or a new one if that was closed as another call."""
         self._release(outputs)
         place = identifier(item, "id"), index(event, "output_index")
@@ -346,11 +346,11 @@ class CallEvents(Items[ToolCall]):
             if call.emitted:
                 call.settle()
 
-    def pair(self, output: list[Wire]) -> dict[int, ToolCall]:
+    def pair(self, output: list[JSONObject]) -> dict[int, ToolCall]:
         """The calls of the final snapshot, by place."""
         return self.match_snapshot(of_kind(output, "function_call"), _RULES)
 
-    def in_snapshot(self, call: ToolCall, status: str, outputs: list[StreamOutput], item: Wire) -> None:
+    def in_snapshot(self, call: ToolCall, status: str, outputs: list[StreamOutput], item: JSONObject) -> None:
         """Emits a call as the final snapshot of a response with this status has it."""
         if call.emitted or status == "failed":
             return
@@ -361,7 +361,7 @@ class CallEvents(Items[ToolCall]):
         if call.reading.pieces or status != "incomplete":
             self._emit(call, outputs, is_last=True)
 
-    def at_end(self, status: str, event: Wire, outputs: list[StreamOutput]) -> None:
+    def at_end(self, status: str, event: JSONObject, outputs: list[StreamOutput]) -> None:
         """Emits the calls that no event closed: a completed response has completed them, one that was cut has not."""
         for call in self.all:
             if call.emitted:

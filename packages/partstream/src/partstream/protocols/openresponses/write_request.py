@@ -32,7 +32,7 @@ from partstream.protocols.options import (
     with_extra_fields,
 )
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, OwnSettings, RequestWriter, count_of_fields
-from partstream.protocols.read_response import Wire
+from partstream.protocols.read_response import JSONObject
 from partstream.protocols.schemas import PLAIN, for_model
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import Choice, choice, whole
@@ -242,7 +242,7 @@ _MAX_FILE_DATA: Final = 33_554_432
 """The limits of the schema, in characters."""
 
 
-def input_items(turns: Iterable[conversation.Turn], settings: RequestSettings) -> list[Wire]:
+def input_items(turns: Iterable[conversation.Turn], settings: RequestSettings) -> list[JSONObject]:
     """The items of a conversation, in order.
 
     Images and files that the protocol does not allow in their place follow in a message of the user, after the adjacent
@@ -257,7 +257,7 @@ def input_items(turns: Iterable[conversation.Turn], settings: RequestSettings) -
     return [item for turn in shown for item in _items_of(turn, system)]
 
 
-def _items_of(turn: conversation.Turn, system: str) -> Iterator[Wire]:
+def _items_of(turn: conversation.Turn, system: str) -> Iterator[JSONObject]:
     match turn.role:
         case conversation.TurnRole.SYSTEM:
             yield from _message(system, [_input(one) for one in turn.content if isinstance(one, conversation.Text)])
@@ -272,8 +272,8 @@ def _items_of(turn: conversation.Turn, system: str) -> Iterator[Wire]:
             yield from _answer(turn.content)
 
 
-def _answer(content: Sequence[conversation.Piece]) -> Iterator[Wire]:
-    said: list[Wire] = []
+def _answer(content: Sequence[conversation.Piece]) -> Iterator[JSONObject]:
+    said: list[JSONObject] = []
     for piece in content:
         if isinstance(piece, conversation.Text):
             said.append({"type": "output_text", "text": piece.value})
@@ -290,12 +290,12 @@ def _answer(content: Sequence[conversation.Piece]) -> Iterator[Wire]:
     yield from _message("assistant", said)
 
 
-def _message(role: str, content: list[Wire]) -> Iterator[Wire]:
+def _message(role: str, content: list[JSONObject]) -> Iterator[JSONObject]:
     if content:
         yield {"type": "message", "role": role, "content": content}
 
 
-def _output(result: conversation.Result) -> str | list[Wire]:
+def _output(result: conversation.Result) -> str | list[JSONObject]:
     """The output of a tool: a string if a string can hold it, because every server takes one."""
     pieces = [_input(piece) for piece in result.content]
     if result.is_error:  # the protocol has no field for it
@@ -307,7 +307,7 @@ def _output(result: conversation.Result) -> str | list[Wire]:
     return pieces
 
 
-def _input(piece: conversation.ResultContent) -> Wire:
+def _input(piece: conversation.ResultContent) -> JSONObject:
     if isinstance(piece, conversation.Text):
         return {"type": "input_text", "text": piece.value}
     is_image = piece.kind is MediaKind.IMAGE
