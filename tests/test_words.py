@@ -24,7 +24,7 @@ AVOIDED: Final[dict[str, tuple[int, str]]] = {
     r"whoever": (68, "the caller, a client, a user"),
     r"is found out": (27, "is detected, is determined"),
     r"in the place of": (2, "instead of"),
-    r"what (\w+ ){1,3}says? of": (54, "the description of; name the noun"),
+    r"what (\w+ ){1,3}says? of": (45, "the description of; name the noun"),
     r"says? of itself": (1, "reports"),
     r"made up": (27, "invented, synthetic"),
     r"hands? out": (14, "returns, emits"),

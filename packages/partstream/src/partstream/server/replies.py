@@ -29,12 +29,11 @@ from partstream.codec.json_codec import dumps, dumps_text, loads
 from partstream.errors import CallerError
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
 from partstream.lm.parts import ResponsePart, TextPart, ThinkingPart
-from partstream.protocols.serve import StoredAnswer
+from partstream.protocols.serve import AnswerRecord, ResponseWriter, StoredAnswer, StreamForm, WireEvent, WireRequest
 from partstream.server.requests import failure_of
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, StreamOutput
-    from partstream.protocols.serve import AnswerRecord, ResponseWriter, StreamForm, WireEvent, WireRequest
     from partstream.server.settings import ServingSettings
 
 _FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})

@@ -29,23 +29,13 @@ from zlib import adler32
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
-from partstream.lm.parts import (
-    DataPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-    is_for_assistant,
-    is_mark,
-    row_of_class,
-)
+from partstream.lm import parts
 from partstream.tokens import families
 from partstream.tokens.estimator_table import COMMON_HAN, MODELS
 
 if TYPE_CHECKING:
     from partstream.lm.cancellation import Event
     from partstream.lm.messages import ChatMessage, Tool
-    from partstream.lm.parts import MessagePart
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.tokens.ledger import Ledger
 
@@ -98,9 +88,9 @@ class MessageCounter:
             total += self.count_part(part)
         return total
 
-    def count_part(self, part: MessagePart) -> families.TokenCount:
+    def count_part(self, part: parts.MessagePart) -> families.TokenCount:
         """The tokens of a part and all its contents; the host's marks have none, because they are never sent."""
-        return row_of_class(_COUNTS, part)(self, part)
+        return parts.row_of_class(_COUNTS, part)(self, part)
 
     def count_tools(self, tools: Sequence[Tool]) -> families.TokenCount:
         """The tokens of all tools of a request: names, descriptions, schemas, and the overhead around them."""
@@ -132,7 +122,7 @@ class MessageCounter:
         return families.TokenCount(self._image_cost.tokens(found or _UNREADABLE_IMAGE), families.CountSource.ESTIMATED)
 
 
-def _count_thinking(counter: MessageCounter, part: ThinkingPart) -> families.TokenCount:
+def _count_thinking(counter: MessageCounter, part: parts.ThinkingPart) -> families.TokenCount:
     if part.value:
         return counter.count_text(part.value)
     hidden = 0 if part.metadata is None else _hidden_characters(part.metadata)
@@ -152,8 +142,8 @@ def _hidden_characters(metadata: Any) -> int:
     )
 
 
-def _count_data(counter: MessageCounter, part: DataPart) -> families.TokenCount:
-    if is_mark(part.mime_type) or not is_for_assistant(part):
+def _count_data(counter: MessageCounter, part: parts.DataPart) -> families.TokenCount:
+    if parts.is_mark(part.mime_type) or not parts.is_for_assistant(part):
         return families.NO_TOKENS
     media = read_media(part)
     if media.kind is MediaKind.TEXT:
@@ -166,12 +156,12 @@ def _count_data(counter: MessageCounter, part: DataPart) -> families.TokenCount:
     return families.TokenCount(tokens, families.CountSource.ESTIMATED)
 
 
-_COUNTS: Final[dict[type[MessagePart], Callable[..., families.TokenCount]]] = {
-    TextPart: lambda counter, part: counter.count_text(part.value if is_for_assistant(part) else ""),
-    ThinkingPart: _count_thinking,
-    ToolCallPart: lambda counter, part: counter.count_text(part.name) + counter.count_json(part.input),
-    ToolResultPart: lambda counter, part: sum(map(counter.count_part, part.content), families.NO_TOKENS),
-    DataPart: _count_data,
+_COUNTS: Final[dict[type[parts.MessagePart], Callable[..., families.TokenCount]]] = {
+    parts.TextPart: lambda counter, part: counter.count_text(part.value if parts.is_for_assistant(part) else ""),
+    parts.ThinkingPart: _count_thinking,
+    parts.ToolCallPart: lambda counter, part: counter.count_text(part.name) + counter.count_json(part.input),
+    parts.ToolResultPart: lambda counter, part: sum(map(counter.count_part, part.content), families.NO_TOKENS),
+    parts.DataPart: _count_data,
 }
 """The counting functions by part class."""
 
@@ -359,14 +349,14 @@ def estimate_tokens(text: str | ChatMessage) -> int:
     )
 
 
-def _read(part: MessagePart) -> Iterator[str]:
+def _read(part: parts.MessagePart) -> Iterator[str]:
     """The texts of a part that a model reads; none for a data part."""
-    if isinstance(part, ThinkingPart) or (isinstance(part, TextPart) and is_for_assistant(part)):
+    if isinstance(part, parts.ThinkingPart) or (isinstance(part, parts.TextPart) and parts.is_for_assistant(part)):
         yield part.value
-    elif isinstance(part, ToolCallPart):
+    elif isinstance(part, parts.ToolCallPart):
         yield part.name
         yield json_text(part.input)
-    elif isinstance(part, ToolResultPart):
+    elif isinstance(part, parts.ToolResultPart):
         for item in part.content:
             yield from _read(item)
 

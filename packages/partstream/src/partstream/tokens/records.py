@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from partstream.conversation.turns import add_fields, canonical_json
 from partstream.lm.parts import (
     DataPart,
+    MessagePart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -39,7 +40,6 @@ from partstream.lm.parts import (
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, Tool
-    from partstream.lm.parts import MessagePart
     from partstream.tokens.families import CountSource
 
 

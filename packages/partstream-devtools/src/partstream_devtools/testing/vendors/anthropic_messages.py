@@ -24,16 +24,7 @@ from itertools import groupby, takewhile
 from typing import Any, Final, NamedTuple
 
 from partstream.conversation.preparation import ThinkingForm
-from partstream.protocols.anthropic_messages.models import (
-    FORBIDDEN,
-    OLDER_VERSION,
-    SAMPLING,
-    VERSION,
-    Abilities,
-    Forbidden,
-    Sampling,
-    by_line,
-)
+from partstream.protocols.anthropic_messages import models
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.provider_state import open_state
 from partstream.protocols.serve import WireRequest
@@ -48,7 +39,7 @@ class _Anthropic(vendor.Vendor):
     def refuse(self, request: WireRequest) -> None:
         betas = _check_headers(request.headers)
         body = request.body
-        forbidden = FORBIDDEN.get(request.headers[VERSION], Forbidden())
+        forbidden = models.FORBIDDEN.get(request.headers[models.VERSION], models.Forbidden())
         _check_fields(body, betas, forbidden.fields)
         _check_thinking(body)
         _check_tools(body)
@@ -82,7 +73,7 @@ class _Anthropic(vendor.Vendor):
         ]
         if isinstance(body.get(_MARK), Mapping) and blocks:  # the automatic mark, on the last block that can have one
             blocks[-1] = replace(blocks[-1], is_marked=True)
-        row = by_line(model)
+        row = models.by_line(model)
         least = _LEAST_OF_OTHERS if row is None else row.min_cached_tokens
         rule = vendor.CacheRule(least, look_back=20, most_marks=4, write_price=1.25, read_price=0.1)
         return vendor.CachedPrompt(tuple(blocks), rule, model)
@@ -109,11 +100,11 @@ _BETA: Final = re.compile(r"[a-z0-9-]+-\d{4}-?\d{2}-?\d{2}")
 
 def _check_headers(headers: Mapping[str, str]) -> frozenset[str]:
     """The betas that the headers ask for."""
-    version = headers.get(VERSION)
+    version = headers.get(models.VERSION)
     if version is None:
-        raise RefusedRequestError(f"{VERSION}: header is required")
-    if version != OLDER_VERSION and version not in FORBIDDEN:
-        raise RefusedRequestError(f'{VERSION}: "{version}" is not a valid version')
+        raise RefusedRequestError(f"{models.VERSION}: header is required")
+    if version != models.OLDER_VERSION and version not in models.FORBIDDEN:
+        raise RefusedRequestError(f'{models.VERSION}: "{version}" is not a valid version')
     if "x-api-key" in headers and "authorization" in headers:
         raise RefusedRequestError("invalid x-api-key", status=401)
     betas = [name.strip() for name in headers.get("anthropic-beta", "").split(",") if name.strip()]
@@ -177,7 +168,7 @@ _FORMS: Final = {"adaptive": ThinkingForm.ADAPTIVE, "enabled": ThinkingForm.BUDG
 
 
 def _check_thinking(body: Mapping[str, Any]) -> None:
-    row = by_line(str(body["model"]))
+    row = models.by_line(str(body["model"]))
     thinking: Mapping[str, Any] = body.get("thinking") or {}
     effort = (body.get("output_config") or {}).get("effort")
     _check_effort(effort, row)
@@ -190,7 +181,7 @@ def _check_thinking(body: Mapping[str, Any]) -> None:
     _check_sampling(body, row, thinks=kind in {"adaptive", "enabled"})
 
 
-def _check_form(kind: str, effort: str | None, row: Abilities | None) -> None:
+def _check_form(kind: str, effort: str | None, row: models.Abilities | None) -> None:
     if row is None or _FORMS[kind] in (row.thinking or ()):
         return
     if kind == "adaptive":
@@ -228,7 +219,7 @@ def _check_beside(kind: str, thinking: Mapping[str, Any], body: Mapping[str, Any
         raise RefusedRequestError("Thinking may not be enabled when tool_choice forces tool use.")
 
 
-def _check_effort(effort: Any, row: Abilities | None) -> None:
+def _check_effort(effort: Any, row: models.Abilities | None) -> None:
     if effort is None:
         return
     if effort not in _LEVELS:
@@ -244,15 +235,15 @@ def _check_effort(effort: Any, row: Abilities | None) -> None:
 _LEAST_TOP_P: Final = 0.95
 
 
-def _check_sampling(body: Mapping[str, Any], row: Abilities | None, *, thinks: bool) -> None:
-    for name in SAMPLING:
+def _check_sampling(body: Mapping[str, Any], row: models.Abilities | None, *, thinks: bool) -> None:
+    for name in models.SAMPLING:
         if not isinstance(body.get(name), int | float | None):
             raise RefusedRequestError(f"{name}: Input should be a valid number")
-    temperature, top_p, top_k = (body.get(name) for name in SAMPLING)
+    temperature, top_p, top_k = (body.get(name) for name in models.SAMPLING)
     if temperature is not None and not 0 <= temperature <= 1:
         raise RefusedRequestError("temperature: range: 0..1")
     chosen = {"temperature": temperature not in {None, 1}, "top_p": top_p not in {None, 1}, "top_k": top_k is not None}
-    if row is not None and row.sampling is Sampling.REFUSED and any(chosen.values()):
+    if row is not None and row.sampling is models.Sampling.REFUSED and any(chosen.values()):
         name = next(name for name, is_chosen in chosen.items() if is_chosen)
         raise RefusedRequestError(f"`{name}` is deprecated for this model.")
     if thinks:
@@ -322,7 +313,7 @@ _PICTURES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 def _check_messages(body: Mapping[str, Any]) -> None:
     messages: Sequence[Mapping[str, Any]] = body["messages"]
-    row = by_line(str(body["model"]))
+    row = models.by_line(str(body["model"]))
     if not messages:
         raise RefusedRequestError("messages: at least one message is required")
     if messages[0]["role"] != "user":
@@ -338,7 +329,7 @@ def _check_messages(body: Mapping[str, Any]) -> None:
         _check_beginning(messages)
 
 
-def _check_version(messages: Sequence[Mapping[str, Any]], forbidden: Forbidden) -> None:
+def _check_version(messages: Sequence[Mapping[str, Any]], forbidden: models.Forbidden) -> None:
     """What the version of the API takes out of messages (docs/wires/anthropic-messages.md#versions)."""
     for place, message in enumerate(messages):
         for number, block in enumerate(_blocks_of(message) if message["role"] == "assistant" else ()):
@@ -346,7 +337,7 @@ def _check_version(messages: Sequence[Mapping[str, Any]], forbidden: Forbidden) 
                 raise RefusedRequestError(f"messages.{place}.content.{number}: Input tag '{block['type']}' found")
 
 
-def _check_system(messages: Sequence[Mapping[str, Any]], place: int, row: Abilities | None) -> None:
+def _check_system(messages: Sequence[Mapping[str, Any]], place: int, row: models.Abilities | None) -> None:
     if row is not None and not row.takes_system_turns:
         raise RefusedRequestError(
             'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" '
@@ -391,7 +382,7 @@ def _check_text(block: Mapping[str, Any], where: str) -> None:
         raise RefusedRequestError(f"{where}: text content blocks must contain non-whitespace text")
 
 
-def _check_end(last: Mapping[str, Any], row: Abilities | None) -> None:
+def _check_end(last: Mapping[str, Any], row: models.Abilities | None) -> None:
     """The end: an answer goes on only where the server paused it (docs/wires/anthropic-messages.md#paused-answers)."""
     blocks = _blocks_of(last)
     if last["role"] != "assistant" or any(block["type"] == "server_tool_use" for block in blocks):
@@ -676,7 +667,7 @@ def _cached_messages(body: Mapping[str, Any], model: str) -> Iterator[vendor.Pro
     said = [(message.get("role"), _content_blocks(message.get("content"))) for message in messages]
     choice, thinking, output = body.get("tool_choice"), body.get("thinking"), body.get("output_config")
     has_images = any(_has_image(block) for _, content in said for block in content)
-    row = by_line(model)
+    row = models.by_line(model)
     # Before the current turn, the servers of some models strip thinking.
     current = 0 if row is None or row.keeps_thinking else _start_of_turn(said)
     for number, (role, content) in enumerate(said):

@@ -14,16 +14,13 @@ Source: `RunAgentInput` and `ag_ui.core.events` of ag-ui-protocol 1.0.0; older o
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.errors import (
-    InvalidRequestError,
-    UpstreamError,
-)
+from partstream.errors import InvalidRequestError, UpstreamError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols import read_request
 from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS, RUN_ERROR, SUCCESS, written_usage
 from partstream.protocols.ag_ui.provider_state import digest_of
@@ -32,10 +29,6 @@ from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, 
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.read_response import identifier
 from partstream.protocols.serve import RequestReader, ResponseWriter, WireRequest, model_in_path
-
-if TYPE_CHECKING:
-    from partstream.lm.parts import MessagePart
-
 
 # ---- The request ----
 

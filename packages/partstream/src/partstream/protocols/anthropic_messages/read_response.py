@@ -20,21 +20,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.errors import LanguageModelError, UpstreamProtocolError
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.errors import LanguageModelError, ToolArgumentsError, UpstreamProtocolError
+from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage, text_part, thinking_part
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.provider_state import FALLBACK, CarriedState, block_item, container_item
-from partstream.protocols.anthropic_messages.tool_calls import (
-    TOOL_USE,
-    Block,
-    Blocks,
-    Channel,
-    ToolCalls,
-)
+from partstream.protocols.anthropic_messages.tool_calls import TOOL_USE, Block, Blocks, Channel, ToolCalls
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.errors import failure_in_finish_word
 from partstream.protocols.read_response import (
@@ -56,10 +50,6 @@ from partstream.protocols.read_response import (
     rows_by_state,
     text,
 )
-
-if TYPE_CHECKING:
-    from partstream.errors import ToolArgumentsError
-    from partstream.lm.outputs import EmitText
 
 # ---- Citations ----
 

@@ -37,6 +37,7 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     thinking_part,
 )
+from partstream.protocols import read_request
 from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply, status_of
 from partstream.protocols.anthropic_messages.provider_state import (
     UNSIGNED,
@@ -52,20 +53,6 @@ from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
 from partstream.protocols.model_documents import ModelDocuments
 from partstream.protocols.provider_state import open_state
-from partstream.protocols.read_request import (
-    Counts,
-    checked,
-    described,
-    messages_by_role,
-    not_default,
-    optional_text,
-    read_address,
-    read_bytes,
-    read_parts,
-    required_text,
-    said,
-    tools_of_type,
-)
 from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, WireRequest
 
 if TYPE_CHECKING:
@@ -77,25 +64,25 @@ if TYPE_CHECKING:
 _Said: TypeAlias = "ToolResultContent | ToolResultPart"
 
 
-def _content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
+def _content(value: object, where: str, counts: read_request.Counts) -> tuple[ToolResultContent, ...]:
     """The parts of the content of a result or of a document; a string is one text, and nothing is no part."""
-    return () if value is None else read_parts(value, where, counts, _GIVEN)
+    return () if value is None else read_request.read_parts(value, where, counts, _GIVEN)
 
 
-def _text_of(block: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
-    return said(block, "text", where)
+def _text_of(block: Mapping[str, Any], where: str, counts: read_request.Counts) -> TextPart | None:
+    return read_request.said(block, "text", where)
 
 
-def _image(block: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+def _image(block: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     return _in_source(block, where, _IN_IMAGE, counts)
 
 
-def _document(block: Mapping[str, Any], where: str, counts: Counts) -> DataPart | TextPart | None:
+def _document(block: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | TextPart | None:
     """A document; its title, and whether it may be cited, have no place in a conversation."""
     for name in ("title", "context"):
-        if optional_text(block, name, where):
+        if read_request.optional_text(block, name, where):
             counts.add(f"content[].document.{name}")
-    citations = checked(block, "citations", dict, "an object", where)
+    citations = read_request.checked(block, "citations", dict, "an object", where)
     if citations and citations.get("enabled"):
         counts.add("content[].document.citations")
     source = block.get("source")
@@ -109,12 +96,12 @@ def _document(block: Mapping[str, Any], where: str, counts: Counts) -> DataPart 
 
 
 def _in_source(
-    block: Mapping[str, Any], where: str, readers: Mapping[str, _SourceReader], counts: Counts
+    block: Mapping[str, Any], where: str, readers: Mapping[str, _SourceReader], counts: read_request.Counts
 ) -> DataPart | None:
     """The file in the source of a block; None for a source of an unknown type, or a file at the client's own server."""
     source = block.get("source")
     if not isinstance(source, dict) or not isinstance(source.get("type"), str):
-        raise InvalidRequestError(f"{where}.source", described(source), "an object with a type")
+        raise InvalidRequestError(f"{where}.source", read_request.described(source), "an object with a type")
     if (read := readers.get(source["type"])) is None:
         counts.add(f"content[].{block['type']}.source.{source['type']}")
         return None
@@ -122,45 +109,47 @@ def _in_source(
 
 
 def _base64(source: Mapping[str, Any], where: str) -> DataPart:
-    label = optional_text(source, "media_type", where)
-    return read_bytes(required_text(source, "data", where), f"{where}.data", label)
+    label = read_request.optional_text(source, "media_type", where)
+    return read_request.read_bytes(read_request.required_text(source, "data", where), f"{where}.data", label)
 
 
 def _plain_text(source: Mapping[str, Any], where: str) -> DataPart:
-    label = optional_text(source, "media_type", where) or "text/plain"
-    return DataPart.text(optional_text(source, "data", where), label)
+    label = read_request.optional_text(source, "media_type", where) or "text/plain"
+    return DataPart.text(read_request.optional_text(source, "data", where), label)
 
 
 _SourceReader: TypeAlias = "Callable[[Mapping[str, Any], str], DataPart]"
 _IN_IMAGE: Final[dict[str, _SourceReader]] = {
     "base64": _base64,
-    "url": lambda source, where: read_address(required_text(source, "url", where), f"{where}.url"),
+    "url": lambda source, where: read_request.read_address(
+        read_request.required_text(source, "url", where), f"{where}.url"
+    ),
 }
 _IN_DOCUMENT: Final[dict[str, _SourceReader]] = {**_IN_IMAGE, "text": _plain_text}
 
 
-def _search_result(block: Mapping[str, Any], where: str, counts: Counts) -> TextPart:
+def _search_result(block: Mapping[str, Any], where: str, counts: read_request.Counts) -> TextPart:
     """What a search of the client found, with its source and title before it: they are what a model cites."""
     counts.add("content[].search_result (as text)")
-    head = (optional_text(block, "title", where), optional_text(block, "source", where))
+    head = (read_request.optional_text(block, "title", where), read_request.optional_text(block, "source", where))
     parts = _content(block.get("content"), f"{where}.content", counts)
     texts = (part.value for part in parts if isinstance(part, TextPart))
     return TextPart("\n".join(filter(None, (*head, *texts))))
 
 
-def _tool_result(block: Mapping[str, Any], where: str, counts: Counts) -> ToolResultPart:
-    call_id = required_text(block, "tool_use_id", where)
-    failed = checked(block, "is_error", bool, "true or false", where)
+def _tool_result(block: Mapping[str, Any], where: str, counts: read_request.Counts) -> ToolResultPart:
+    call_id = read_request.required_text(block, "tool_use_id", where)
+    failed = read_request.checked(block, "is_error", bool, "true or false", where)
     return ToolResultPart(call_id, _content(block.get("content"), f"{where}.content", counts), bool(failed))
 
 
-_GIVEN: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], ToolResultContent | None]]] = {
+_GIVEN: Final[dict[str, Callable[[Mapping[str, Any], str, read_request.Counts], ToolResultContent | None]]] = {
     "text": _text_of,
     "image": _image,
     "document": _document,
     "search_result": _search_result,
 }
-_SAID: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], _Said | None]]] = {
+_SAID: Final[dict[str, Callable[[Mapping[str, Any], str, read_request.Counts], _Said | None]]] = {
     **_GIVEN,
     "tool_result": _tool_result,
 }
@@ -169,17 +158,17 @@ _SAID: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], _Said | None]]
 # ---- Content of the assistant ----
 
 
-def _answer(value: object, where: str, counts: Counts) -> tuple[MessagePart, ...]:
+def _answer(value: object, where: str, counts: read_request.Counts) -> tuple[MessagePart, ...]:
     """The parts of an assistant's message; a string is one text."""
     if isinstance(value, str):
         return (TextPart(value),) if value else ()
     if not isinstance(value, list):
-        raise InvalidRequestError(where, described(value), "a string or a list of content blocks")
+        raise InvalidRequestError(where, read_request.described(value), "a string or a list of content blocks")
     answer = _Answer(counts)
     for place, block in enumerate(value):
         at = f"{where}[{place}]"
         if not isinstance(block, dict) or not isinstance(block.get("type"), str):
-            raise InvalidRequestError(at, described(block), "an object with a type")
+            raise InvalidRequestError(at, read_request.described(block), "an object with a type")
         _BLOCK_READERS.get(block["type"], _Answer.keep)(answer, block, at)
     return tuple(answer.parts)
 
@@ -187,7 +176,7 @@ def _answer(value: object, where: str, counts: Counts) -> tuple[MessagePart, ...
 class _Answer:
     """One message of the assistant so far."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: read_request.Counts) -> None:
         self.parts: list[MessagePart] = []
         self._counts = counts
         self._place = AnswerPlace()
@@ -199,21 +188,23 @@ class _Answer:
         self._carry("", block_item(_unmarked(block)))
 
     def text(self, block: Mapping[str, Any], where: str) -> None:
-        part = said(block, "text", where)
+        part = read_request.said(block, "text", where)
         if part is not None:
             self._place.add_text(part.value)
             self.parts.append(part)
 
     def thinking(self, block: Mapping[str, Any], where: str) -> None:
-        shown = optional_text(block, "thinking", where)
-        self._opaque(shown, optional_text(block, "signature", where), block)
+        shown = read_request.optional_text(block, "thinking", where)
+        self._opaque(shown, read_request.optional_text(block, "signature", where), block)
 
     def redacted(self, block: Mapping[str, Any], where: str) -> None:
-        self._opaque("", required_text(block, "data", where), block)
+        self._opaque("", read_request.required_text(block, "data", where), block)
 
     def call(self, block: Mapping[str, Any], where: str) -> None:
-        given = checked(block, "input", dict, "an object", where) or {}
-        call = ToolCallPart(required_text(block, "id", where), required_text(block, "name", where), given)
+        given = read_request.checked(block, "input", dict, "an object", where) or {}
+        call = ToolCallPart(
+            read_request.required_text(block, "id", where), read_request.required_text(block, "name", where), given
+        )
         beside = {name: value for name, value in block.items() if name not in _OF_CALL and value is not None}
         if beside:
             self._carry("", call_item(call.call_id, beside))
@@ -259,29 +250,29 @@ _BILLING: Final = "x-anthropic-billing-header:"
 spoil the prompt caches of other servers (docs/wires/anthropic-messages.md#what-claude-code-sends)."""
 
 
-def _system(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
+def _system(value: object, counts: read_request.Counts) -> tuple[ChatMessage, ...]:
     """The system prompt, a message for each of its texts."""
     if value is None:
         return ()
-    parts = read_parts(value, "system", counts, {"text": _text_of})
+    parts = read_request.read_parts(value, "system", counts, {"text": _text_of})
     said = [part.value for part in parts if not part.value.startswith(_BILLING)]
     if len(said) < len(parts):
         counts.add(f"system[].text ({_BILLING.rstrip(':')})")
     return tuple(map(ChatMessage.system, said))
 
 
-def _messages(value: object, counts: Counts) -> Iterator[ChatMessage]:
-    for role, message, where in messages_by_role(value, _READERS):
+def _messages(value: object, counts: read_request.Counts) -> Iterator[ChatMessage]:
+    for role, message, where in read_request.messages_by_role(value, _READERS):
         parts = _READERS[role](message.get("content"), f"{where}.content", counts)
         if parts:
             yield ChatMessage(_ROLES[role], parts)
 
 
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
-_READERS: Final[Mapping[str, Callable[[object, str, Counts], tuple[MessagePart, ...]]]] = {
-    "user": lambda value, where, counts: read_parts(value, where, counts, _SAID),
+_READERS: Final[Mapping[str, Callable[[object, str, read_request.Counts], tuple[MessagePart, ...]]]] = {
+    "user": lambda value, where, counts: read_request.read_parts(value, where, counts, _SAID),
     "assistant": _answer,
-    "system": lambda value, where, counts: read_parts(value, where, counts, {"text": _text_of}),
+    "system": lambda value, where, counts: read_request.read_parts(value, where, counts, {"text": _text_of}),
 }
 
 
@@ -306,11 +297,11 @@ def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         InvalidRequestError: A field has the wrong type.
     """
     output = {name: value for name, value in (body.get("output_config") or {}).items() if value is not None}
-    effort = optional_text(output, "effort", "output_config")
+    effort = read_request.optional_text(output, "effort", "output_config")
     output.pop("effort", None)
     options = {"output_config": output} if output else {}
     thinking = body.get("thinking") or {}
-    kind, budget = optional_text(thinking, "type", "thinking"), thinking.get("budget_tokens")
+    kind, budget = read_request.optional_text(thinking, "type", "thinking"), thinking.get("budget_tokens")
     if kind == "disabled":
         effort = _NO_THINKING
     elif kind == "enabled" and type(budget) is int:
@@ -320,39 +311,39 @@ def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return effort, options
 
 
-def _tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
+def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[tuple[Tool, ...], ToolMode]:
     """The tools that the model may call, and whether it must call one.
 
     A tool with a dated type is one that the server runs, or that only its own models were taught: it has no schema, and
     is counted.
     """
     tools = _listed(body.get("tools"), counts)
-    choice = checked(body, "tool_choice", dict, "an object with a type")
+    choice = read_request.checked(body, "tool_choice", dict, "an object with a type")
     if choice is None:
         return tools, ToolMode.AUTO
     kind = choice.get("type")
     if not isinstance(kind, str) or kind not in _MODES:
-        raise InvalidRequestError("tool_choice.type", described(kind), f"one of {', '.join(_MODES)}")
+        raise InvalidRequestError("tool_choice.type", read_request.described(kind), f"one of {', '.join(_MODES)}")
     if choice.get("disable_parallel_tool_use"):
         counts.add("tool_choice.disable_parallel_tool_use")
     if kind == "tool":
-        name = required_text(choice, "name", "tool_choice")
+        name = read_request.required_text(choice, "name", "tool_choice")
         tools = tuple(tool for tool in tools if tool.name == name)
     mode = _MODES[kind]
     return ((), ToolMode.AUTO) if mode is None else (tools, mode if tools else ToolMode.AUTO)
 
 
-def _listed(value: object, counts: Counts) -> tuple[Tool, ...]:
+def _listed(value: object, counts: read_request.Counts) -> tuple[Tool, ...]:
     tools: dict[str, Tool] = {}
-    for where, tool in tools_of_type(value, "custom", counts):
-        name = required_text(tool, "name", where)
+    for where, tool in read_request.tools_of_type(value, "custom", counts):
+        name = read_request.required_text(tool, "name", where)
         if name in tools:
             counts.add("tools[] (a name for the second time)")
             continue
-        schema = checked(tool, "input_schema", dict, "a JSON schema", where)
+        schema = read_request.checked(tool, "input_schema", dict, "a JSON schema", where)
         if tool.get("strict"):
             counts.add("tools[].strict")
-        tools[name] = Tool(name, optional_text(tool, "description", where), schema)
+        tools[name] = Tool(name, read_request.optional_text(tool, "description", where), schema)
     return tuple(tools.values())
 
 
@@ -381,8 +372,8 @@ class MessagesRequestReader(RequestReader):
         if body.get("thread") is not None:
             raise RefusedRequestError(_NO_THREADS, "thread", fields={"details": _UNSUPPORTED_THREAD})
         for name, (field_type, expected) in _TYPED_FIELDS.items():
-            checked(body, name, field_type, expected)
-        counts = Counts()
+            read_request.checked(body, name, field_type, expected)
+        counts = read_request.Counts()
         system = _system(body.get("system"), counts)
         messages = tuple(_messages(body.get("messages"), counts))
         tools, tool_mode = _tools(body, counts)
@@ -391,11 +382,11 @@ class MessagesRequestReader(RequestReader):
         if conversation := _conversation(request):
             options["_conversationId"] = conversation
         return InboundRequest(
-            model=optional_text(body, "model"),
+            model=read_request.optional_text(body, "model"),
             messages=(*system, *messages),
             options=RequestOptions(tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}),
             stream=body.get("stream") is True,
-            unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+            unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
         )
 

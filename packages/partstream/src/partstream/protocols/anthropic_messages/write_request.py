@@ -31,16 +31,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from partstream.conversation import preparation
 from partstream.conversation.media import MediaKind
-from partstream.conversation.preparation import (
-    ChatRequest,
-    ContextEdit,
-    ConversationRules,
-    RequestSettings,
-    SystemAs,
-    ThinkingForm,
-    ToolImages,
-)
 from partstream.conversation.turns import (
     MISSING_RESULT,
     Attachment,
@@ -54,14 +46,10 @@ from partstream.conversation.turns import (
 )
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
+from partstream.protocols import protocol
 from partstream.protocols.anthropic_messages import models
 from partstream.protocols.anthropic_messages.errors import ERRORS, without_refused
-from partstream.protocols.anthropic_messages.provider_state import (
-    FALLBACK,
-    block_of,
-    container_of,
-    fields_of_call,
-)
+from partstream.protocols.anthropic_messages.provider_state import FALLBACK, block_of, container_of, fields_of_call
 from partstream.protocols.options import (
     NO_FIELD,
     AnswerFormat,
@@ -72,15 +60,6 @@ from partstream.protocols.options import (
     options_of,
     with_extra_fields,
 )
-from partstream.protocols.protocol import (
-    NO_FIELDS,
-    CountEndpoint,
-    KeyKind,
-    RequestWriter,
-    bearer,
-    count_of_fields,
-    key_in_header,
-)
 from partstream.protocols.read_response import JSONObject, identifier, mapping
 from partstream.protocols.serve import WireRequest
 
@@ -88,7 +67,6 @@ if TYPE_CHECKING:
     from partstream.conversation.turns import MergedTurn, Piece, Result, ResultContent, Turn
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
-    from partstream.protocols.protocol import Authorizer
 
 # ---- Input: what a user says, or a tool gives ----
 
@@ -422,7 +400,7 @@ OPTIONS: Final = OptionRules(
 # ---- Tools ----
 
 
-def tool_fields(request: ChatRequest, *, parallel: bool | None) -> JSONObject:
+def tool_fields(request: preparation.ChatRequest, *, parallel: bool | None) -> JSONObject:
     """The fields of a body that say which tools there are, and whether several may be called at once (None without a
     choice). `strict` is never sent: it has limits that the tools of an editor exceed."""
     if not request.tools:
@@ -502,7 +480,10 @@ def thinking_fields(choice: ThinkingChoice) -> JSONObject:
     return fields if effort is None else {**fields, "output_config": {"effort": effort}}
 
 
-_AS: Final = {ThinkingForm.ADAPTIVE: models.ThinkingAs.ADAPTIVE, ThinkingForm.BUDGET: models.ThinkingAs.ENABLED}
+_AS: Final = {
+    preparation.ThinkingForm.ADAPTIVE: models.ThinkingAs.ADAPTIVE,
+    preparation.ThinkingForm.BUDGET: models.ThinkingAs.ENABLED,
+}
 
 
 def _form(choice: ThinkingChoice) -> models.ThinkingAs | None:
@@ -532,9 +513,11 @@ def _chosen_form(choice: ThinkingChoice) -> models.ThinkingAs | None:
     is_wished = choice.effort is not None or choice.own.thinking_tokens is not None
     if forms is None:  # not known whether it thinks: it is asked to only on demand
         return _AS[choice.rules.thinking] if is_wished else None
-    if ThinkingForm.ADAPTIVE in forms and not (choice.own.thinking_tokens and ThinkingForm.BUDGET in forms):
+    if preparation.ThinkingForm.ADAPTIVE in forms and not (
+        choice.own.thinking_tokens and preparation.ThinkingForm.BUDGET in forms
+    ):
         return models.ThinkingAs.ADAPTIVE
-    return models.ThinkingAs.ENABLED if ThinkingForm.BUDGET in forms and is_wished else None
+    return models.ThinkingAs.ENABLED if preparation.ThinkingForm.BUDGET in forms and is_wished else None
 
 
 def _fits_budget(choice: ThinkingChoice) -> bool:
@@ -608,15 +591,15 @@ def context_management(
 ) -> JSONObject:
     """The field `context_management` of a body, which says whether the model thinks; empty for leaving the conversation
     as it is."""
-    may = frozenset(ContextEdit) if abilities.edits is None else abilities.edits
+    may = frozenset(preparation.ContextEdit) if abilities.edits is None else abilities.edits
     clears = own.context_editing is models.ContextEditing.ON
     if own.context_editing is models.ContextEditing.AUTO:
         is_small = abilities.window is not None and abilities.window < models.MILLION
-        clears = is_small and ContextEdit.CLEAR_TOOL_RESULTS in (abilities.edits or ())
+        clears = is_small and preparation.ContextEdit.CLEAR_TOOL_RESULTS in (abilities.edits or ())
     edits: list[JSONObject] = []
-    if clears and ContextEdit.CLEAR_THINKING in may and models.asks_to_think(body):  # has to be the first
+    if clears and preparation.ContextEdit.CLEAR_THINKING in may and models.asks_to_think(body):  # has to be the first
         edits.append({"type": models.CLEAR_THINKING, "keep": {"type": "thinking_turns", "value": _KEPT_THINKING}})
-    if clears and ContextEdit.CLEAR_TOOL_RESULTS in may and body.get("tools"):
+    if clears and preparation.ContextEdit.CLEAR_TOOL_RESULTS in may and body.get("tools"):
         at = own.clear_results_at or (int(abilities.window * _CLEAR_AT) if abilities.window else _USUAL_CLEAR_AT)
         edit = {
             "type": models.CLEAR_TOOL_USES,
@@ -624,7 +607,7 @@ def context_management(
             "keep": {"type": "tool_uses", "value": _KEPT_RESULTS},
         }
         edits.append({**edit, "clear_at_least": _tokens(int(at * _CLEAR_AT_LEAST / _CLEAR_AT))})
-    if own.summarize_at is not None and ContextEdit.SUMMARIZE in may:
+    if own.summarize_at is not None and preparation.ContextEdit.SUMMARIZE in may:
         edits.append({"type": models.COMPACT, "trigger": _tokens(own.summarize_at)})
     return {"context_management": {"edits": edits}} if edits else {}
 
@@ -680,7 +663,7 @@ def _with_mark(items: Sequence[JSONObject], index: int | None, mark: JSONObject)
 # ---- The body ----
 
 
-def build_request(request: ChatRequest) -> dict[str, Any]:
+def build_request(request: preparation.ChatRequest) -> dict[str, Any]:
     """The JSON body that asks for the answer as a stream, for Anthropic's own API.
 
     Raises:
@@ -693,9 +676,9 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     options = options_of(request, WIRE, OPTIONS)
     forbidden = models.FORBIDDEN.get(_version(request, own), models.Forbidden())
     limit = options.limit if type(options.limit) is int and options.limit > 0 else None
-    keeps_places = settings.system_as is not SystemAs.INSTRUCTIONS
+    keeps_places = settings.system_as is not preparation.SystemAs.INSTRUCTIONS
     conversation = _Writer(rules, forbidden, request.instructions, keeps_places=keeps_places)
-    deferred = settings.tool_images is ToolImages.USER_MESSAGE
+    deferred = settings.tool_images is preparation.ToolImages.USER_MESSAGE
     for turn in merged_turns(shown_by_user(request.turns, of_results=deferred, of_assistant=True)):
         conversation.write(turn)
     messages, container = conversation.end(), _container(request.turns)
@@ -742,7 +725,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 _LIFETIMES: Final = {models.PromptCache.ONE_HOUR: "1h"}
 
 
-def _version(request: ChatRequest, own: models.AnthropicMessagesSettings) -> str:
+def _version(request: preparation.ChatRequest, own: models.AnthropicMessagesSettings) -> str:
     """The version of the API, which decides what the body may hold; a header that a person sets wins over the row."""
     said = (value for name, value in request.settings.extra_headers.items() if name.lower() == models.VERSION)
     return next(said, models.rules_of(own.messages_server, request.model_id).version)
@@ -786,18 +769,18 @@ _FOLDERS: Final = ("/anthropic/v1", "/anthropic")
 """The paths at which servers of another wire speak this one too; their models are listed beside these folders."""
 
 
-class MessagesRequests(RequestWriter):
+class MessagesRequests(protocol.RequestWriter):
     """Writes requests to servers of Anthropic Messages."""
 
     path = PATH
     errors = ERRORS
     document_headers: Mapping[str, str] = {models.VERSION: models.OLDER_VERSION}
     pauses = True
-    count = CountEndpoint(count_of_fields("/messages/count_tokens", _COUNTED))
-    empty_request = NO_FIELDS
+    count = protocol.CountEndpoint(protocol.count_of_fields("/messages/count_tokens", _COUNTED))
+    empty_request = protocol.NO_FIELDS
     fits_answers = True
 
-    def write(self, request: ChatRequest) -> WireRequest:
+    def write(self, request: preparation.ChatRequest) -> WireRequest:
         """Writes a request down, with the version and the betas that it needs."""
         own = request.settings.own_settings(models.AnthropicMessagesSettings)
         body = build_request(request)
@@ -805,7 +788,7 @@ class MessagesRequests(RequestWriter):
         headers = {models.VERSION: _version(request, own), **({models.BETA_HEADER: betas} if betas else {})}
         return on_platform(WireRequest(PATH, body, headers), own.platform)
 
-    def notes(self, request: ChatRequest) -> tuple[Note, ...]:
+    def notes(self, request: preparation.ChatRequest) -> tuple[Note, ...]:
         """Notes on the options that have no place on this wire, and on those that the version of the API forbids."""
         options = options_of(request, WIRE, OPTIONS)
         version = _version(request, request.settings.own_settings(models.AnthropicMessagesSettings))
@@ -813,45 +796,49 @@ class MessagesRequests(RequestWriter):
         said = f"options that version {version} of the API does not take: {', '.join(lost)}"
         return (*notes_on_options(options), *((Note(said, "modelOptions"),) if lost else ()))
 
-    def conversation_rules(self, settings: RequestSettings, model_id: str) -> ConversationRules:
+    def conversation_rules(self, settings: preparation.RequestSettings, model_id: str) -> preparation.ConversationRules:
         """The ids, names and schemas that the server of a model takes, and which blocks may end an answer."""
         server = settings.own_settings(models.AnthropicMessagesSettings).messages_server
         rules = models.rules_of(server, model_id)
         form = replace(rules.schemas, flattens=True, names=True)
-        return ConversationRules(rules.call_ids, may_end=may_end, tool_schema=form.of)
+        return preparation.ConversationRules(rules.call_ids, may_end=may_end, tool_schema=form.of)
 
     def complete_settings(
         self,
-        settings: RequestSettings,
+        settings: preparation.RequestSettings,
         _base_url: str,
         model: LanguageModelChatInformation,
         server: KnownServer | None,
-    ) -> RequestSettings:
+    ) -> preparation.RequestSettings:
         """The settings with the name of the known server, where they name none, and with the place of late system
         messages that the model takes."""
         own = settings.own_settings(models.AnthropicMessagesSettings)
         if own.messages_server is None and server is not None:
             own = replace(own, messages_server=server.name)
         if own.late_system is models.LateSystem.AUTO:
-            is_chosen = settings.system_as is not SystemAs.INSTRUCTIONS
+            is_chosen = settings.system_as is not preparation.SystemAs.INSTRUCTIONS
             takes = is_chosen or models.abilities_of(model.id, settings.capabilities).takes_system_turns
             own = replace(own, late_system=models.LateSystem.IN_PLACE if takes else models.LateSystem.JOIN)
-        system_as = SystemAs.SYSTEM if own.late_system is models.LateSystem.IN_PLACE else SystemAs.INSTRUCTIONS
+        system_as = (
+            preparation.SystemAs.SYSTEM
+            if own.late_system is models.LateSystem.IN_PLACE
+            else preparation.SystemAs.INSTRUCTIONS
+        )
         return replace(settings, own=own, system_as=system_as)
 
-    def authorize(self, key: str, kind: KeyKind) -> Mapping[str, str]:
+    def authorize(self, key: str, kind: protocol.KeyKind) -> Mapping[str, str]:
         """The header for an unknown server: a token of an identity provider is always a bearer token. Anthropic refuses
         two headers together (docs/wires/anthropic-messages.md#endpoints-and-headers)."""
-        return bearer(key, kind) if kind is KeyKind.OIDC else {"x-api-key": key}
+        return protocol.bearer(key, kind) if kind is protocol.KeyKind.OIDC else {"x-api-key": key}
 
-    def authorizer(self, settings: RequestSettings, server: KnownServer | None) -> Authorizer:
+    def authorizer(self, settings: preparation.RequestSettings, server: KnownServer | None) -> protocol.Authorizer:
         """The function that makes the header, as a person set it and as the server takes it."""
         own = settings.own_settings(models.AnthropicMessagesSettings)
         if own.key_header is not models.KeyHeader.AUTO:
-            return bearer if own.key_header is models.KeyHeader.BEARER else key_in_header("x-api-key")
+            return protocol.bearer if own.key_header is models.KeyHeader.BEARER else protocol.key_in_header("x-api-key")
         name = own.messages_server or (None if server is None else server.name)
         wants_bearer = own.platform is not models.Platform.ANTHROPIC or models.rules_of(name, "").wants_bearer
-        return bearer if wants_bearer else self.authorize
+        return protocol.bearer if wants_bearer else self.authorize
 
     def find_model_lists(self, base_path: str) -> tuple[str, tuple[str, ...]]:
         """The path above the list of models, and the paths of further lists."""

@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.conversation.media import sniff
-from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamAbortedError
-from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamAbortedError, UpstreamError
+from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -78,8 +78,6 @@ from partstream.protocols.read_response import (
 )
 
 if TYPE_CHECKING:
-    from partstream.errors import UpstreamError
-    from partstream.lm.outputs import EmitText
     from partstream.protocols.serve import WireEvent
 
 _Outputs: TypeAlias = list[StreamOutput]

@@ -34,14 +34,7 @@ from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
-from partstream.lm.parts import (
-    DataPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-    UnifiedFinishReason,
-)
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
 from partstream.protocols import read_request
 from partstream.protocols.chat_completions.provider_state import (
     EXTRA_CONTENT,

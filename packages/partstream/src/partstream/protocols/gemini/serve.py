@@ -38,7 +38,7 @@ from partstream.lm.parts import (
 )
 from partstream.protocols import serve
 from partstream.protocols.citations import read_citation
-from partstream.protocols.failures import RefusedRequestError
+from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
 from partstream.protocols.gemini import errors, models
 from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
@@ -49,7 +49,6 @@ from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, Ser
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, Usage
-    from partstream.protocols.failures import FailedReply, ServedFailure
     from partstream.protocols.serve import ServedModel, WireEvent, WireRequest
 
 # ---- Fields ----

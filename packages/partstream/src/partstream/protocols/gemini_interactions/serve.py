@@ -32,11 +32,10 @@ from partstream.protocols.gemini_interactions.errors import SIGNATURE
 from partstream.protocols.gemini_interactions.read_response import CONTENT, FILES, ITEM_TYPE, STEP, TOOL_CALL_ID
 from partstream.protocols.gemini_interactions.write_request import kind_of_file, read_item
 from partstream.protocols.read_request import Counts, checked, optional_text, read_parts, required_text
-from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent, rfc3339
+from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent, WireRequest, rfc3339
 
 if TYPE_CHECKING:
     from partstream.protocols.failures import FailedReply, ServedFailure
-    from partstream.protocols.serve import WireRequest
 
 # ---- Requests ----
 

@@ -21,14 +21,7 @@ from partstream.conversation.media import MediaKind, read_media
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply
-from partstream.lm.parts import (
-    DataPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-    UnifiedFinishReason,
-)
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
 from partstream.protocols import read_request
 from partstream.protocols.failures import (
     STATUSES,

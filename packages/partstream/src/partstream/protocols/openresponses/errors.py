@@ -7,19 +7,16 @@ Source: OpenResponses specification 2026-04-24, "Errors"; the codes are those th
 """
 
 from __future__ import annotations
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.checks import as_count
 from partstream.conversation.provider_state import Carried
-from partstream.errors import UpstreamHTTPError, UpstreamProtocolError
+from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.errors import Errors
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import JSONObject, identifier, shown
 from partstream.protocols.schemas import smallest_schemas
-
-if TYPE_CHECKING:
-    from partstream.errors import UpstreamError, UpstreamFailureError
 
 # ---- Fields that servers refuse, and their replacements ----
 
