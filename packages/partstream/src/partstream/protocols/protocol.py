@@ -1,4 +1,4 @@
-"""The object that each protocol's folder offers: a typed :class:`Protocol` with up to four sans-IO corners.
+"""The object that each protocol's folder offers: a typed :class:`Protocol` with up to four sans-IO readers and writers.
 
 ::
 
@@ -7,8 +7,8 @@
     read_request     WireRequest          ──► InboundRequest                   as a server
     write_response   parts and a Finish   ──► events, or one document          as a server
 
-A corner is a function that imports its module and returns the typed object in it, see :func:`loaded`: a program that
-only reads responses loads no writer. docs/adding-a-protocol.md adds a protocol, step by step.
+A function imports the module of each one and returns the typed object in it, see :func:`loaded`: a program that only
+reads responses loads no writer. docs/adding-a-protocol.md adds a protocol, step by step.
 
 :data:`PROTOCOLS` has all protocols by name. Its table is the only place outside their folders that names them; an
 installed package adds its own with an entry point of the group `partstream.protocols`, whose name is the protocol's and
@@ -95,7 +95,7 @@ JSON_LINES: Final = Framing(
 )
 
 
-# ---- Corners ----
+# ---- Readers and writers ----
 
 NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 """The empty JSON object: the request that lacks everything, see :attr:`RequestWriter.empty_request`."""
@@ -387,10 +387,10 @@ class Protocol:
 
     Attributes:
         name: What configuration and command line call it.
-        read_response: Loads the corner that reads answers.
-        write_request: Loads the corner that asks a server, or None for a stream without requests.
-        read_request: Loads the corner that reads requests, or None.
-        write_response: Loads the corner that writes responses, or None.
+        read_response: Loads the reader of responses.
+        write_request: Loads the writer of requests, or None for a stream without requests.
+        read_request: Loads the reader of requests, or None.
+        write_response: Loads the writer of responses, or None.
         own_settings: Loads the settings of requests that only it has a place for, or None where it has none.
         framings: The forms that its events come in, that of the wire first.
         tag: The field of an event that says its kind; None where events have no such field.
@@ -642,16 +642,16 @@ def asked_protocols() -> tuple[str, ...]:
 
 
 def asking(name: str) -> RequestWriter:
-    """The corner of a protocol that writes requests.
+    """The writer of a protocol's requests.
 
     Raises:
         KeyError: There is no such protocol, or it writes no requests.
         ProtocolLoadError: A package promises it, and it cannot be loaded.
     """
-    corner = PROTOCOLS[name].write_request
-    if corner is None:
+    load = PROTOCOLS[name].write_request
+    if load is None:
         raise KeyError(name)
-    return corner()
+    return load()
 
 
 def chunk_protocols() -> tuple[str, ...]:

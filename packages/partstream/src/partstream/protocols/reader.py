@@ -133,7 +133,7 @@ class StreamReader:
         self._open(row, framing, paused)
 
     def _open(self, row: Protocol, framing: Framing | None, paused: PausingStream | None = None) -> None:
-        corner = row.read_response()
+        reader = row.read_response()
         self.started = False
         self.ending = False
         self._marked = False  # whether a mark has said so
@@ -142,16 +142,16 @@ class StreamReader:
         self._ends = row.ends
         self._end_names = row.ends.names
         self._tag = row.tag
-        self._stream: ResponseStream = open_response(corner, self._options) if paused is None else paused
+        self._stream: ResponseStream = open_response(reader, self._options) if paused is None else paused
         if paused is not None:
             paused.go_on()
         self._ending_stream = narrow(self._stream, EndingStream)
         self._pausing_stream = narrow(self._stream, PausingStream)
-        self._events_of = corner.events_of if corner.has_documents else None
+        self._events_of = reader.events_of if reader.has_documents else None
         self._decoder = (framing or row.framings[0]).make_decoder()
         self._decode = make_decoder()
         self._halves = Halves()
-        self._learner = DeltaLearner(corner.deltas)
+        self._learner = DeltaLearner(reader.deltas)
         self._fast_path = _NO_FAST_PATH  # for the data of events like the last one
         self._read_chunk: _ReadText | None = None  # the same for chunks that are one such event
         self._emit_more = _NO_FAST_PATH[2]
