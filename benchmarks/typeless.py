@@ -7,15 +7,14 @@ is of one kind, and the piece of text stands deep inside.
 from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.lm.outputs import Finish, Outcome
+from partstream.lm.outputs import Outcome
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason
 from partstream.protocols.protocol import SSE, Protocol
-from partstream.protocols.read_response import Deltas, LifecycleState, MatchConfidence, ResponseReader
+from partstream.protocols.read_response import Deltas, MatchConfidence, ResponseReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.errors import LanguageModelError
     from partstream.lm.outputs import StreamOutput
     from partstream.protocols.serve import WireEvent
 
@@ -48,16 +47,6 @@ class TypelessStream(ResponseReader):
 
     def _complete(self, outputs: list[StreamOutput]) -> None:
         self._emit_finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), outputs)
-
-    def _emit_finish(
-        self,
-        outcome: Outcome,
-        reason: FinishReason | None,
-        outputs: list[StreamOutput],
-        error: LanguageModelError | None = None,
-    ) -> None:
-        self._state = LifecycleState.FINISHED
-        outputs.append(Finish(outcome, reason, error=error))
 
 
 def _emit(text: str, outputs: list[StreamOutput]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 from typing import Final
 
 from interop.freshness.facts import Fact, Wire
+from partstream.protocols.errors import WORDS_OF_FAILURES
 from partstream.protocols.gemini.read_response import MODIFIERS, PARTS, UNSPECIFIED, WORDS
 
 __all__ = ["WIRE"]
 
 _NO_TERM: Final = "no term for all providers says more than that it is another"
+_OF_OTHERS: Final = "words of other wires, which gateways pass on"
 _TYPES: Final = "google.genai.types"
 
 WIRE: Final = Wire(
@@ -21,9 +23,10 @@ WIRE: Final = Wire(
             "a finish reason",
             f"{_TYPES}:FinishReason",
             "",
-            {*WORDS, *UNSPECIFIED},
+            {*WORDS, *UNSPECIFIED, *map(str.upper, WORDS_OF_FAILURES)},
             {"IMAGE_OTHER": _NO_TERM, "NO_IMAGE": _NO_TERM, "OTHER": _NO_TERM},
-            {"BLOCK*_REASON_UNSPECIFIED": "refused prompts", "JAILBREAK": "refused prompts"},
+            {"BLOCK*_REASON_UNSPECIFIED": "refused prompts", "JAILBREAK": "refused prompts"}
+            | dict.fromkeys(("ERROR", "NETWORK_ERROR", "INSUFFICIENT_SYSTEM_RESOURCE", "ABORT"), _OF_OTHERS),
         ),
         Fact(
             "why a prompt is blocked",

@@ -295,7 +295,7 @@ def is_word_of_error(word: str) -> bool:
     return word.lower() in COMMON_CODES or _ERROR_WORD.search(word) is not None
 
 
-_FINISH_WORDS: Final[Mapping[str, str]] = {
+WORDS_OF_FAILURES: Final[Mapping[str, str]] = {
     "error": NO_REASON,  # OpenRouter, and imitations of every wire
     "network_error": "a network error on its side",  # GLM
     "insufficient_system_resource": "it has too few resources",  # DeepSeek
@@ -318,7 +318,7 @@ def failure_in_finish_word(word: str | None) -> str | None:
     `internal_error`, so every wire asks for the words that its table does not have.
     """
     name = (word or "").lower()
-    return _FINISH_WORDS.get(name) or (NO_REASON if _ERROR_WORD.search(name) else None)
+    return WORDS_OF_FAILURES.get(name) or (NO_REASON if _ERROR_WORD.search(name) else None)
 
 
 def read_error_body(document: Any) -> ErrorBody:

@@ -277,9 +277,9 @@ class ResponseReader(ABC):
     def _settle(self, outputs: list[StreamOutput]) -> None:  # noqa: B027 - most wires hold back nothing
         """Appends what is held back of an answer that fails."""
 
-    @abstractmethod
     def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
-        """The last output of the response."""
+        """The last output of the response; a wire adds what it knows, such as usage and model."""
+        return Finish(outcome, reason, error=error)
 
     # What a protocol uses
 
