@@ -422,9 +422,9 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
             known = upstream.configuration
             async with asyncio.timeout(_SECONDS):
                 fetch = DocumentFetcher(upstream.http)
-                corner = asking(known.protocol)
-                base_path, further_lists = corner.find_model_lists(urlsplit(known.base_url).path)
-                lists = list_questions(base_path, further_lists, corner.models_path)
+                writer = asking(known.protocol)
+                base_path, further_lists = writer.find_model_lists(urlsplit(known.base_url).path)
+                lists = list_questions(base_path, further_lists, writer.models_path)
                 answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
                 # The answer that says most: the refusal of a key, even if another list needs none; else a list.
                 refused = (answer for answer in answers if answer.status in (401, 403))

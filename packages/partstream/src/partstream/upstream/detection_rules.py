@@ -154,11 +154,11 @@ def known_wires() -> tuple[CandidateProtocol, ...]:
     for name in asked_protocols():
         protocol = PROTOCOLS[name]
         assert protocol.write_request is not None  # noqa: S101 - for the type checker: it is one that is asked
-        corner = protocol.write_request()
+        writer = protocol.write_request()
         rows = () if protocol.spoken_at is None else protocol.spoken_at()
         wires.append(
             CandidateProtocol(
-                name, protocol.shown_title, corner.path, corner.empty_request, rows, corner.errors, corner.own_base_path
+                name, protocol.shown_title, writer.path, writer.empty_request, rows, writer.errors, writer.own_base_path
             )
         )
     return tuple(wires)

@@ -386,15 +386,15 @@ def is_general(advice: str) -> bool:
 
 async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfiguration) -> str:
     """Advice for a server without a list of models; looks for one below the path that is usual for the protocol."""
-    corner = asking(configuration.protocol)
-    usual = corner.own_base_path or _VERSION
+    writer = asking(configuration.protocol)
+    usual = writer.own_base_path or _VERSION
     general = f"{_GENERAL}{usual}?"
     base_path = urlsplit(configuration.base_url).path.rstrip("/")
-    if base_path.endswith(usual) or (not corner.own_base_path and _VERSIONED.search(base_path)):
+    if base_path.endswith(usual) or (not writer.own_base_path and _VERSIONED.search(base_path)):
         return general
     # A protocol with a base path of its own takes the place of another one: /api, and not /v1/api.
-    below = _OTHER_BASE.sub("", base_path) if corner.own_base_path else base_path
-    path = below + usual + corner.models_path
+    below = _OTHER_BASE.sub("", base_path) if writer.own_base_path else base_path
+    path = below + usual + writer.models_path
     try:
         async with asyncio.timeout(_SECONDS):
             response = await fetch(path, {"accept": "application/json"})

@@ -420,10 +420,9 @@ class ModelList:
         key = configuration.api_key.reveal() if configuration.api_key is not None else ""
         headers = sorted((name.lower(), value) for name, value in configuration.headers.items())
         account = dumps([key, configuration.key_place, headers])
-        corner = asking(configuration.protocol)
-        self._path = corner.path
-        self._corner = corner
-        base_path, further_lists = corner.find_model_lists(urlsplit(base_url).path)
+        writer = asking(configuration.protocol)
+        self._writer = writer
+        base_path, further_lists = writer.find_model_lists(urlsplit(base_url).path)
         self._said_windows: dict[str, Fact[int]] = {}
         self._discovery = ModelDiscovery(
             fetch,
@@ -431,7 +430,7 @@ class ModelList:
             on_change,
             upstream=configuration.shown_url,
             further_lists=further_lists,
-            models_path=corner.models_path,
+            models_path=writer.models_path,
             cache=DiskCache(folder, base_url, account) if folder is not None else None,
             is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
             refusal=partial(list_refusal, configuration=configuration),
@@ -454,7 +453,7 @@ class ModelList:
         shown = []
         for model in models:
             information, window = information_of(model, limits), model.record.context_window
-            if self._corner.sets_window and window is not None:  # requests set it, so the tooltip states it
+            if self._writer.sets_window and window is not None:  # requests set it, so the tooltip states it
                 told = f"Context window: {window.value:,} tokens ({window.origin})"
                 tooltip = "\n".join(filter(None, (information.tooltip, told)))
                 information = replace(information, tooltip=tooltip)
@@ -485,7 +484,7 @@ class ModelList:
             if http_errors.says_path_is_missing(error):
                 error.advise(await http_errors.advice_on_missing_list(self._fetch, self._configuration))
             raise
-        return tuple(record for record in records if record.is_served_at(self._path))
+        return tuple(record for record in records if record.is_served_at(self._writer.path))
 
     def _with_window(self, model: OfferedModel) -> OfferedModel:
         """The model with the context window that requests to it set, where they set one.
@@ -493,12 +492,12 @@ class ModelList:
         The server cuts a longer prompt without a word, so no limit of prompts exceeds it.
         """
         record = model.record
-        if not self._corner.sets_window:
+        if not self._writer.sets_window:
             return model
         fact = record.context_window
         if fact is None or fact.source is not Source.CONFIGURATION:
             settings = self._configuration.request_settings(record.id)
-            window = self._corner.choose_window(replace(settings, capabilities=known_capabilities(record)))
+            window = self._writer.choose_window(replace(settings, capabilities=known_capabilities(record)))
             fact = Fact(window.tokens, Source(window.source), window.field)
             if window.source is WindowSource.LOADED and record.loaded_window is not None:
                 fact = record.loaded_window

@@ -38,7 +38,7 @@ from partstream.lm.parts import (
 )
 from partstream.protocols import serve
 from partstream.protocols.citations import read_citation
-from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini import errors, models
 from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
@@ -514,15 +514,8 @@ class GeminiResponseWriter(ResponseWriter):
         content = {"parts": joined, "role": "model"}
         return 200, {**last, "candidates": [{**last["candidates"][0], "content": content}]}
 
-    @staticmethod
-    def error(status: int, message: str) -> WireEvent:
-        """The JSON object of an HTTP error."""
-        return errors.error_document(status, message)
-
-    @classmethod
-    def failed(cls, failure: ServedFailure) -> FailedReply:
-        """A failure as an HTTP reply."""
-        return errors.failed_reply(failure)
+    error = staticmethod(errors.error_document)
+    failed = staticmethod(errors.failed_reply)
 
     @classmethod
     def stream_form(cls, asked: InboundRequest) -> StreamForm:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import URI_LIST
@@ -33,9 +33,6 @@ from partstream.protocols.gemini_interactions.read_response import CONTENT, FILE
 from partstream.protocols.gemini_interactions.write_request import kind_of_file, read_item
 from partstream.protocols.read_request import Counts, checked, optional_text, read_parts, required_text
 from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent, WireRequest, rfc3339
-
-if TYPE_CHECKING:
-    from partstream.protocols.failures import FailedReply, ServedFailure
 
 # ---- Requests ----
 
@@ -280,15 +277,8 @@ class InteractionsResponseWriter(ResponseWriter):
                 steps[-1][1].append(event["delta"])
         return 200, {**last["interaction"], "steps": [_whole(*one) for one in steps]}
 
-    @staticmethod
-    def error(status: int, message: str) -> WireEvent:
-        """The JSON object of an HTTP error."""
-        return errors.error_document(status, message)
-
-    @classmethod
-    def failed(cls, failure: ServedFailure) -> FailedReply:
-        """A failure as an HTTP reply."""
-        return errors.failed_reply(failure)
+    error = staticmethod(errors.error_document)
+    failed = staticmethod(errors.failed_reply)
 
     def _add(self, kind: str, **fields: Any) -> None:
         self._events.append({**fields, "event_type": kind})
