@@ -33,6 +33,7 @@ from project_examples import project_examples
 from provider_template_types import provider_template_types
 from pythons_table import releasing_page
 from ray_page import ray_page
+from readme_figures import readme
 from recording_page import recording_page
 from scaling_page import scaling_pages
 from serve_page import serve_page
@@ -84,6 +85,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "extension/src/protocol.generated.ts": protocol_types,
     "extension/src/providerTemplates.generated.ts": provider_template_types,
     "extension/src/settings.generated.ts": settings_types,
+    "README.md": readme,  # last: its figures are those of the pages above
 }
 
 
@@ -94,14 +96,18 @@ def main() -> int:
     parser.add_argument("--root", type=Path, default=ROOT, help="the folder to write to or to check")
     arguments = parser.parse_args()
     check, root = arguments.check, arguments.root
-    stale = [name for name, generate in GENERATORS.items() if not _is_current(root / name, generate())]
-    for name in stale:
+    is_stale = False
+    for name, generate in GENERATORS.items():
+        content = generate()
+        if _is_current(root / name, content):
+            continue
+        is_stale = True
         if check:
             print(f"{name} is stale: run tools/generate.py", file=sys.stderr)
         else:
-            _write(root / name, GENERATORS[name]())
+            _write(root / name, content)
             print(f"wrote {name}")
-    return 1 if check and stale else 0
+    return 1 if check and is_stale else 0
 
 
 def _is_current(path: Path, content: str) -> bool:

@@ -66,8 +66,8 @@ _AI_SDK = ("ai-sdk", "ai-sdk-ui", "ai-sdk-data", "ai-gateway")
 IMPROVEMENTS: tuple[Improvement, ...] = (
     Improvement(
         "A delta that repeats a closed text is counted, and not shown again",
-        "The event that closes a text has brought all of it. Before, a delta that came after it was shown a second time,"
-        " and the closing events that followed differed from what was shown.",
+        "The event that closes a text has brought all of it. Before, a delta that came after it was shown a second"
+        " time, and the closing events that followed differed from what was shown.",
         (r"Unmapped response\.\w+\.delta \(repeats the text before it\): more",),
         (r"(Text|Thinking)Part.*: (shorter|fewer|other)", r"Unmapped response\.[\w.]+ \(differs from .*\): fewer"),
         ("openresponses",),

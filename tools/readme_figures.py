@@ -1,0 +1,68 @@
+"""The table of figures in the README, each taken from the page that has all figures of its run."""
+
+from __future__ import annotations
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from page_blocks import with_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["readme"]
+
+_ROOT: Final = Path(__file__).resolve().parent.parent
+
+
+class _Figure(NamedTuple):
+    """What a figure says, its page below `docs/` with the word that links there, and its row among the targets."""
+
+    what: str
+    page: str
+    link: str
+    row: str
+
+
+_FIGURES: Final = (
+    _Figure(
+        "processor time to read a text stream: the openai package / Partstream with the extra `fast`",
+        "performance", "performance", "text: openai package / partstream, fast",
+    ),
+    _Figure(
+        "processor time to pass on a word: LiteLLM's proxy / `partstream serve`",
+        "serving-performance", "serving", "upstream to client: processor time, LiteLLM / Partstream",
+    ),
+    _Figure(
+        "memory of an idle server: LiteLLM's proxy / `partstream serve`",
+        "serving-performance", "serving", "memory, idle, LiteLLM / Partstream",
+    ),
+    _Figure(
+        "processor time of a request: LiteLLM's proxy with its database / a hub",
+        "hub-performance", "hub", "processor time of a request, LiteLLM / hub",
+    ),
+    _Figure(
+        "latency that a hub adds to the first token (target: 1 ms, missed)",
+        "hub-performance", "hub", "added to the first word, median",
+    ),
+)  # fmt: skip
+
+
+def readme() -> str:
+    """The README with its figures as the pages have them now.
+
+    Raises:
+        ValueError: A page has no row for a figure.
+    """
+    return with_blocks(_ROOT / "README.md", {"figures": _table()})
+
+
+def _table() -> Iterator[str]:
+    yield "| what | figure | page |"
+    yield "|---|---:|---|"
+    for what, page, link, row in _FIGURES:
+        text = (_ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+        measured = re.search(rf"^\| {re.escape(row)} \| (.+?) \|", text, re.MULTILINE)
+        if measured is None:
+            raise ValueError(f"docs/{page}.md: got no row {row!r} among its targets, expected one for the README")
+        yield f"| {what} | {measured[1]} | [{link}](docs/{page}.md#targets) |"
