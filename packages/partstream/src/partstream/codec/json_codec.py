@@ -23,6 +23,14 @@ JSONDecodeError = json.JSONDecodeError
 """The error that :func:`loads` raises for a text that is not JSON, whichever library reads it."""
 
 
+def loads_or_none(text: bytes | str) -> Any:
+    """The value of a JSON text; None also for a text that is no JSON, and for one that nests too deeply."""
+    try:
+        return None if nests_too_deeply(text) else loads(text)
+    except JSONDecodeError:
+        return None
+
+
 def loads_event(data: bytes) -> Any:
     """The value of the JSON text of an event, read with all patience.
 

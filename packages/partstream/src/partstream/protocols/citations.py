@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
-from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.json_codec import loads_or_none
 from partstream.conversation.media import URI_LIST
 from partstream.lm.outputs import CitationMode, FileMode, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, ResponsePart, TextPart
@@ -84,10 +84,7 @@ def read_citation(part: DataPart) -> Citation | None:
     """Reads the citation in a data part; returns None if the part holds none."""
     if part.mime_type != CITATION_MIME_TYPE:
         return None
-    try:
-        said: Any = loads(part.data)
-    except JSONDecodeError:
-        return None
+    said = loads_or_none(part.data)
     if not isinstance(said, dict):
         return None
     found: dict[str, Any] = {}

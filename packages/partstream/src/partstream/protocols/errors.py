@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import MOST_SECONDS, as_amount, as_count
-from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
+from partstream.codec.json_codec import dumps, loads_or_none
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 
@@ -408,12 +408,8 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _parsed(text: str) -> Any:
-    if len(text) > _MAX_INNER or not text.lstrip().startswith(("{", "[")) or nests_too_deeply(text):
-        return None
-    try:
-        return loads(text)
-    except JSONDecodeError:
-        return None
+    is_nested = len(text) <= _MAX_INNER and text.lstrip().startswith(("{", "["))
+    return loads_or_none(text) if is_nested else None
 
 
 def _layers(value: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:

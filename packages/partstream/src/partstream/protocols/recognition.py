@@ -18,7 +18,7 @@ from html import unescape
 from typing import Final, NamedTuple
 
 from partstream import errors
-from partstream.codec.json_codec import JSONDecodeError, begun_object, loads, nests_too_deeply
+from partstream.codec.json_codec import begun_object, loads_or_none
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, BareJSONDecoder, EventDecoder, ServerSentEvent
 from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.protocol import (
@@ -435,10 +435,7 @@ def _document_row(rows: list[Protocol], document: WireEvent) -> Protocol | None:
 
 
 def _object(payload: bytes) -> WireEvent | None:
-    try:
-        value = None if nests_too_deeply(payload) else loads(payload)
-    except JSONDecodeError:
-        return None
+    value = loads_or_none(payload)
     if type(value) is list and len(value) == 1:
         value = value[0]
     return value if isinstance(value, dict) else None

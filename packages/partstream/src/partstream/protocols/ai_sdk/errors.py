@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from partstream import errors
-from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
+from partstream.codec.json_codec import loads_or_none
 from partstream.protocols.errors import COMMON_ERRORS, NO_REASON, routing_attempts
 from partstream.protocols.failures import sentence_of
 from partstream.protocols.read_response import shown
@@ -245,7 +245,8 @@ def _layers(value: Any, depth: int = _DEPTH) -> Iterator[Chunk]:
     """The error and those inside it. A retry error only wraps the last failure."""
     value = _as_json(value)
     if isinstance(value, str):
-        value = _parsed(value)
+        # The UI stream and `responseBody` hold errors as JSON in a string.
+        value = loads_or_none(value) if value.lstrip().startswith("{") else None
     elif isinstance(value, list):
         value = _as_json(value[-1]) if value else None
     if not isinstance(value, dict) or depth == 0:
@@ -285,16 +286,6 @@ def _text_of(value: object, otherwise: str) -> str:
         return str(value) or otherwise
     except Exception:  # a class of a person's own
         return otherwise
-
-
-def _parsed(value: str) -> Any:
-    """The object in a text: the UI stream and `responseBody` hold errors as JSON in a string."""
-    if not value.lstrip().startswith("{") or nests_too_deeply(value):
-        return None
-    try:
-        return loads(value)
-    except JSONDecodeError:
-        return None
 
 
 def _first(layers: list[Chunk], name: str) -> str | None:

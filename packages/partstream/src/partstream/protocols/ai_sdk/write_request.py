@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.json_codec import JSONDecodeError, is_json, loads
+from partstream.codec.json_codec import is_json, loads_or_none
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind, file_name
 from partstream.conversation.preparation import RequestSettings, prepare
@@ -82,21 +82,13 @@ def _output(result: conversation.Result, forms: MediaForms) -> JSONObject:
     kind = "error-" if result.is_error else ""
     texts = [piece for piece in result.content if isinstance(piece, conversation.Text)]
     if len(texts) == len(result.content):
-        if len(texts) == 1 and texts[0].is_json and (value := _json(texts[0].value)) is not None:
+        value = loads_or_none(texts[0].value) if len(texts) == 1 and texts[0].is_json else None
+        if value is not None and is_json(value):  # else writing it again would not give the same text
             return {"type": f"{kind}json", "value": value}
         text = conversation.joined_texts(piece.value for piece in texts)
         return {"type": f"{kind}text", "value": text or (conversation.FAILED_SILENTLY if result.is_error else "")}
     pieces: list[conversation.ResultContent] = [conversation.Text(conversation.FAILED)] if result.is_error else []
     return {"type": "content", "value": [_shown(piece, forms.given) for piece in [*pieces, *result.content]]}
-
-
-def _json(text: str) -> Any:
-    """The JSON value in a text; None if writing it again would not give the same text."""
-    try:
-        value = loads(text.encode())
-    except JSONDecodeError:
-        return None
-    return value if is_json(value) else None
 
 
 # ---- Images and files ----
