@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
 
-from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
+from partstream.codec.json_codec import is_json, loads_or_none
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason
@@ -379,18 +379,29 @@ class EventReader(ResponseReader):
             outputs += self.fail(without_type(kind))
 
 
+def rows(kind: LifecycleEvent, names: str, handler: Handler) -> dict[str, Row]:
+    """The rows of event types that mean the same, whose names are separated by blanks."""
+    return dict.fromkeys(names.split(), Row(kind, handler))
+
+
+def of_part(part: str, handler: Handler) -> Handler:
+    """The handler that is a method of a part of the reader, which is the reader's attribute of this name."""
+    return lambda reader, event, outputs: handler(getattr(reader, part), event, outputs)
+
+
 def rows_by_state(events: Mapping[str, Row]) -> Rows:
     """The rows of an :class:`EventReader`. There are none after the end: no event is even examined."""
-    rows: Rows = {state: {} for state in LifecycleState}
+    by_state: Rows = {state: {} for state in LifecycleState}
     for state, steps in TRANSITIONS.items():
         for name, row in events.items():
             if state is not LifecycleState.FINISHED and (step := steps.get(row.kind)) is not None:
-                handlers = {Action.HANDLE: row.handler, Action.IGNORE: nothing, Action.COUNT: _count}
-                rows[state][name] = step.next_state, handlers[step.action]
-    return rows
+                handlers = {Action.HANDLE: row.handler, Action.IGNORE: nothing, Action.COUNT: count}
+                by_state[state][name] = step.next_state, handlers[step.action]
+    return by_state
 
 
-def _count(reader: EventReader, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+def count(reader: EventReader, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+    """The handler of what is only counted."""
     outputs.append(Unmapped(event[reader.type_field], event))
 
 
@@ -456,10 +467,7 @@ def read_arguments(arguments: object) -> dict[str, Any] | None:
     """
     value = arguments
     if isinstance(arguments, str):
-        try:
-            value = None if nests_too_deeply(arguments) else loads(arguments) if arguments.strip() else {}
-        except JSONDecodeError:
-            return None
+        value = loads_or_none(arguments) if arguments.strip() else {}
     return value if isinstance(value, dict) and is_json(value) else None
 
 

@@ -7,7 +7,7 @@ from partstream.protocols.protocol import Protocol, ServerProtocol, loaded
 
 PROTOCOL: Final = Protocol(
     name="ai-gateway",
-    read_response=loaded("partstream.protocols.ai_gateway.read_response", "GatewayReader"),
+    read_response=loaded("partstream.protocols.ai_sdk.read_response", "ProviderStreamReader"),
     write_request=loaded("partstream.protocols.ai_gateway.write_request", "WRITE_REQUEST"),
     read_request=loaded("partstream.protocols.ai_gateway.serve", "READ_REQUEST"),
     own_settings=loaded("partstream.protocols.ai_gateway.models", "OWN_SETTINGS"),

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.errors import LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.ai_sdk.blocks import Blocks, Sources, data_part, file_part
 from partstream.protocols.ai_sdk.errors import (
@@ -45,7 +45,7 @@ from partstream.protocols.ai_sdk.errors import (
     thrown,
     tool_failure,
 )
-from partstream.protocols.ai_sdk.provider_state import CarriedItems
+from partstream.protocols.ai_sdk.provider_state import PROVIDER, CarriedItems
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.read_response import (
@@ -58,13 +58,16 @@ from partstream.protocols.read_response import (
     RecentText,
     Row,
     applied_edits,
+    count,
     nothing,
+    of_part,
+    rows,
     rows_by_state,
     text,
     without_type,
 )
 
-# ---- The end of a response: usage, finish reason, identity and provider metadata ----
+# ---- The end of a response: usage and finish reason ----
 
 INTERRUPTED: Final = "interrupted"
 """The finish reason of a stream of a provider that broke off."""
@@ -74,69 +77,6 @@ _OUTCOMES: Final = {
     UnifiedFinishReason.CONTENT_FILTER: Outcome.INCOMPLETE,
     UnifiedFinishReason.ERROR: Outcome.FAILED,
 }
-
-
-class Ending:
-    """Collects the end of one response, step by step."""
-
-    def __init__(self) -> None:
-        self.reason: FinishReason | None = None
-        self.provider_metadata: dict[str, Any] = {}
-        self._steps: list[Usage] = []
-        self._totals: list[Usage] = []
-        self._message_usage: Usage | None = None
-        self.model: str | None = None
-        self._response_id: str | None = None
-        self._message_id: str | None = None
-
-    def identify(self, chunk: Chunk) -> None:
-        """Takes the message's identifier."""
-        self._message_id = self._message_id or identifier(chunk, ("messageId",))
-        self.message_metadata(chunk)
-
-    def respond(self, response: Chunk) -> None:
-        """Takes identity from a response object."""
-        self._response_id = identifier(response, ("id",)) or self._response_id
-        self.model = identifier(response, ("modelId",)) or self.model
-
-    def message_metadata(self, chunk: Chunk) -> None:
-        """Takes the application's metadata of its message: the only place of the UI stream for usage."""
-        said = mapping(chunk, ("messageMetadata",))
-        if said:
-            merge(self.provider_metadata, "messageMetadata", said)
-            self._message_usage = _usage(mapping(said, TOTAL_USAGE), self.reason) or self._message_usage
-
-    def remember(self, by_provider: Chunk) -> None:
-        """Takes provider metadata of the whole response; later values of a provider win."""
-        for provider, said in by_provider.items():
-            merge(self.provider_metadata, provider, said)
-
-    def finish_step(self, chunk: Chunk, *, is_last: bool = False) -> None:
-        """Takes the end of a step, or of an answer: an application may stream several answers as one."""
-        self.reason = _reason(chunk) or self.reason
-        usage = _usage(mapping(chunk, TOTAL_USAGE if is_last else ("usage",)), self.reason)
-        if usage is not None:
-            (self._totals if is_last else self._steps).append(usage)
-        self.respond(mapping(chunk, ("response",)))
-        self.remember(metadata(chunk))
-
-    @property
-    def identity(self) -> str | None:
-        """The response's own id; the message's if that one is never stated."""
-        return self._response_id or self._message_id
-
-    @property
-    def usage(self) -> Usage | None:
-        """The tokens that were reported so far, or None."""
-        return _sum(self._totals) or _sum(self._steps) or self._message_usage
-
-    @property
-    def outcome(self) -> Outcome:
-        """How a response ends that states its end; anything but COMPLETED is a sign that something was cut."""
-        if self.reason is None:
-            return Outcome.COMPLETED
-        is_cut = self.reason.raw == INTERRUPTED
-        return Outcome.TRUNCATED if is_cut else _OUTCOMES.get(self.reason.unified, Outcome.COMPLETED)
 
 
 def _reason(chunk: Chunk) -> FinishReason | None:
@@ -209,6 +149,8 @@ class AISDKReader(EventReader):
         errors_are_text: Whether an error is only the text of its message.
         goes_on: Whether more may follow the end of an answer.
         needs_no_end: Whether the end of the stream is the end of a whole answer.
+        sure: What shows that a chunk is one of this stream, by its type.
+        never: What shows that it is none.
     """
 
     deltas = Deltas(
@@ -221,7 +163,16 @@ class AISDKReader(EventReader):
     errors_are_text: ClassVar[bool] = False
     goes_on: ClassVar[bool] = False
     needs_no_end: ClassVar[bool] = False
+    sure: ClassVar[_Signs] = {}
+    never: ClassVar[_Signs] = {}
     errors = COMMON_ERRORS
+
+    @classmethod
+    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:
+        """How sure it is that a chunk is one of this stream."""
+        if kind is not None and _shows(kind, event, cls.sure):
+            return MatchConfidence.SURE
+        return MatchConfidence(kind in CHUNKS and not _shows(kind, event, cls.never))
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
@@ -232,7 +183,14 @@ class AISDKReader(EventReader):
         waits = self.runs_tools and options.waits_for_outcomes
         self._calls = ToolCalls(options.call_id_prefix, wait=waits, carried=self._carried)
         self._sources = Sources(options, said)
-        self._ending = Ending()
+        self._reason: FinishReason | None = None
+        self._metadata: dict[str, Any] = {}  # of the whole response, by provider
+        self._steps: list[Usage] = []
+        self._totals: list[Usage] = []
+        self._message_usage: Usage | None = None
+        self._model: str | None = None
+        self._response_id: str | None = None
+        self._message_id: str | None = None
         self._untyped: LanguageModelError | None = None  # of a chunk without a type
         self._carried_before_step = 0
         self._calls_before_step = 0
@@ -246,7 +204,7 @@ class AISDKReader(EventReader):
     @property
     def usage(self) -> Usage | None:
         """The tokens that were reported so far, or None."""
-        return self._ending.usage
+        return _sum(self._totals) or _sum(self._steps) or self._message_usage
 
     def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
         """Takes the next chunk and appends what it means."""
@@ -254,7 +212,8 @@ class AISDKReader(EventReader):
         if METADATA[0] in chunk and text(chunk, "type") in self._rows:
             # The gateway names the generation on the first chunk that has content, so that it is known if it is cut.
             said = mapping(metadata(chunk), ("gateway",))
-            self._ending.remember({"gateway": said} if said else {})
+            if said:
+                merge(self._metadata, "gateway", said)
         if self._calls.line and (row := IN_PLACE.get(text(chunk, "type"))) is not None:
             self.emit_more = None
             self._wait(row.handler, chunk, outputs)
@@ -276,12 +235,20 @@ class AISDKReader(EventReader):
         except UpstreamProtocolError as earlier:  # of a chunk that waited
             error = earlier
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
-        self._emit_finish(outcome, self._ending.reason, outputs, error)
+        self._emit_finish(outcome, self._reason, outputs, error)
         return outputs
 
     @property
     def _word(self) -> str | None:
-        return None if self._ending.reason is None else self._ending.reason.raw
+        return None if self._reason is None else self._reason.raw
+
+    @property
+    def _stated_outcome(self) -> Outcome:
+        """How a response ends that states its end; anything but COMPLETED is a sign that something was cut."""
+        if self._reason is None:
+            return Outcome.COMPLETED
+        is_cut = self._reason.raw == INTERRUPTED
+        return Outcome.TRUNCATED if is_cut else _OUTCOMES.get(self._reason.unified, Outcome.COMPLETED)
 
     def _is_whole(self, *, told: bool) -> bool:
         """An application's own stream needs no end chunk."""
@@ -295,21 +262,21 @@ class AISDKReader(EventReader):
             return
         # The error for a broken call, unless the SDK has told the model about it
         error = self._error or (None if self.runs_tools or not self._usable else self._calls.broken)
-        outcome = Outcome.FAILED if error is not None else self._ending.outcome
+        outcome = Outcome.FAILED if error is not None else self._stated_outcome
         if error is None and outcome is Outcome.FAILED:
             error = failure(None)
         elif outcome is Outcome.TRUNCATED:
             error = TruncatedStreamError("INTERRUPTED")
         else:
             outputs += self._sources.at_end() if error is None else []
-        self._emit_finish(outcome, self._ending.reason, outputs, error)
+        self._emit_finish(outcome, self._reason, outputs, error)
 
     def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
         if outcome is Outcome.FAILED and (reason is None or reason.unified is not UnifiedFinishReason.ERROR):
             reason = FinishReason(UnifiedFinishReason.ERROR, self._word)
-        about = self._ending
-        edits = applied_edits(about.provider_metadata)
-        return Finish(outcome, reason, about.usage, about.identity, about.model, error, about.provider_metadata, edits)
+        # The response's own id, else the message's.
+        identity, edits = self._response_id or self._message_id, applied_edits(self._metadata)
+        return Finish(outcome, reason, self.usage, identity, self._model, error, self._metadata, edits)
 
     def _wait(self, handler: Handler, chunk: Chunk, outputs: Outputs) -> None:
         self._calls.add_behind(lambda later: handler(self, chunk, later) and None, outputs)
@@ -347,10 +314,36 @@ class AISDKReader(EventReader):
         self._blocks.shown = self._blocks.shown or not isinstance(output, Unmapped)
         outputs.append(output)
 
+    # Facts about the response
+
+    def _identify(self, chunk: Chunk, outputs: Outputs) -> None:
+        self._message_id = self._message_id or identifier(chunk, ("messageId",))
+        self._message_metadata(chunk, outputs)
+
+    def _respond(self, response: Chunk, _outputs: Outputs) -> None:
+        self._response_id = identifier(response, ("id",)) or self._response_id
+        self._model = identifier(response, ("modelId",)) or self._model
+
+    def _message_metadata(self, chunk: Chunk, _outputs: Outputs) -> None:
+        """Takes the application's metadata of its message: the only place of the UI stream for usage."""
+        if said := mapping(chunk, ("messageMetadata",)):
+            merge(self._metadata, "messageMetadata", said)
+            self._message_usage = _usage(mapping(said, TOTAL_USAGE), self._reason) or self._message_usage
+
+    def _read_end(self, chunk: Chunk, outputs: Outputs, *, is_last: bool = False) -> None:
+        """Takes the end of a step, or of an answer: an application may stream several answers as one."""
+        self._reason = _reason(chunk) or self._reason
+        usage = _usage(mapping(chunk, TOTAL_USAGE if is_last else ("usage",)), self._reason)
+        if usage is not None:
+            (self._totals if is_last else self._steps).append(usage)
+        self._respond(mapping(chunk, ("response",)), outputs)
+        for provider, said in metadata(chunk).items():
+            merge(self._metadata, provider, said)
+
     # Steps
 
     def _start_step(self, chunk: Chunk, outputs: Outputs) -> None:
-        self._ending.identify(chunk)
+        self._identify(chunk, outputs)
         self._blocks.shown = False
         self._carried_before_step = self._carried.length
         self._calls_before_step = self._calls.emitted
@@ -358,7 +351,7 @@ class AISDKReader(EventReader):
             outputs.append(Unmapped(f"{chunk['type']} (warnings)", chunk))
 
     def _finish_step(self, chunk: Chunk, outputs: Outputs) -> None:
-        self._ending.finish_step(chunk)
+        self._read_end(chunk, outputs)
         # The UI stream says only at the very end why the model stopped.
         if field(chunk, ("finishReason",)) is not None:
             self._flush(outputs, usable=self._usable)
@@ -375,8 +368,8 @@ class AISDKReader(EventReader):
             outputs.append(Unmapped("reset-step (of what was shown)", chunk))
 
     def _finish(self, chunk: Chunk, outputs: Outputs) -> None:
-        self._ending.finish_step(chunk, is_last=True)
-        self._ending.message_metadata(chunk)
+        self._read_end(chunk, outputs, is_last=True)
+        self._message_metadata(chunk, outputs)
         if self._error is None and (said := field(chunk, ERROR)):
             self._error = failure(said)
         if self.goes_on:
@@ -388,28 +381,19 @@ class AISDKReader(EventReader):
     @property
     def _usable(self) -> bool:
         """Whether streamed input counts as whole."""
-        return self._error is None and self._ending.outcome is Outcome.COMPLETED
+        return self._error is None and self._stated_outcome is Outcome.COMPLETED
 
     # Content
-
-    def _text_delta(self, chunk: Chunk, outputs: Outputs) -> EmitText | None:
-        return self._blocks.push_text(chunk, outputs)
 
     def _text_end(self, chunk: Chunk, outputs: Outputs) -> None:
         self._blocks.end_text(chunk, outputs)
         outputs += self._sources.of_text(chunk)
-
-    def _reasoning_delta(self, chunk: Chunk, outputs: Outputs) -> EmitText | None:
-        return self._blocks.push_reasoning(chunk, outputs)
 
     def _source(self, chunk: Chunk, outputs: Outputs) -> None:
         for output in self._sources.source(chunk):
             self._show(output, outputs)
 
     # Tools
-
-    def _arguments_delta(self, chunk: Chunk, outputs: Outputs) -> EmitText | None:
-        return self._calls.push(chunk, outputs)
 
     def _tool_call(self, chunk: Chunk, outputs: Outputs) -> None:
         self._calls.add_behind(self._blocks.end_unnamed, outputs)
@@ -430,7 +414,7 @@ class AISDKReader(EventReader):
             self._error = failure(value)
         generation = generation_id(value)
         if generation is not None:
-            self._ending.remember({"gateway": {"generationId": generation}})
+            merge(self._metadata, "gateway", {"generationId": generation})
 
     def _abort(self, chunk: Chunk, outputs: Outputs) -> None:
         outputs += self.fail(self._error or aborted(field(chunk, ("reason",))))
@@ -439,41 +423,19 @@ class AISDKReader(EventReader):
 _Stream = AISDKReader
 
 
-def _count(_stream: AISDKReader, chunk: Chunk, outputs: Outputs) -> None:
-    outputs.append(Unmapped(chunk["type"], chunk))
-
-
-def _of_ending(handle: Callable[[Ending, Chunk], None]) -> Handler:
-    return lambda stream, chunk, _outputs: handle(stream._ending, chunk)
-
-
-def _of_blocks(handle: Callable[[Blocks, Chunk, Outputs], None]) -> Handler:
-    return lambda stream, chunk, outputs: handle(stream._blocks, chunk, outputs)
-
-
-def _of_calls(handle: Callable[[ToolCalls, Chunk, Outputs], None]) -> Handler:
-    return lambda stream, chunk, outputs: handle(stream._calls, chunk, outputs)
-
-
-def _rows(kinds: str, row: Row) -> dict[str, Row]:
-    return dict.fromkeys(kinds.split(), row)
-
-
-def _content(kinds: str, handler: Handler) -> dict[str, Row]:
-    return _rows(kinds, Row(LifecycleEvent.CONTENT, handler))
-
+_content: Final = partial(rows, LifecycleEvent.CONTENT)
 
 IN_PLACE: Final[dict[str, Row]] = {
     # Text: its name since 5, and that of the pre-releases.
-    **_content("text-start", _of_blocks(Blocks.start_text)),
-    **_content("text-delta text", _Stream._text_delta),
+    **_content("text-start", of_part("_blocks", Blocks.start_text)),
+    **_content("text-delta text", of_part("_blocks", Blocks.push_text)),
     **_content("text-end", _Stream._text_end),
     # Reasoning: 5 and later; 4 and the pre-releases of 5; 4 alone.
-    **_content("reasoning-start", _of_blocks(Blocks.start_reasoning)),
-    **_content("reasoning-delta reasoning", _Stream._reasoning_delta),
-    **_content("reasoning-end reasoning-part-finish", _of_blocks(Blocks.end_reasoning)),
-    **_content("reasoning-signature", _of_blocks(Blocks.sign)),
-    **_content("redacted-reasoning", _of_blocks(Blocks.redact)),
+    **_content("reasoning-start", of_part("_blocks", Blocks.start_reasoning)),
+    **_content("reasoning-delta reasoning", of_part("_blocks", Blocks.push_reasoning)),
+    **_content("reasoning-end reasoning-part-finish", of_part("_blocks", Blocks.end_reasoning)),
+    **_content("reasoning-signature", of_part("_blocks", Blocks.sign)),
+    **_content("redacted-reasoning", of_part("_blocks", Blocks.redact)),
     # Files and sources.
     **_content("file", lambda stream, chunk, outputs: stream._show(file_part(chunk, stream._files), outputs)),
     **_content("source source-url source-document", _Stream._source),
@@ -482,27 +444,29 @@ IN_PLACE: Final[dict[str, Row]] = {
 
 CHUNKS: Final[dict[str, Row]] = {
     # Framing.
-    "start": Row(LifecycleEvent.LIFECYCLE, _of_ending(Ending.identify)),
-    **_rows("stream-start start-step step-start", Row(LifecycleEvent.LIFECYCLE, _Stream._start_step)),
-    **_rows("finish-step step-finish", Row(LifecycleEvent.REPORT, _Stream._finish_step)),
+    "start": Row(LifecycleEvent.LIFECYCLE, _Stream._identify),
+    **rows(LifecycleEvent.LIFECYCLE, "stream-start start-step step-start", _Stream._start_step),
+    **rows(LifecycleEvent.REPORT, "finish-step step-finish", _Stream._finish_step),
     **_content("reset-step", _Stream._reset_step),
     "finish": Row(LifecycleEvent.TERMINAL, _Stream._finish),
-    "response-metadata": Row(LifecycleEvent.REPORT, _of_ending(Ending.respond)),
-    "message-metadata": Row(LifecycleEvent.REPORT, _of_ending(Ending.message_metadata)),
+    "response-metadata": Row(LifecycleEvent.REPORT, _Stream._respond),
+    "message-metadata": Row(LifecycleEvent.REPORT, _Stream._message_metadata),
     "ping": Row(LifecycleEvent.SILENT, nothing),
     **IN_PLACE,
     # Tools: 5 and later; 4; the UI stream.
-    **_content("tool-input-start tool-call-streaming-start", _of_calls(ToolCalls.start)),
-    **_content("tool-input-delta tool-call-delta", _Stream._arguments_delta),
-    **_content("tool-input-end", _of_calls(ToolCalls.end_input)),
+    **_content("tool-input-start tool-call-streaming-start", of_part("_calls", ToolCalls.start)),
+    **_content("tool-input-delta tool-call-delta", of_part("_calls", ToolCalls.push)),
+    **_content("tool-input-end", of_part("_calls", ToolCalls.end_input)),
     **_content("tool-call tool-input-available", _Stream._tool_call),
-    **_content("tool-input-error", _of_calls(ToolCalls.invalid)),
-    **_content("tool-result tool-error", _of_calls(ToolCalls.over)),
-    **_content("tool-output-available tool-output-error tool-output-denied", _of_calls(ToolCalls.over)),
-    **_content("tool-approval-request", _of_calls(ToolCalls.asked)),
-    **_content("tool-approval-response", _of_calls(ToolCalls.answered)),
+    **_content("tool-input-error", of_part("_calls", ToolCalls.invalid)),
+    **_content(
+        "tool-result tool-error tool-output-available tool-output-error tool-output-denied",
+        of_part("_calls", ToolCalls.over),
+    ),
+    **_content("tool-approval-request", of_part("_calls", ToolCalls.asked)),
+    **_content("tool-approval-response", of_part("_calls", ToolCalls.answered)),
     # Beside the answer: reasoning-file is a by-product of thinking, raw is what the provider sent.
-    **_content("reasoning-file custom steering-message raw", _count),
+    **_content("reasoning-file custom steering-message raw", count),
     # A report and no end: text may follow (recording provider_executed_tool of 5.0.277), and the finish does.
     "error": Row(LifecycleEvent.REPORT, _Stream._report),
     "abort": Row(LifecycleEvent.TERMINAL, _Stream._abort),
@@ -519,16 +483,6 @@ _ROWS_OF_ANSWERS: Final = rows_by_state(CHUNKS | {"finish": Row(LifecycleEvent.A
 _Sign: TypeAlias = "str | Callable[[Chunk], bool]"
 """What proves it of a chunk: one of these fields, any chunk where there are none; or a check."""
 _Signs: TypeAlias = Mapping[str, _Sign]
-
-
-def _claim(kind: str | None, chunk: Chunk, sure: _Signs, never: _Signs) -> MatchConfidence:
-    if kind is None:
-        return MatchConfidence.NO
-    if _shows(kind, chunk, sure):
-        return MatchConfidence.SURE
-    if kind not in CHUNKS or _shows(kind, chunk, never):
-        return MatchConfidence.NO
-    return MatchConfidence.POSSIBLE
 
 
 def _shows(kind: str, chunk: Chunk, signs: _Signs) -> bool:
@@ -564,7 +518,7 @@ _OF_UI: Final = (
 class FullStreamReader(AISDKReader):
     """`fullStream` of `streamText`: chunks as objects, in recordings as lines of JSON."""
 
-    _sure: ClassVar[_Signs] = _any_of(
+    sure = _any_of(
         "step-start step-finish reasoning-signature redacted-reasoning tool-call-streaming-start tool-call-delta"
         " tool-error",
         start_step="request warnings",
@@ -580,7 +534,7 @@ class FullStreamReader(AISDKReader):
         error=_of_the_sdk,
         steering_message="message",
     )
-    _never: ClassVar[_Signs] = _any_of(
+    never = _any_of(
         f"{_OF_UI} stream-start response-metadata",
         start="messageId messageMetadata",
         text_delta="delta",
@@ -590,9 +544,8 @@ class FullStreamReader(AISDKReader):
     )
 
     @classmethod
-    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:
-        """How sure it is that a chunk is one of this stream."""
-        return MatchConfidence.SURE if THROWN in event else _claim(kind, event, cls._sure, cls._never)
+    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:  # noqa: D102
+        return MatchConfidence.SURE if THROWN in event else super().claim(kind, event)
 
 
 class UIStreamReader(AISDKReader):
@@ -600,7 +553,7 @@ class UIStreamReader(AISDKReader):
 
     goes_on = True
     rows = _ROWS_OF_ANSWERS
-    _sure: ClassVar[_Signs] = _any_of(
+    sure = _any_of(
         f"{_OF_UI} reset-step",
         start="messageId messageMetadata",
         tool_input_start="toolCallId",
@@ -612,7 +565,7 @@ class UIStreamReader(AISDKReader):
         finish="messageMetadata",
         error="errorText",
     )
-    _never: ClassVar[_Signs] = _any_of(
+    never = _any_of(
         "tool-call tool-result tool-error source raw stream-start response-metadata",
         start_step="request warnings",
         finish_step="usage finishReason",
@@ -623,10 +576,8 @@ class UIStreamReader(AISDKReader):
     )
 
     @classmethod
-    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:
-        """How sure it is that a chunk is one of this stream."""
-        is_data = kind is not None and kind.startswith("data-")
-        return MatchConfidence.SURE if is_data else _claim(kind, event, cls._sure, cls._never)
+    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:  # noqa: D102
+        return MatchConfidence.SURE if (kind or "").startswith("data-") else super().claim(kind, event)
 
 
 class DataStreamReader(AISDKReader):
@@ -657,16 +608,20 @@ class TextStreamReader(AISDKReader):
 
 
 class ProviderStreamReader(AISDKReader):
-    """What a provider streams to the SDK (LanguageModelV2, V3 and V4), and the AI Gateway to its clients."""
+    """What a provider streams to the SDK, and the AI Gateway to its clients; or a document in place of the stream.
 
+    Source: `LanguageModelV2`, V3 and V4; a document is the result of their `doGenerate`.
+    """
+
+    has_documents = True
     runs_tools = False
-    _sure: ClassVar[_Signs] = _any_of(
+    sure = _any_of(
         "stream-start response-metadata",
         tool_call=lambda chunk: isinstance(chunk.get("input"), str),
         tool_result=lambda chunk: "result" in chunk and "args" not in chunk,
         finish=_of_a_provider,
     )
-    _never: ClassVar[_Signs] = _any_of(
+    never = _any_of(
         "start start-step finish-step step-start step-finish tool-error abort",
         text_delta="text textDelta",
         reasoning_delta="text",
@@ -675,6 +630,33 @@ class ProviderStreamReader(AISDKReader):
     )
 
     @classmethod
-    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:
-        """How sure it is that a chunk is one of this stream."""
-        return _claim(kind, event, cls._sure, cls._never)
+    def events_of(cls, document: Chunk) -> list[Chunk]:
+        """The chunks of a document.
+
+        What is neither an answer nor an error comes out as it is, for the adapter to refuse.
+        """
+        if identifier(document, ("type",)) is not None or not isinstance(document.get("content"), list):
+            failed: list[Chunk] = [{"type": "error", "error": document}, {"type": "finish", "finishReason": "error"}]
+            return failed if document.get("error") and "type" not in document else [document]
+        chunks: list[Chunk] = [{"type": "stream-start", "warnings": sequence(document, ("warnings",))}]
+        for place, part in enumerate(sequence(document, ("content",))):
+            if not isinstance(part, dict):
+                part = {"type": "content", "value": part}  # noqa: PLW2901 - counted as what it is
+            chunks += _block(part, str(place)) if part.get("type") in {"text", "reasoning"} else [part]
+        chunks.append({**mapping(document, ("response",)), "type": "response-metadata"})
+        end = {name: document[name] for name in ("finishReason", "usage", "providerMetadata") if name in document}
+        return [*chunks, {"type": "finish", **end}]
+
+
+def _block(part: Chunk, block_id: str) -> list[Chunk]:
+    kind, said = part["type"], dict(mapping(part, ("providerMetadata",)))
+    own = mapping(said, (PROVIDER,))
+    if (thought_id := identifier(own, ("id",))) is not None:
+        said[PROVIDER] = {name: value for name, value in own.items() if name != "id"}
+    metadata = {name: value for name, value in said.items() if value}
+    name = thought_id or block_id
+    return [
+        {"type": f"{kind}-start", "id": name, **({"providerMetadata": metadata} if metadata else {})},
+        {"type": f"{kind}-delta", "id": name, "delta": part.get("text")},
+        {"type": f"{kind}-end", "id": name, **{one: part[one] for one in ("citations",) if one in part}},
+    ]
