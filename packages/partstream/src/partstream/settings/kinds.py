@@ -345,6 +345,17 @@ def text(check: Callable[[str, str], Any] | None = None, **schema: Any) -> Kind:
     return Kind(ValueForm.TEXT, read, {"type": "string", **schema})
 
 
+def text_of(fits: Callable[[str], object], expected: str, **schema: Any) -> Kind:
+    """A string that fits; errors show it, and say what was expected."""
+
+    def check(value: str, where: str) -> str:
+        if not fits(value):
+            raise ConfigurationError(where, shortened(value), expected)
+        return value
+
+    return text(check, **schema)
+
+
 def choice(words: type[Choice]) -> Kind:
     """One of several words."""
 

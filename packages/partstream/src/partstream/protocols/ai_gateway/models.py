@@ -35,7 +35,7 @@ from partstream.settings.kinds import (
     fits_header,
     json_object,
     shortened,
-    text,
+    text_of,
 )
 from partstream.settings.row import Secrecy, Setting
 
@@ -67,9 +67,6 @@ class ContextManagement:
 
     is_on: bool = True
     edits: tuple[Mapping[str, Any], ...] = ()
-
-    def __bool__(self) -> bool:
-        return self.is_on
 
     def provider_options(self, model_id: str, max_input_tokens: int) -> dict[str, dict[str, Any]]:
         """The options for the gateway's providers; none for models that know no edits.
@@ -189,39 +186,31 @@ _EDITS: Final[Mapping[str, Mapping[str, Kind]]] = {
 """The edits and their fields."""
 
 
-def _edit_schema(kind: str, fields: Mapping[str, Kind]) -> dict[str, Any]:
-    properties = {"type": {"const": kind}, **{name: field.schema for name, field in fields.items()}}
-    return {"type": "object", "required": ["type"], "additionalProperties": False, "properties": properties}
+def _object_schema(required: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": [required], "additionalProperties": False, "properties": properties}
 
 
 _EDITS_SCHEMA: Final = {
     "type": "array",
     "minItems": 1,
     "description": "What is taken out, and when; in the words of the AI SDK.",
-    "items": {"anyOf": [_edit_schema(kind, fields) for kind, fields in _EDITS.items()]},
+    "items": {
+        "anyOf": [
+            _object_schema("type", {"type": {"const": kind}} | {name: field.schema for name, field in fields.items()})
+            for kind, fields in _EDITS.items()
+        ]
+    },
 }
+_MEANINGS: Final = {
+    "off": "Nothing is taken out",
+    "on": "The results of old tool calls are taken out, from 70 % of the input limit on",
+}
+_WORDS_SCHEMA: Final = {"type": "string", "enum": [*_MEANINGS], "enumDescriptions": [*_MEANINGS.values()]}
 
 CONTEXT_MANAGEMENT: Final = Kind(
     ValueForm.OBJECT,
     read_context_management,
-    {
-        "anyOf": [
-            {
-                "type": "string",
-                "enum": ["off", "on"],
-                "enumDescriptions": [
-                    "Nothing is taken out",
-                    "The results of old tool calls are taken out, from 70 % of the input limit on",
-                ],
-            },
-            {
-                "type": "object",
-                "required": ["edits"],
-                "additionalProperties": False,
-                "properties": {"edits": _EDITS_SCHEMA},
-            },
-        ]
-    },
+    {"anyOf": [_WORDS_SCHEMA, _object_schema("edits", {"edits": _EDITS_SCHEMA})]},
 )
 
 
@@ -266,12 +255,6 @@ def _provider_options(value: Any, where: str) -> dict[str, dict[str, Any]]:
     return {name: json_object(options, f"{where}.{name}") for name, options in json_object(value, where).items()}
 
 
-def _team(value: str, where: str) -> str:
-    if not value or not fits_header(value):
-        raise ConfigurationError(where, shortened(value), "the id or the name of a team, in printable ASCII")
-    return value
-
-
 OWN_SETTINGS: Final = OwnSettings(
     AIGatewaySettings,
     (
@@ -294,7 +277,11 @@ OWN_SETTINGS: Final = OwnSettings(
             "`edits`; models whose id begins with `anthropic/` know it",
             "on",
         ),
-        Setting("team", text(_team), "The team in whose name requests are made, where the key is good for several"),
+        Setting(
+            "team",
+            text_of(lambda team: team and fits_header(team), "the id or the name of a team, in printable ASCII"),
+            "The team in whose name requests are made, where the key is good for several",
+        ),
     ),
     frozenset({"model", "prompt", "stream"}),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.protocols.options import NO_FIELD, AnswerFormat, ChosenOptions, Option, OptionRules
 from partstream.protocols.protocol import OwnSettings
-from partstream.settings.kinds import BOOLEAN, ConfigurationError, shortened, text, whole
+from partstream.settings.kinds import BOOLEAN, text_of, whole
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:
@@ -35,10 +35,7 @@ class OllamaSettings:
     shift: bool = False
 
 
-def _duration(value: str, where: str) -> str:
-    if re.fullmatch(r"-?\d{1,9}|-?(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h))+", value) is None:
-        raise ConfigurationError(where, shortened(value), "seconds such as `600`, a duration such as `10m`, or `-1`")
-    return value
+_DURATION: Final = re.compile(r"-?\d{1,9}|-?(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h))+")
 
 
 OWN_SETTINGS: Final = OwnSettings(
@@ -53,7 +50,7 @@ OWN_SETTINGS: Final = OwnSettings(
         ),
         Setting(
             "keepAlive",
-            text(_duration),
+            text_of(_DURATION.fullmatch, "seconds such as `600`, a duration such as `10m`, or `-1`"),
             "How long Ollama keeps a model loaded after an answer: `10m`, seconds, or `-1` for ever",
             otherwise="5 minutes, or what the server is started with",
         ),
