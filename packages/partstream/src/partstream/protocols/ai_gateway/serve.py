@@ -51,7 +51,7 @@ from partstream.protocols.ai_gateway.models import (
     VERSION_HEADER,
 )
 from partstream.protocols.ai_sdk.blocks import file_part
-from partstream.protocols.ai_sdk.errors import Chunk, error_value, is_summary
+from partstream.protocols.ai_sdk.errors import Chunk, error_value, is_summary, take_metadata
 from partstream.protocols.ai_sdk.provider_state import REASONING, SUMMARY, TOOL_CALL, unwrap, wrap
 from partstream.protocols.ai_sdk.serve import TEXT, ChunkWriter, Metadata, base64_of, beside, known, rest_of, warnings
 from partstream.protocols.failures import FailedReply, FailureKind, FailureRow, ServedFailure, common_reply
@@ -321,16 +321,16 @@ def type_name(value: object) -> str:
 
 VERSIONS: Final = tuple(map(str, SPECIFICATION_VERSIONS))
 
-PROVIDER_OPTIONS: Final = object_of(object_of(any_json))
+_PROVIDER_OPTIONS: Final[dict[str, Check]] = {"providerOptions": object_of(object_of(any_json))}
 """An object for each provider."""
-
-_PROVIDER_OPTIONS: Final[dict[str, Check]] = {"providerOptions": PROVIDER_OPTIONS}
 
 
 def prompt_of(version: str) -> Check:
     """The check of a whole prompt in one version of the specification."""
-
-    contents = _CONTENTS[version]
+    parts = _parts(version)
+    contents: dict[str, Check] = {"system": string}
+    for role, names in _PARTS_OF_ROLE.items():
+        contents[role] = list_of(tagged({name: parts[name] for name in names if name in parts}))
 
     def check_message(message: object, where: str, unmapped: dict[str, Any]) -> None:
         role = message.get("role") if isinstance(message, dict) else None
@@ -377,18 +377,12 @@ _TAGGED_DATA: Final[dict[str, ObjectShape]] = _BYTES | {
     "text": ObjectShape({"text": string}),
 }
 
+_NAMED: Final[dict[str, Check]] = {"filename": string}
 # `originalUrl` is where the SDK has fetched the bytes; with the bytes, it is not needed.
-_FILE: Final[dict[str, ObjectShape]] = {
-    **dict.fromkeys(
-        ("2", "3"),
-        ObjectShape(
-            {"data": _file_text, "mediaType": string},
-            {"originalUrl": string, "filename": string},
-            _PROVIDER_OPTIONS,
-        ),
-    ),
-    "4": ObjectShape({"data": tagged(_TAGGED_DATA), "mediaType": string}, {"filename": string}, _PROVIDER_OPTIONS),
-}
+_FILE_OF_TEXT: Final = ObjectShape(
+    {"data": _file_text, "mediaType": string}, _NAMED | {"originalUrl": string}, _PROVIDER_OPTIONS
+)
+_FILE: Final = ObjectShape({"data": tagged(_TAGGED_DATA), "mediaType": string}, _NAMED, _PROVIDER_OPTIONS)
 
 
 def _file_id(value: object, where: str, unmapped: dict[str, Any]) -> None:
@@ -396,41 +390,29 @@ def _file_id(value: object, where: str, unmapped: dict[str, Any]) -> None:
     check(value, where, unmapped)
 
 
+_MEDIA: Final[dict[str, Check]] = {"data": base64_text, "mediaType": string}
 _TEXT_ITEM: Final = ObjectShape({"text": string}, unplaced=_PROVIDER_OPTIONS)
 _OUTPUT_ITEMS: Final[dict[str, dict[str, ObjectShape]]] = {
-    "2": {
-        "text": ObjectShape({"text": string}),
-        "media": ObjectShape({"data": base64_text, "mediaType": string}),
-    },
+    "2": {"text": ObjectShape({"text": string}), "media": ObjectShape(_MEDIA)},
     "3": {
         "text": _TEXT_ITEM,
-        "file-data": ObjectShape({"data": base64_text, "mediaType": string}, {"filename": string}, _PROVIDER_OPTIONS),
+        "file-data": ObjectShape(_MEDIA, _NAMED, _PROVIDER_OPTIONS),
         "file-url": ObjectShape({"url": _url}, {"mediaType": string}, _PROVIDER_OPTIONS),
         "file-id": ObjectShape({"fileId": _file_id}, unplaced=_PROVIDER_OPTIONS),
-        "image-data": ObjectShape({"data": base64_text, "mediaType": string}, unplaced=_PROVIDER_OPTIONS),
+        "image-data": ObjectShape(_MEDIA, unplaced=_PROVIDER_OPTIONS),
         "image-url": ObjectShape({"url": _url}, unplaced=_PROVIDER_OPTIONS),
         "image-file-id": ObjectShape({"fileId": _file_id}, unplaced=_PROVIDER_OPTIONS),
         "custom": ObjectShape({}, unplaced=_PROVIDER_OPTIONS),
     },
-    "4": {
-        "text": _TEXT_ITEM,
-        "file": ObjectShape(
-            {"data": tagged(_TAGGED_DATA), "mediaType": string}, {"filename": string}, _PROVIDER_OPTIONS
-        ),
-        "custom": ObjectShape({}, unplaced=_PROVIDER_OPTIONS),
-    },
+    "4": {"text": _TEXT_ITEM, "file": _FILE, "custom": ObjectShape({}, unplaced=_PROVIDER_OPTIONS)},
 }
 
 
 def _outputs(version: str) -> dict[str, ObjectShape]:
     more = {} if version == "2" else _PROVIDER_OPTIONS
-    shapes = {
-        "text": ObjectShape({"value": string}, unplaced=more),
-        "json": ObjectShape({"value": any_json}, unplaced=more),
-        "error-text": ObjectShape({"value": string}, unplaced=more),
-        "error-json": ObjectShape({"value": any_json}, unplaced=more),
-        "content": ObjectShape({"value": list_of(tagged(_OUTPUT_ITEMS[version]))}, unplaced=more),
-    }
+    values = {"text": string, "json": any_json, "error-text": string, "error-json": any_json}
+    values["content"] = list_of(tagged(_OUTPUT_ITEMS[version]))
+    shapes = {kind: ObjectShape({"value": value}, unplaced=more) for kind, value in values.items()}
     return shapes if version == "2" else shapes | {"execution-denied": ObjectShape({}, {"reason": string}, more)}
 
 
@@ -445,7 +427,7 @@ def _parts(version: str) -> dict[str, ObjectShape]:
     parts = {
         "text": ObjectShape({"text": string}, _PROVIDER_OPTIONS),
         "reasoning": ObjectShape({"text": string}, _PROVIDER_OPTIONS),
-        "file": _FILE[version],
+        "file": _FILE if version == "4" else _FILE_OF_TEXT,
         "tool-call": ObjectShape(
             {"toolCallId": string, "toolName": string, "input": _tool_input},
             {"providerExecuted": boolean, **_PROVIDER_OPTIONS},
@@ -469,15 +451,6 @@ _PARTS_OF_ROLE: Final[dict[str, tuple[str, ...]]] = {
     "assistant": ("text", "file", "reasoning", "tool-call", "tool-result", "custom", "reasoning-file"),
     "tool": ("tool-result", "tool-approval-response"),
 }
-
-
-def _contents(version: str) -> dict[str, Check]:
-    parts = _parts(version)
-    named = {role: {name: parts[name] for name in names if name in parts} for role, names in _PARTS_OF_ROLE.items()}
-    return {"system": string, **{role: list_of(tagged(shapes)) for role, shapes in named.items()}}
-
-
-_CONTENTS: Final[dict[str, dict[str, Check]]] = {version: _contents(version) for version in VERSIONS}
 
 
 # ---- The request ----
@@ -536,14 +509,11 @@ def _got(value: str | None) -> str:
 
 
 def _tools(version: str) -> Check:
-    required: dict[str, Check] = {"name": string, "inputSchema": object_of(any_json)}
-    described: dict[str, Check] = {"description": string}
-    unplaced: dict[str, Check] = {"providerOptions": PROVIDER_OPTIONS}
+    later: dict[str, Check] = {"inputExamples": list_of(object_of(any_json)), "strict": boolean}
+    unplaced = _PROVIDER_OPTIONS | ({} if version == "2" else later)
+    function = ObjectShape({"name": string, "inputSchema": object_of(any_json)}, {"description": string}, unplaced)
     provider = ObjectShape({"id": string, "name": string, "args": object_of(any_json)})
-    if version == "2":
-        return list_of(tagged({"function": ObjectShape(required, described, unplaced), "provider-defined": provider}))
-    unplaced |= {"inputExamples": list_of(object_of(any_json)), "strict": boolean}
-    return list_of(tagged({"function": ObjectShape(required, described, unplaced), "provider": provider}))
+    return list_of(tagged({"function": function, "provider-defined" if version == "2" else "provider": provider}))
 
 
 _TOOL_CHOICES: Final[dict[str, ObjectShape]] = {
@@ -563,7 +533,7 @@ _OPTIONS: Final[dict[str, Check]] = {
     "stopSequences": list_of(string),
     "seed": integer,
     "responseFormat": tagged(_RESPONSE_FORMATS),
-    "providerOptions": PROVIDER_OPTIONS,
+    **_PROVIDER_OPTIONS,
 }
 """The options of a client, which are options of the request under the same names."""
 
@@ -612,14 +582,12 @@ def _choose(
 
 # ---- The list of models for the published client ----
 
-_VERSIONS: Final[Mapping[str, str]] = MappingProxyType({"/v3/ai": "3", "/v1/ai": "2", "/v4/ai": "4"})
+_VERSIONS: Final = {"/v3/ai": 3, "/v1/ai": 2, "/v4/ai": 4}
 """The version of the specification, by the base path of each major version of the published client."""
-
-_NEWEST: Final = "4"
 
 
 def _configuration(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-    version = f"v{_VERSIONS.get(request.base_path, _NEWEST)}"
+    version = f"v{_VERSIONS.get(request.base_path, LATEST)}"
     entries = [
         {
             "id": model.id,
@@ -646,7 +614,7 @@ class GatewayWriter(ChunkWriter):
     """One answer. The finish part ends the stream; the published client takes `[DONE]` and does not need it."""
 
     documents = (ServedDocument("GET", "/config", _configuration),)
-    base_paths = ("/v3/ai", "/v1/ai", "/v4/ai")  # of each major version of the published client
+    base_paths = tuple(_VERSIONS)
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
@@ -684,14 +652,10 @@ class GatewayWriter(ChunkWriter):
     def _usage(self, finish: Finish) -> Chunk:
         usage = finish.usage or Usage()
         given, made, reasoned = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens
-        if not self._nests:
-            flat = {
-                "totalTokens": usage.total_tokens,
-                "reasoningTokens": reasoned,
-                "cachedInputTokens": usage.cached_tokens,
-            }
-            return known(inputTokens=given, outputTokens=made, **flat)
         cached, written = usage.cached_tokens, usage.cache_write_tokens
+        if not self._nests:
+            totals = known(inputTokens=given, outputTokens=made, totalTokens=usage.total_tokens)
+            return totals | known(reasoningTokens=reasoned, cachedInputTokens=cached)
         rest = rest_of(given, cached, written)
         return {
             "inputTokens": known(total=given, noCache=rest, cacheRead=cached, cacheWrite=written),
@@ -796,9 +760,5 @@ def _content(chunks: Sequence[Chunk]) -> list[Chunk]:
             block["text"] += chunk.get("delta", "")
             block |= {name: chunk[name] for name in ("citations",) if name in chunk}
             if "providerMetadata" in chunk:
-                block["providerMetadata"] = _merged(block.get("providerMetadata", {}), chunk["providerMetadata"])
+                take_metadata(block.setdefault("providerMetadata", {}), chunk)
     return content
-
-
-def _merged(known: Mapping[str, Any], said: Mapping[str, Any]) -> Chunk:
-    return {**known, **{name: {**known.get(name, {}), **value} for name, value in said.items()}}
