@@ -40,38 +40,28 @@ MOST_CARRIED: Final = 36_000
 _MOST_OF_ONE: Final = 8_000
 
 
-class StateBudget:
-    """How many characters of one run may still be carried: a longer text is cut, and says so."""
+class Carrying:
+    """The items of one run. An item goes out before the text after it: its place is where it goes out.
 
-    __slots__ = ("_left",)
+    Attributes:
+        has_new: Whether items have come that did not go out.
+    """
 
-    def __init__(self) -> None:
-        self._left = MOST_CARRIED
+    __slots__ = ("_items", "_left", "_wanted", "has_new")
 
-    def take(self, text: str) -> str:
-        """The text, as far as it may be carried."""
+    def __init__(self, options: StreamOptions) -> None:
+        self._left = MOST_CARRIED  # characters
+        self._wanted = options.thinking is ThinkingMode.PART
+        self._items: list[dict[str, Any]] = []
+        self.has_new = False
+
+    def cut(self, text: str) -> str:
+        """The text, as far as it may be carried; one that is cut says so."""
         most = min(_MOST_OF_ONE, self._left // 2)
         if len(text) > most:
             text = f"{text[:most]} […{len(text) - most:,} more characters were cut]"
         self._left = max(0, self._left - len(text))
         return text
-
-
-class Carrying:
-    """The items of one run. An item goes out before the text after it: its place is where it goes out.
-
-    Attributes:
-        budget: What may still be carried.
-        has_new: Whether items have come that did not go out.
-    """
-
-    __slots__ = ("_items", "_wanted", "budget", "has_new")
-
-    def __init__(self, options: StreamOptions) -> None:
-        self.budget = StateBudget()
-        self._wanted = options.thinking is ThinkingMode.PART
-        self._items: list[dict[str, Any]] = []
-        self.has_new = False
 
     def add(self, fields: Mapping[str, Any]) -> None:
         """Takes the next item; fields of the value None are left out."""

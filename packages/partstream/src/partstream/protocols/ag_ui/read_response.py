@@ -11,29 +11,33 @@ agent where something of its own work came between them: each is a whole text
 (docs/wires/ai-sdk.md#activity-of-agents). Of two messages that come at the same time, the later one waits for the end
 of the first. What only the last snapshot has of an answer comes at its end.
 
+Usage has one entry for each model (`TokenUsage`): `inputTokens` and `outputTokens` are whole counts, the others are
+parts of them. Facts without a field on the wire are in the metadata of our own last events, under the key `partstream`.
+
 Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; docs/wires/ai-sdk.md#ag-ui-runs.
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
+from partstream.codec.checks import as_count
 from partstream.errors import LanguageModelError
 from partstream.lm.inner_activity import handover_line
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.lm.parts import FinishReason, Usage, text_part
-from partstream.protocols.ag_ui.errors import CANCELLED, ERRORS, INTERRUPT, Ending, failure_of
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part
 from partstream.protocols.ag_ui.provider_state import ENCRYPTED, ENTITY, INTERRUPTED, TOOL_CALL_ID, Carrying
 from partstream.protocols.ag_ui.tool_calls import (
     ON_INTERRUPT,
     FinalOutput,
-    Steps,
     Thinking,
     ToolCalls,
     interrupt_of,
     interrupted_fields,
     question,
 )
+from partstream.protocols.errors import ErrorBody, Errors, read_error_body
 from partstream.protocols.read_response import (
     Deltas,
     EmittedPrefix,
@@ -49,6 +53,8 @@ from partstream.protocols.read_response import (
     mapping,
     nothing,
     objects,
+    of_part,
+    rows,
     rows_by_state,
     text,
 )
@@ -180,6 +186,84 @@ class Texts:
         return "".join(self._said_by_sub_agent[1])
 
 
+# ---- The end of a run: errors, usage and our own facts ----
+
+RUN_ERROR: Final = "RUN_ERROR"
+_MOST_REFUSED: Final = 5
+
+
+def _read_body(document: Any) -> ErrorBody:
+    """Reads the event of an error, the errors of other servers, and pydantic-ai's list of refused fields,
+    `[{"type", "loc", "msg", ...}]`."""
+    if isinstance(document, list) and document and all(isinstance(one, dict) and "msg" in one for one in document):
+        return read_error_body({"detail": document[:_MOST_REFUSED]})
+    read = read_error_body(document)
+    if isinstance(document, dict) and document.get("type") == RUN_ERROR:
+        # The type is that of the event, not a code of the agent.
+        return read._replace(code=identifier(document, "code"), type=None)
+    return read
+
+
+ERRORS: Final = Errors(read_body=_read_body)
+
+_COUNTS: Final[Mapping[str, str]] = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "totalTokens": "total_tokens",
+    "cachedInputTokens": "cached_tokens",
+    "cacheWriteInputTokens": "cache_write_tokens",
+    "reasoningTokens": "reasoning_tokens",
+}
+"""The counts by their names on the wire, each with the field of :class:`partstream.lm.parts.Usage`."""
+
+
+def _entries(value: object) -> list[JSONObject]:
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+
+
+def _read_usage(value: object, requests: int) -> Usage | None:
+    """The usage of a run; None where it reports none.
+
+    The entries cover all requests of the run. The prompt of the last one fills the window of the model; no field states
+    it, and it is no smaller than the mean of all.
+
+    Args:
+        value: The entries.
+        requests: How many requests the run made of its model.
+    """
+    counts: dict[str, int] = {}
+    for entry in _entries(value):
+        for name, field in _COUNTS.items():
+            if (count := as_count(entry.get(name))) is not None:
+                counts[field] = counts.get(field, 0) + count
+    if not counts:
+        return None
+    given, made = counts.get("input_tokens"), counts.get("output_tokens")
+    if given is not None and made is not None:
+        counts.setdefault("total_tokens", given + made)
+    context = None if given is None or requests < 2 else -(-given // requests)
+    return Usage(**counts, raw={"usage": value}, context_tokens=context)
+
+
+def written_usage(usage: Usage | None, model: str | None) -> dict[str, Any]:
+    """The field `usage` of the end of a run; no field where nothing is known."""
+    counts = {name: getattr(usage, field, None) for name, field in _COUNTS.items()}
+    known = {name: count for name, count in counts.items() if count is not None}
+    return {"usage": [({"model": model} if model else {}) | known]} if known else {}
+
+
+SUCCESS: Final = "success"
+_INTERRUPT: Final = "interrupt"
+_CANCELLED: Final = "cancelled"
+
+OURS: Final = "partstream"
+"""The key in the metadata of a last event for facts without a field on the wire."""
+FINISH_REASON: Final = "finishReason"
+MODEL: Final = "model"
+IS_CUT: Final = "isCut"
+"""Whether a limit or a filter ended the answer."""
+
+
 # ---- The response ----
 
 _Outputs: TypeAlias = list[StreamOutput]
@@ -226,13 +310,18 @@ class AGUIReader(EventReader):
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
-        self._ending = Ending()
-        self._steps = Steps()
+        self._thread_id: str | None = None
+        self._run_id: str | None = None
+        self._outcome: str | None = None  # in the wire's word
+        self._usage: Usage | None = None
+        self._model: str | None = None
+        self._reason: UnifiedFinishReason | None = None
+        self._is_cut = False
         self._carrying = Carrying(options)
         self._thinking = Thinking(options, self._carrying)
         self._texts = Texts(self._thinking, self._carrying)
         self._final_output = FinalOutput()
-        self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._steps, self._final_output)
+        self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._final_output)
         self._sub_agents: dict[str, str] = {}
         self._custom_interrupts: list[JSONObject] = []
         self._counted: set[str] = set()
@@ -240,20 +329,20 @@ class AGUIReader(EventReader):
     @property
     def usage(self) -> Usage | None:
         """The tokens that the agent has reported."""
-        return self._ending.usage
+        return self._usage
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
         wire: JSONObject = event if isinstance(event, dict) else dict(event)
         if not _RENAMED.isdisjoint(wire):
             wire = {_OTHER_NAMES.get(name, name): value for name, value in wire.items()}
-        if self._steps.is_over and text(wire, "type") in SAID:
-            self._steps.next()
+        if self._calls.is_step_over and text(wire, "type") in SAID:
+            self._calls.next_step()
         EventReader.feed_into(self, wire, outputs)  # faster than super()
 
     @property
     def _word(self) -> str | None:
-        return self._ending.word
+        return self._outcome
 
     def _is_whole(self, *, told: bool) -> bool:
         return told
@@ -274,29 +363,48 @@ class AGUIReader(EventReader):
                 self._texts.show(words, outputs)
         self._thinking.settle()
         self._carrying.emit(outputs)
-        self._emit_finish(self._ending.outcome, self._ending.reason(has_calls=has_calls), outputs)
+        is_cut = self._is_cut or self._outcome == _CANCELLED
+        reason = self._reason or (UnifiedFinishReason.TOOL_CALLS if has_calls else UnifiedFinishReason.STOP)
+        if self._reason is None and self._outcome == _CANCELLED:
+            reason = UnifiedFinishReason.OTHER
+        outcome = Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED
+        self._emit_finish(outcome, FinishReason(reason, self._outcome), outputs)
 
     def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
-        about = self._ending
-        return Finish(outcome, reason, about.usage, about.run_id, about.model, error)
+        return Finish(outcome, reason, self._usage, self._run_id, self._model, error)
 
     # The run
 
+    def _begin(self, event: JSONObject, _outputs: _Outputs) -> None:
+        self._thread_id = identifier(event, "threadId") or self._thread_id
+        self._run_id = identifier(event, "runId") or self._run_id
+
+    def _read_end(self, event: JSONObject, outputs: _Outputs) -> None:
+        """Takes what both last events of a run have."""
+        self._begin(event, outputs)
+        self._outcome = identifier(mapping(event, "outcome"), "type")
+        self._usage = _read_usage(event.get("usage"), self._calls.step)
+        ours = mapping(mapping(event, "metadata"), OURS)
+        models = {identifier(entry, "model") for entry in _entries(event.get("usage"))} - {None}
+        self._model = (models.pop() if len(models) == 1 else None) or identifier(ours, MODEL)
+        self._reason = next((one for one in UnifiedFinishReason if one == ours.get(FINISH_REASON)), None)
+        self._is_cut = ours.get(IS_CUT) is True
+
     def _finish(self, event: JSONObject, outputs: _Outputs) -> None:
         self._texts.interrupt(outputs)
-        self._ending.read(event, self._steps.number)
+        self._read_end(event, outputs)
         self._final_output.result = event.get("result")
         outcome = mapping(event, "outcome")
-        interrupts = objects(outcome, "interrupts") if self._ending.word == INTERRUPT else self._custom_interrupts
+        interrupts = objects(outcome, "interrupts") if self._outcome == _INTERRUPT else self._custom_interrupts
         self._thinking.settle()
         if interrupts:
             # The run waits for the person, whose next message is the answer.
             said = question(interrupts, self._calls)
             self._calls.keep(outputs)
-            self._carrying.add({TOOL_CALL_ID: "", INTERRUPTED: interrupted_fields(interrupts, self._ending.thread_id)})
+            self._carrying.add({TOOL_CALL_ID: "", INTERRUPTED: interrupted_fields(interrupts, self._thread_id)})
             self._texts.part(outputs)
             self._texts.show(said, outputs)
-        elif self._ending.word == CANCELLED:
+        elif self._outcome == _CANCELLED:
             self._calls.drop(outputs)
         else:
             pending = outcome.get("pendingToolCallIds")
@@ -308,8 +416,8 @@ class AGUIReader(EventReader):
         self._complete(outputs)
 
     def _fail_run(self, event: JSONObject, outputs: _Outputs) -> None:
-        self._ending.read(event, self._steps.number)
-        outputs += self.fail(failure_of(event))
+        self._read_end(event, outputs)
+        outputs += self.fail(ERRORS.read_failure(event))
 
     # What it says
 
@@ -368,27 +476,14 @@ def _apart(handler: Handler) -> Handler:
     return handle
 
 
-def _of_texts(read: Callable[[Texts, JSONObject, _Outputs], EmitText | None]) -> Handler:
-    return lambda stream, event, outputs: read(stream._texts, event, outputs)
-
-
-def _of_calls(read: Callable[[ToolCalls, JSONObject, _Outputs], EmitText | None]) -> Handler:
-    return lambda stream, event, outputs: read(stream._calls, event, outputs)
-
-
-def _content(names: str, handler: Handler) -> dict[str, Row]:
-    return dict.fromkeys(names.split(), Row(LifecycleEvent.CONTENT, handler))
-
-
-def _report(names: str, handler: Handler) -> dict[str, Row]:
-    return dict.fromkeys(names.split(), Row(LifecycleEvent.REPORT, handler))
-
+_content: Final = partial(rows, LifecycleEvent.CONTENT)
+_report: Final = partial(rows, LifecycleEvent.REPORT)
 
 # Packages before 1.0 send the names with THINKING; their span has no message of its own.
 SAID: Final[dict[str, Row]] = {
-    **_content("TEXT_MESSAGE_START", _of_texts(Texts.start)),
-    **_content("TEXT_MESSAGE_CONTENT", _of_texts(Texts.content)),
-    **_content("TEXT_MESSAGE_CHUNK", _of_texts(Texts.chunk)),
+    **_content("TEXT_MESSAGE_START", of_part("_texts", Texts.start)),
+    **_content("TEXT_MESSAGE_CONTENT", of_part("_texts", Texts.content)),
+    **_content("TEXT_MESSAGE_CHUNK", of_part("_texts", Texts.chunk)),
     **_content(
         "REASONING_MESSAGE_START THINKING_TEXT_MESSAGE_START",
         _apart(lambda stream, event, _outputs: stream._thinking.start(event)),
@@ -397,20 +492,20 @@ SAID: Final[dict[str, Row]] = {
         "REASONING_MESSAGE_CONTENT REASONING_MESSAGE_CHUNK THINKING_TEXT_MESSAGE_CONTENT",
         _apart(lambda stream, event, outputs: stream._thinking.content(event, outputs)),
     ),
-    **_content("TOOL_CALL_START", _apart(_of_calls(ToolCalls.start))),
-    **_content("TOOL_CALL_CHUNK", _apart(_of_calls(ToolCalls.chunk))),
+    **_content("TOOL_CALL_START", _apart(of_part("_calls", ToolCalls.start))),
+    **_content("TOOL_CALL_CHUNK", _apart(of_part("_calls", ToolCalls.chunk))),
 }
 """The events that the agent's model says: after the end of a step, they begin the next one."""
 
 EVENTS: Final[dict[str, Row]] = {
-    "RUN_STARTED": Row(LifecycleEvent.LIFECYCLE, lambda stream, event, _outputs: stream._ending.begin(event)),
+    "RUN_STARTED": Row(LifecycleEvent.LIFECYCLE, AGUIReader._begin),
     **SAID,
-    **_content("TEXT_MESSAGE_END", _of_texts(Texts.end)),
+    **_content("TEXT_MESSAGE_END", of_part("_texts", Texts.end)),
     **_content("REASONING_START REASONING_MESSAGE_END REASONING_END", nothing),
     **_content("THINKING_START THINKING_TEXT_MESSAGE_END THINKING_END", nothing),
     **_content("REASONING_ENCRYPTED_VALUE", AGUIReader._encrypted),
-    **_content("TOOL_CALL_ARGS", _of_calls(ToolCalls.arguments)),
-    **_content("TOOL_CALL_END", _of_calls(ToolCalls.end)),
+    **_content("TOOL_CALL_ARGS", of_part("_calls", ToolCalls.arguments)),
+    **_content("TOOL_CALL_END", of_part("_calls", ToolCalls.end)),
     **_content("TOOL_CALL_RESULT", AGUIReader._result),
     **_content("SUBAGENT_STARTED", AGUIReader._sub_agent_start),
     **_content("SUBAGENT_FINISHED", lambda stream, _event, outputs: stream._texts.part(outputs)),
@@ -418,7 +513,7 @@ EVENTS: Final[dict[str, Row]] = {
     **_report("MESSAGES_SNAPSHOT", AGUIReader._snapshot),
     **_report("STATE_SNAPSHOT STATE_DELTA ACTIVITY_SNAPSHOT ACTIVITY_DELTA RAW", AGUIReader._count),
     **_report("CUSTOM", AGUIReader._custom),
-    **dict.fromkeys(("STEP_STARTED", "STEP_FINISHED"), Row(LifecycleEvent.SILENT, nothing)),
+    **rows(LifecycleEvent.SILENT, "STEP_STARTED STEP_FINISHED", nothing),
     "RUN_FINISHED": Row(LifecycleEvent.TERMINAL, AGUIReader._finish),
     "RUN_ERROR": Row(LifecycleEvent.TERMINAL, AGUIReader._fail_run),
 }

@@ -22,8 +22,16 @@ from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols import read_request
-from partstream.protocols.ag_ui.errors import FINISH_REASON, IS_CUT, MODEL, OURS, RUN_ERROR, SUCCESS, written_usage
 from partstream.protocols.ag_ui.provider_state import digest_of
+from partstream.protocols.ag_ui.read_response import (
+    FINISH_REASON,
+    IS_CUT,
+    MODEL,
+    OURS,
+    RUN_ERROR,
+    SUCCESS,
+    written_usage,
+)
 from partstream.protocols.ag_ui.write_request import EFFORT, PROTOCOL_VERSION, chosen_options
 from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers, sentence_of
 from partstream.protocols.model_documents import MODEL_DOCUMENTS

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from partstream.codec.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
+from partstream.codec.json_codec import dumps, loads_or_none
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
@@ -71,27 +71,33 @@ class ToolCalls:
 
     Attributes:
         any_went_out: Whether VS Code has calls to run.
+        step: The number of the request of the agent's model that speaks now, from 1, as far as events show it.
+        is_step_over: Whether a tool has returned: what the model says next is another request.
         broken: Why the first call cannot go out that VS Code should run, or None.
     """
 
-    __slots__ = ("_by_id", "_calls", "_carrying", "_ended", "_final_output", "_last_id", "_over", "_prefix", "_steps",
-                 "_thinking", "any_went_out", "broken")  # fmt: skip
+    __slots__ = ("_by_id", "_calls", "_carrying", "_ended", "_final_output", "_last_id", "_over", "_prefix",
+                 "_thinking", "any_went_out", "broken", "is_step_over", "step")  # fmt: skip
 
-    def __init__(
-        self, prefix: str, thinking: Thinking, carrying: Carrying, steps: Steps, final_output: FinalOutput
-    ) -> None:
+    def __init__(self, prefix: str, thinking: Thinking, carrying: Carrying, final_output: FinalOutput) -> None:
         self.any_went_out = False
+        self.step = 1
+        self.is_step_over = False
         self.broken: ToolArgumentsError | None = None
         self._prefix = prefix
         self._thinking = thinking
         self._carrying = carrying
-        self._steps = steps
         self._final_output = final_output
         self._ended = Calls()
         self._calls: dict[int, _Call] = {}  # without a result, in order
         self._by_id: dict[str, deque[_Call]] = {}
         self._over: set[str] = set()
         self._last_id: str | None = None
+
+    def next_step(self) -> None:
+        """The model speaks again."""
+        self.is_step_over = False
+        self.step += 1
 
     def start(self, event: JSONObject, outputs: list[StreamOutput]) -> None:
         """Takes the beginning of a call; a second one of an open call is none."""
@@ -105,7 +111,7 @@ class ToolCalls:
             return
         name, parent = identifier(event, "toolCallName"), identifier(event, "parentMessageId")
         if known is None or known.is_followed_by(event):
-            known = self._open(_Call(call_id, name, parent, self._steps.number))
+            known = self._open(_Call(call_id, name, parent, self.step))
         known.name = known.name or name
         known.parent = known.parent or parent
 
@@ -149,7 +155,7 @@ class ToolCalls:
         self._calls.pop(id(call), None)
         said = _said(event.get("content"))
         name = "" if call is None else call.name or ""
-        step = self._steps.number if call is None else call.step
+        step = self.step if call is None else call.step
         shown = "activity" if call is None else call.parent or call_id
         inner: InnerCall | None = None
         if call is not None:
@@ -162,8 +168,8 @@ class ToolCalls:
         outputs.append(result_data(outcome))
         self._final_output.read_tool(inner, outcome.content)
         message = {"role": "tool", "id": identifier(event, "messageId") or f"result-{call_id}", TOOL_CALL_ID: call_id}
-        self._carrying.add({MESSAGE: message | {"content": self._carrying.budget.take(said)}})
-        self._steps.is_over = True
+        self._carrying.add({MESSAGE: message | {"content": self._carrying.cut(said)}})
+        self.is_step_over = True
 
     def read_snapshot(self, event: JSONObject) -> None:
         """Takes the whole conversation as the agent sees it: the calls without a result after the last user message.
@@ -189,7 +195,7 @@ class ToolCalls:
                 continue
             call = next(known.get(call_id, iter(())), None)
             if call is None:
-                new = _Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self._steps.number)
+                new = _Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self.step)
                 call = self._open(new)
             if not call.json.is_begun or read_pieces(call.json.pieces).value is None:
                 call.json = OpenJson()
@@ -290,16 +296,8 @@ def _said(content: Any) -> str:
 
 def _value(said: str) -> Any:
     """The object or list that a text holds as JSON; else the text."""
-    value = _parsed(said) if said[:1] in ("{", "[") and len(said) <= _MOST_NESTED else None
+    value = loads_or_none(said) if said[:1] in ("{", "[") and len(said) <= _MOST_NESTED else None
     return said if value is None else value
-
-
-def _parsed(said: str) -> Any:
-    """The JSON value in a text; None if it holds none."""
-    try:
-        return None if nests_too_deeply(said) else loads(said)
-    except JSONDecodeError:
-        return None
 
 
 def _json(value: Any) -> str | None:
@@ -320,7 +318,7 @@ _MESSAGES: Final = ("message", "question", "prompt", "description")
 def interrupt_of(event: JSONObject) -> JSONObject:
     """The interrupt in a custom event, as an outcome would list it."""
     value = event.get("value")
-    inner = _parsed(value) if isinstance(value, str) else None
+    inner = loads_or_none(value) if isinstance(value, str) else None
     value = inner if isinstance(inner, dict | list) else value
     given = value if isinstance(value, dict) else {}
     fields = {
@@ -447,7 +445,7 @@ def _payload(interrupt: Mapping[str, Any], said: str, is_yes: bool) -> Any:
     if isinstance(count := interrupt.get(_DECISIONS), int):  # a decision for each call
         decision = {"type": "approve"} if is_yes else {"type": "reject", "message": said}
         return {"decisions": [dict(decision) for _ in range(min(count, _MOST_DECISIONS))]}
-    if isinstance(value := _parsed(said), dict) and schema.get("type") == "object":
+    if isinstance(value := loads_or_none(said), dict) and schema.get("type") == "object":
         return value
     if not _wants_approval(interrupt):
         return _fitting(schema, said)
@@ -462,7 +460,7 @@ def _payload(interrupt: Mapping[str, Any], said: str, is_yes: bool) -> Any:
 def _fitting(schema: JSONObject, said: str) -> Any:
     """The reply in the form that a schema asks for; the text where it fits none."""
     kind, properties = schema.get("type"), mapping(schema, "properties")
-    if kind in {"number", "integer", "array"} and (value := _parsed(said)) is not None:
+    if kind in {"number", "integer", "array"} and (value := loads_or_none(said)) is not None:
         return value
     choices = schema.get("enum")
     if isinstance(choices, list):
@@ -473,7 +471,7 @@ def _fitting(schema: JSONObject, said: str) -> Any:
     return said
 
 
-# ---- The answer of an agent that streamed no text, its steps and its thinking ----
+# ---- The answer of an agent that streamed no text, and its thinking ----
 
 _OUTPUT_TOOL: Final = "final_result"
 """The beginning of the names of the tools by which a model of pydantic-ai gives an output that is an object."""
@@ -546,26 +544,6 @@ def _words_of(value: Any) -> str:
     return f"```json\n{written}\n```" if written else str(value) if written is None else ""
 
 
-class Steps:
-    """The steps of one run, as far as its events show them: output of the model after results is another request.
-
-    Attributes:
-        number: The number of the request that speaks now, from 1.
-        is_over: Whether a tool has returned: another request follows.
-    """
-
-    __slots__ = ("is_over", "number")
-
-    def __init__(self) -> None:
-        self.number = 1
-        self.is_over = False
-
-    def next(self) -> None:
-        """The model speaks again."""
-        self.is_over = False
-        self.number += 1
-
-
 _OLDER: Final = "thinking"
 """The id of thinking that has none."""
 
@@ -624,5 +602,5 @@ class Thinking:
     def _close(self, message_id: str, value: str | None) -> None:
         said = "".join(self.said.pop(message_id, ()))
         self._taken.add(message_id)
-        message = {"role": "reasoning", "id": message_id, "content": self._carrying.budget.take(said)}
+        message = {"role": "reasoning", "id": message_id, "content": self._carrying.cut(said)}
         self._carrying.add({MESSAGE: message | ({ENCRYPTED: value} if value else {})})

@@ -37,15 +37,14 @@ from partstream.conversation.turns import (
     shown_by_user,
 )
 from partstream.protocols.ag_ui import provider_state
-from partstream.protocols.ag_ui.errors import ERRORS
+from partstream.protocols.ag_ui.read_response import ERRORS
 from partstream.protocols.ag_ui.tool_calls import resume_entries
 from partstream.protocols.options import call_arguments, with_extra_fields
 from partstream.protocols.protocol import OwnSettings, RequestWriter
 from partstream.protocols.read_response import identifier, mapping, objects
 from partstream.protocols.schemas import PLAIN
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
-from partstream.settings import kinds
-from partstream.settings.kinds import Choice, ConfigurationError, choice, shortened
+from partstream.settings.kinds import Choice, choice, text_of
 from partstream.settings.row import Setting
 
 # ---- Settings ----
@@ -74,18 +73,12 @@ class AGUISettings:
     thread: Thread = Thread.REQUEST
 
 
-def _agent_path(value: str, where: str) -> str:
-    if _PATH.fullmatch(value) is None:
-        raise ConfigurationError(where, shortened(value), "a path such as `/agents/{model}`, or nothing")
-    return value
-
-
 OWN_SETTINGS: Final = OwnSettings(
     AGUISettings,
     (
         Setting(
             "agentPath",
-            kinds.text(_agent_path),
+            text_of(_PATH.fullmatch, "a path such as `/agents/{model}`, or nothing"),
             "Where the agent is below the base URL, such as `/agents/{model}`; `{model}` stands for the model's id",
             otherwise="the base URL is the agent's own, and `forwardedProps` names the model",
         ),
