@@ -97,7 +97,9 @@ class ResponseWriter(ABC):
     state: ServedState | None = None
     further: tuple[FurtherEndpoint, ...] = ()
 
-    def __init__(self, _asked: InboundRequest, _reply: Reply) -> None:
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        self._asked = asked
+        self._reply = reply
         self._is_begun = False
         self._is_finished = False
 
@@ -130,6 +132,12 @@ class ResponseWriter(ABC):
             case _:  # what no part represents has no event on another wire either
                 pass
         return [*begun, *self._take(), *(said or ())]
+
+    def _argument_texts(self, part: ToolCallPart) -> list[str]:
+        """The arguments of a call as JSON text, in pieces for one event each."""
+        text = dumps(part.input).decode()
+        size = self._reply.argument_size or len(text)
+        return [text[start : start + size] for start in range(0, len(text), size)]
 
     # What a protocol adds. A method returns the events of its output, or keeps them for `_take`.
 

@@ -1,18 +1,13 @@
 """The AI Gateway's own settings, context edits, specification versions, headers and lists of models.
 
-Each version of the language model specification has a path and a header in the published clients: `/v1/ai` with 2
-(`@ai-sdk/gateway` 2), `/v3/ai` with 3, `/v4/ai` with 4. Which of the two the server reads is not documented, so both
-state the same version here: that of the setting, else that of the base URL.
-
-Only the headers name the model (`gateway-stream-request.json` of the recordings, `@ai-sdk/gateway` 4.0.146). Facts and
-limits of models are in the public `/v1/models` of the host, which needs no key, and in the endpoints of each model
-below it. `{base}/config` is the list of the SDK's own client (`gateway-config.json` of the recordings), with names and
-prices and without limits; it is used where there is no other.
+Path and header state the same version of the specification: that of the setting, else that of the base URL. Only the
+headers name the model (docs/wires/ai-sdk.md#gateway-requests). Facts and limits of models are in the public
+`/v1/models` of the host; `{base}/config` is used where there is no other list (docs/wires/ai-sdk.md#gateway-models).
 
 Anthropic's models can take old content out of conversations that grow long. Servers drop edits that they do not know,
-or refuse the request in words of their own, so every edit is checked before it is sent. Sources: Anthropic's reference
-of context editing (betas `context-management-2025-06-27` and `compact-2026-01-12`) and
-`providerOptions.anthropic.contextManagement` of the AI SDK, as `@ai-sdk/anthropic` 4.0.105 takes it.
+or refuse the request in words of their own, so every edit is checked before it is sent
+(docs/wires/ai-sdk.md#context-edits). Sources: Anthropic's reference of context editing (betas
+`context-management-2025-06-27` and `compact-2026-01-12`) and `@ai-sdk/anthropic` 4.0.105.
 """
 
 from __future__ import annotations

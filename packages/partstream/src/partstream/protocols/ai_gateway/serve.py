@@ -14,7 +14,7 @@ Source: `LanguageModelV2CallOptions`, `…Prompt` and `…StreamPart` to `V4` of
 """
 
 from __future__ import annotations
-import base64
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -32,7 +32,6 @@ from partstream.lm.parts import (
     FinishReason,
     MessagePart,
     TextPart,
-    ToolCallPart,
     ToolResultContent,
     ToolResultPart,
     UnifiedFinishReason,
@@ -52,9 +51,9 @@ from partstream.protocols.ai_gateway.models import (
 )
 from partstream.protocols.ai_sdk.blocks import file_part
 from partstream.protocols.ai_sdk.errors import Chunk, error_value, is_summary, take_metadata
-from partstream.protocols.ai_sdk.provider_state import REASONING, SUMMARY, TOOL_CALL, unwrap, wrap
-from partstream.protocols.ai_sdk.serve import TEXT, ChunkWriter, Metadata, base64_of, beside, known, rest_of, warnings
-from partstream.protocols.failures import FailedReply, FailureKind, FailureRow, ServedFailure, common_reply
+from partstream.protocols.ai_sdk.provider_state import GATEWAY, REASONING, SUMMARY, TOOL_CALL, unwrap, wrap
+from partstream.protocols.ai_sdk.serve import TEXT, ChunkWriter, Metadata, beside, known, rest_of, warnings
+from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, FailureRow, ServedFailure, common_reply
 from partstream.protocols.serve import RequestReader, ServedDocument, ServedModel, WireRequest
 
 # ---- The prompt as VS Code's messages, after its shape was checked ----
@@ -63,8 +62,6 @@ DENIED: Final = "The tool was not run: its execution was denied."
 """The result of a call that was forbidden without a reason."""
 
 _OPTIONS_FIELD: Final = "providerOptions"
-_OF_THE_GATEWAY: Final = "gateway"
-"""The gateway's own metadata of a response, which some clients give back."""
 
 
 class _Prompt:
@@ -148,7 +145,7 @@ class _Prompt:
 
     def _carry(self, item: dict[str, Any], options: Mapping[str, Any], text: str = "") -> None:
         """Adds the thinking part that shows a text and brings back an item."""
-        own, foreign, beside, thought_id = unwrap({name: options[name] for name in options if name != _OF_THE_GATEWAY})
+        own, foreign, beside, thought_id = unwrap({name: options[name] for name in options if name != GATEWAY})
         new = [dict(foreign)] if foreign is not None else []
         if any(own.values()):
             new.append({**item, _OPTIONS_FIELD: own})
@@ -175,7 +172,7 @@ class _Prompt:
 
     def _collect_options(self, part: Mapping[str, Any], where: str) -> None:
         """Collects a provider's options of a text or a file, without the gateway's own metadata."""
-        options = {name: value for name, value in (part.get(_OPTIONS_FIELD) or {}).items() if name != _OF_THE_GATEWAY}
+        options = {name: value for name, value in (part.get(_OPTIONS_FIELD) or {}).items() if name != GATEWAY}
         if options:
             self._unmapped[f"{where}.{_OPTIONS_FIELD}"] = options
 
@@ -258,7 +255,7 @@ def base64_text(value: Any, where: str, unmapped: dict[str, Any]) -> None:
     """Bytes as base64, at least one."""
     string(value, where, unmapped)
     try:
-        data = base64.b64decode(value, validate=True)
+        data = b64decode(value, validate=True)
     except ValueError as error:
         raise InvalidRequestError(where, f"text that is no base64 ({error})", "base64") from error
     if not data:
@@ -615,6 +612,7 @@ class GatewayWriter(ChunkWriter):
 
     documents = (ServedDocument("GET", "/config", _configuration),)
     base_paths = tuple(_VERSIONS)
+    input_is_text = True
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
@@ -629,11 +627,8 @@ class GatewayWriter(ChunkWriter):
         spans = {"citations": list(cited)} if cited and self._version >= _TAGS_FILES else {}
         return [{**end, **spans} for end in super().close_chunks(kind, block_id, said, cited)]
 
-    def whole_input(self, _part: ToolCallPart, pieces: Sequence[str]) -> str:  # noqa: D102
-        return "".join(pieces)
-
     def file_chunks(self, part: DataPart) -> list[Chunk]:  # noqa: D102
-        data = base64_of(part)
+        data = b64encode(part.data).decode()
         tagged = {"type": "data", "data": data} if self._version >= _TAGS_FILES else data
         return [{"type": "file", "mediaType": part.mime_type, "data": tagged}]
 
@@ -665,8 +660,7 @@ class GatewayWriter(ChunkWriter):
     @staticmethod
     def error(status: int, message: str) -> Chunk:
         """The JSON body of an HTTP error."""
-        default = _SERVER if status >= _DEFAULT_STATUS else _REQUEST
-        error = {"message": message, "type": _TYPES.get(status, default), "param": None, "code": None}
+        error = {"message": message, "type": _type_of(status), "param": None, "code": None}
         return {"error": error, "generationId": _generation(f"{status}/{message}")}
 
     @classmethod
@@ -698,33 +692,26 @@ class GatewayWriter(ChunkWriter):
 _DEFAULT_STATUS: Final = 500
 
 _REQUEST: Final = "invalid_request_error"
-_SERVER: Final = "internal_server_error"
-_ROWS: Final[Mapping[FailureKind, FailureRow]] = {
-    FailureKind.INVALID_REQUEST: FailureRow(400, _REQUEST),
-    FailureKind.UNSUPPORTED_PARAMETER: FailureRow(400, _REQUEST),
-    FailureKind.UNAUTHENTICATED: FailureRow(401, "authentication_error"),
-    FailureKind.FORBIDDEN: FailureRow(403, "forbidden"),
-    FailureKind.NOT_FOUND: FailureRow(404, "not_found"),
-    FailureKind.METHOD_NOT_ALLOWED: FailureRow(405, _REQUEST),
-    FailureKind.MODEL_NOT_FOUND: FailureRow(404, "model_not_found"),
-    FailureKind.TOO_LARGE: FailureRow(413, _REQUEST),
-    FailureKind.CONTEXT_LENGTH: FailureRow(400, _REQUEST, "context_length_exceeded", is_acted_on=True),
-    FailureKind.RATE_LIMITED: FailureRow(429, "rate_limit_exceeded"),
-    # The client asks again after 429 and never after 402.
-    FailureKind.SPENT_BUDGET: FailureRow(402, "insufficient_funds"),
-    FailureKind.OVERLOADED: FailureRow(503, _SERVER),
-    FailureKind.TIMEOUT: FailureRow(504, "timeout_error"),
-    FailureKind.UPSTREAM: FailureRow(502, _SERVER),
-    FailureKind.INTERNAL: FailureRow(500, _SERVER),
-}
-
-
 _TYPES: Final[dict[int, str]] = {
     401: "authentication_error",
     403: "forbidden",
     404: "not_found",
     424: "failed_dependency",
     429: "rate_limit_exceeded",
+}
+
+
+def _type_of(status: int) -> str:
+    return _TYPES.get(status, "internal_server_error" if status >= _DEFAULT_STATUS else _REQUEST)
+
+
+_ROWS: Final[Mapping[FailureKind, FailureRow]] = {
+    **{kind: FailureRow(status, _type_of(status)) for kind, status in STATUSES.items()},
+    FailureKind.MODEL_NOT_FOUND: FailureRow(404, "model_not_found"),
+    FailureKind.CONTEXT_LENGTH: FailureRow(400, _REQUEST, "context_length_exceeded", is_acted_on=True),
+    # The client asks again after 429 and never after 402.
+    FailureKind.SPENT_BUDGET: FailureRow(402, "insufficient_funds"),
+    FailureKind.TIMEOUT: FailureRow(504, "timeout_error"),
 }
 
 

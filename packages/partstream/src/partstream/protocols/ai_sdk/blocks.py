@@ -9,13 +9,13 @@ fetched. Sources are shown by :mod:`partstream.protocols.citations`, each once.
 from __future__ import annotations
 import re
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.media import sniff
-from partstream.lm.outputs import CitationMode, EmitText, FileMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.outputs import CitationMode, EmitText, FileMode, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, text_part, thinking_part, unchecked_part
 from partstream.protocols.ai_sdk.errors import (
     BLOCK_ID,
@@ -47,15 +47,12 @@ SIGNING_PROVIDER: Final = "anthropic"
 _BREAK: Final = "\n\n"
 
 
-class _Reasoning:
+class _Reasoning(NamedTuple):
     """A block of reasoning that is open."""
 
-    __slots__ = ("id", "options", "pieces")
-
-    def __init__(self, block_id: str | None) -> None:
-        self.id = block_id
-        self.pieces: list[str] = []
-        self.options: Chunk = {}
+    id: str | None
+    pieces: list[str]
+    options: Chunk
 
 
 class Blocks:
@@ -66,7 +63,6 @@ class Blocks:
     """
 
     def __init__(self, options: StreamOptions, carried: CarriedItems, said: RecentText) -> None:
-        self._mode = options.thinking
         self._carried = carried
         self._said = said
         self._emit_text = emit_into(said, text_part)
@@ -162,15 +158,14 @@ class Blocks:
     def _show_reasoning(self, block: _Reasoning, piece: str, outputs: list[StreamOutput]) -> None:
         if self._carried.wanted:
             block.pieces.append(piece)
-        if self._mode is ThinkingMode.PART:
             self.shown = True
             outputs.append(thinking_part(piece, block.id))
 
     def end_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Closes a block; what the provider wants back with it comes out as metadata."""
         block_id = identifier(chunk, BLOCK_ID)
-        if block_id in self._reasoning:
-            take_metadata(self._reasoning[block_id].options, chunk)
+        if (block := self._reasoning.get(block_id)) is not None:
+            take_metadata(block.options, chunk)
             self._end_reasoning(block_id, outputs)
 
     def sign(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
@@ -187,8 +182,7 @@ class Blocks:
 
     def end_unnamed(self, outputs: list[StreamOutput]) -> None:
         """Closes the block of version 4, which neither names nor closes its blocks: anything else ends it."""
-        if None in self._reasoning:
-            self._end_reasoning(None, outputs)
+        self._end_reasoning(None, outputs)
 
     def end_all(self, outputs: list[StreamOutput]) -> None:
         """Closes all open blocks."""
@@ -199,7 +193,7 @@ class Blocks:
         self._show_texts(self._texts.end(), outputs)
 
     def _open(self, block_id: str | None) -> _Reasoning:
-        block = self._reasoning[block_id] = _Reasoning(block_id)
+        block = self._reasoning[block_id] = _Reasoning(block_id, [], {})
         return block
 
     def _end_reasoning(self, block_id: str | None, outputs: list[StreamOutput]) -> None:

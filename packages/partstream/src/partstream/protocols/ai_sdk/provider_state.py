@@ -26,8 +26,9 @@ from partstream.lm.parts import ThinkingPart
 if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.errors import Chunk
 
-_OF_THE_GATEWAY: Final = "gateway"
-"""The origin of a response (its generation id and the like): the next request does not need it."""
+GATEWAY: Final = "gateway"
+"""The gateway's own metadata: the origin of the whole response (its generation id and the like), wherever it is. The
+next request does not need it; some clients give it back."""
 
 
 class CarriedItems:
@@ -57,7 +58,7 @@ class CarriedItems:
 
     def add(self, item: dict[str, Any], options: Chunk, part_id: str | None = None) -> list[StreamOutput]:
         """The part that carries an item, if its provider attached state to it; the one of a call precedes the call."""
-        options = {name: value for name, value in options.items() if name != _OF_THE_GATEWAY and value}
+        options = {name: value for name, value in options.items() if name != GATEWAY and value}
         if not (self.wanted and options and is_json(options)):
             return []
         item = {**item, "providerOptions": options}

@@ -10,8 +10,6 @@ What is not understood comes out as :class:`Unmapped`. There is no I/O, no clock
 - An `error` chunk is a report: text may follow it (recording provider_executed_tool of 5.0.277), and the finish does.
 - A UI stream or data stream of an application may hold several answers and data after them: the end of the bytes is
   their end.
-- When a stream breaks off, version 7 gives the finish reason `interrupted`; versions 4 to 6 give `unknown` or `other`,
-  and version 4 reports usage of zeros.
 
 Source: recordings of `ai` 4.3.19, 5.0.277 and 6.0.50, and the types of 7.0.173; docs/wires/ai-sdk.md#chunks-by-version.
 """
@@ -45,7 +43,7 @@ from partstream.protocols.ai_sdk.errors import (
     thrown,
     tool_failure,
 )
-from partstream.protocols.ai_sdk.provider_state import PROVIDER, CarriedItems
+from partstream.protocols.ai_sdk.provider_state import GATEWAY, PROVIDER, CarriedItems
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.read_response import (
@@ -115,8 +113,7 @@ def _usage(raw: Chunk, reason: FinishReason | None) -> Usage | None:
     given, made = counts["input_tokens"], counts["output_tokens"]
     if given is None and made is None:
         return None
-    # Version 4 reports zeros for a stream that broke off (recording truncated_no_finish). Its word for no reason, and
-    # that of version 5, is `unknown`; that of version 6 is `other`.
+    # Version 4 reports zeros for a stream that broke off (docs/wires/ai-sdk.md#sdk-usage).
     if not given and not made and reason is not None and reason.raw in {"unknown", "other"}:
         return None
     if counts["total_tokens"] is None and given is not None and made is not None:
@@ -211,9 +208,9 @@ class AISDKReader(EventReader):
         chunk: Chunk = event  # type: ignore[assignment]
         if METADATA[0] in chunk and text(chunk, "type") in self._rows:
             # The gateway names the generation on the first chunk that has content, so that it is known if it is cut.
-            said = mapping(metadata(chunk), ("gateway",))
+            said = mapping(metadata(chunk), (GATEWAY,))
             if said:
-                merge(self._metadata, "gateway", said)
+                merge(self._metadata, GATEWAY, said)
         if self._calls.line and (row := IN_PLACE.get(text(chunk, "type"))) is not None:
             self.emit_more = None
             self._wait(row.handler, chunk, outputs)
@@ -414,7 +411,7 @@ class AISDKReader(EventReader):
             self._error = failure(value)
         generation = generation_id(value)
         if generation is not None:
-            merge(self._metadata, "gateway", {"generationId": generation})
+            merge(self._metadata, GATEWAY, {"generationId": generation})
 
     def _abort(self, chunk: Chunk, outputs: Outputs) -> None:
         outputs += self.fail(self._error or aborted(field(chunk, ("reason",))))

@@ -22,7 +22,7 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 from partstream.protocols.ai_sdk import write_line
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, data_chunk
 from partstream.protocols.ai_sdk.errors import Chunk, error_value, identifier, is_summary
-from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL, wrap
+from partstream.protocols.ai_sdk.provider_state import GATEWAY, PROVIDER, REASONING, SUMMARY, TOOL_CALL, wrap
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
 from partstream.protocols.failures import sentence_of
 from partstream.protocols.serve import ResponseWriter
@@ -35,8 +35,6 @@ _FIELDS: Final = {
     SUMMARY: {"type", "text", _OPTIONS},
     TOOL_CALL: {"type", "toolCallId", _OPTIONS},
 }
-_UNSAYABLE: Final = "gateway"
-"""The readers of responses take this key as metadata of the whole response, wherever it is."""
 
 
 class StateMetadata(NamedTuple):
@@ -100,7 +98,7 @@ def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> StateMetadat
     is_own = (
         isinstance(options, Mapping)
         and bool(options)
-        and _UNSAYABLE not in options
+        and GATEWAY not in options
         and all(isinstance(said, Mapping) and said for said in options.values())
     )
     if kind not in _FIELDS or item.keys() != _FIELDS[kind] or not is_own or (beside and PROVIDER in options):
@@ -153,14 +151,14 @@ class ChunkWriter(ResponseWriter):
 
     Attributes:
         piece_field: The field of a delta for its piece.
+        input_is_text: Whether the arguments of a whole call are JSON text.
     """
 
     piece_field: ClassVar[str] = "delta"
+    input_is_text: ClassVar[bool] = False
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
-        self._asked = asked
-        self._reply = reply
         self._chunks: list[Chunk] = []
         self._items = WrittenItems()
         self._of_calls: list[StateMetadata] = []
@@ -211,14 +209,10 @@ class ChunkWriter(ResponseWriter):
                 "type": "tool-call",
                 "toolCallId": part.call_id,
                 "toolName": part.name,
-                "input": self.whole_input(part, pieces),
+                "input": "".join(pieces) if self.input_is_text else part.input,
                 **beside(said),
             },
         ]
-
-    def whole_input(self, part: ToolCallPart, _pieces: Sequence[str]) -> Any:
-        """The arguments of a whole call."""
-        return part.input
 
     def source_chunks(self, source: Chunk) -> list[Chunk]:
         """A source."""
@@ -278,11 +272,8 @@ class ChunkWriter(ResponseWriter):
 
     def _call(self, part: ToolCallPart) -> None:
         self._leave()
-        arguments = dumps(part.input).decode()
-        size = self._reply.argument_size or len(arguments)
-        pieces = [arguments[start : start + size] for start in range(0, len(arguments), size)]
         brought = take_for_call(self._of_calls, part.call_id)
-        self._chunks += self.call_chunks(part, pieces, {} if brought is None else brought.said)
+        self._chunks += self.call_chunks(part, self._argument_texts(part), {} if brought is None else brought.said)
 
     def _data(self, part: DataPart) -> None:
         """Writes a source or a file; marks of the host are left out."""
@@ -364,11 +355,6 @@ def known(**fields: object) -> Chunk:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def base64_of(part: DataPart) -> str:
-    """The bytes of a part in base64."""
-    return b64encode(part.data).decode()
-
-
 # ---- The streams ----
 
 
@@ -412,7 +398,7 @@ class DataStreamWriter(ChunkWriter):
         return [{"type": "source", "source": {name: source[name] for name in source if name != "type"}}]
 
     def file_chunks(self, part: DataPart) -> list[Chunk]:  # noqa: D102
-        return [{"type": "file", "data": base64_of(part), "mimeType": part.mime_type}]
+        return [{"type": "file", "data": b64encode(part.data).decode(), "mimeType": part.mime_type}]
 
     def end_chunks(self, finish: Finish) -> list[Chunk]:  # noqa: D102
         usage = finish.usage or Usage()
@@ -439,7 +425,7 @@ class FullStreamWriter(ChunkWriter):
         return [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": warnings(self._asked)}]
 
     def file_chunks(self, part: DataPart) -> list[Chunk]:  # noqa: D102
-        return [{"type": "file", "file": {"base64": base64_of(part), "mediaType": part.mime_type}}]
+        return [{"type": "file", "file": {"base64": b64encode(part.data).decode(), "mediaType": part.mime_type}}]
 
     def end_chunks(self, finish: Finish) -> list[Chunk]:  # noqa: D102
         reason = finish.reason

@@ -7,8 +7,10 @@ sometimes names the tool and no call: then its first open call is meant.
 """
 
 from __future__ import annotations
+import dataclasses
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -43,19 +45,17 @@ class _Call(NamedTuple):
     options: Chunk
 
 
+@dataclass(slots=True)
 class _Streamed:
     """The input of a call as it streams."""
 
-    __slots__ = ("executed", "has_place", "is_ended", "is_text", "name", "options", "pieces")
-
-    def __init__(self) -> None:
-        self.name: str | None = None
-        self.executed = False
-        self.has_place = False
-        self.is_ended = False
-        self.is_text = False
-        self.options: Chunk = {}
-        self.pieces: list[Any] = []
+    name: str | None = None
+    executed: bool = False
+    has_place: bool = False
+    is_ended: bool = False
+    is_text: bool = False
+    options: Chunk = dataclasses.field(default_factory=dict)
+    pieces: list[Any] = dataclasses.field(default_factory=list)
 
 
 class ToolCalls:

@@ -115,10 +115,6 @@ def _content(piece: conversation.Attachment) -> str:
     return piece.url or b64encode(piece.data).decode()
 
 
-def _tagged(piece: conversation.Attachment) -> JSONObject:
-    return {"type": "url", "url": piece.url} if piece.url else {"type": "data", "data": _content(piece)}
-
-
 def _named(piece: conversation.Attachment) -> JSONObject:
     """The name of a file: providers tell its format by the ending. Images need none."""
     return {} if piece.kind is MediaKind.IMAGE or piece.url else {"filename": file_name(piece.media_type)}
@@ -129,7 +125,8 @@ def _file(piece: conversation.Attachment) -> JSONObject:
 
 
 def _tagged_file(piece: conversation.Attachment) -> JSONObject:
-    return {"type": "file", "mediaType": piece.media_type, "data": _tagged(piece), **_named(piece)}
+    kind = "url" if piece.url else "data"
+    return {**_file(piece), "data": {"type": kind, kind: _content(piece)}}
 
 
 def _image_or_file(piece: conversation.Attachment) -> JSONObject:

@@ -233,7 +233,6 @@ class InteractionsResponseWriter(ResponseWriter):
         super().__init__(asked, reply)
         self._model = asked.model
         self._created = rfc3339(reply.created_at)
-        self._argument_size = reply.argument_size
         self._carried = WrittenState(read_item)
         self._events: list[WireEvent] = []
         self._open = ""  # the type of the step that is open
@@ -319,10 +318,8 @@ class InteractionsResponseWriter(ResponseWriter):
         signature = self._carried.of_call(part.call_id)
         signed = {} if signature is None else {SIGNATURE: signature}
         self._open_step({"type": "function_call", "id": part.call_id, "name": part.name, "arguments": {}, **signed})
-        arguments = dumps(dict(part.input)).decode()
-        size = self._argument_size or len(arguments)
-        for start in range(0, len(arguments), size):
-            self._say("function_call", {"type": "arguments_delta", "arguments": arguments[start : start + size]})
+        for piece in self._argument_texts(part):
+            self._say("function_call", {"type": "arguments_delta", "arguments": piece})
         self._end()
 
     def _data(self, part: DataPart) -> None:

@@ -450,7 +450,6 @@ class OpenResponsesWriter(ResponseWriter):
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
-        self._reply = reply
         self._response = new_response(asked, make_id(reply.identity, "resp", "response"), reply.created_at)
         self._events = ResponseEvents(reply.identity)
         self._open: Message | WrittenReasoning | None = None
@@ -615,7 +614,6 @@ class _CompactionWriter(OpenResponsesWriter):
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
         self._compacts = True
-        self._asked = asked
 
     def _finish(self, finish: Finish) -> list[WireEvent]:
         super()._finish(finish)
