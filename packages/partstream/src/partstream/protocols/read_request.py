@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Tool
-from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolResultPart
+from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.read_response import read_arguments
 
 
@@ -87,16 +87,31 @@ def not_default(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[
     }
 
 
+def read_call(call: object, where: str) -> ToolCallPart:
+    """A call of a function, `{"id", "function": {"name", "arguments"}}`, whose arguments are a JSON object as text."""
+    function, at = call.get("function") if isinstance(call, dict) else None, f"{where}.function"
+    if not isinstance(call, dict) or not isinstance(function, dict):
+        raise InvalidRequestError(at, described(function), "an object with a name")
+    call_id, name = required_text(call, "id", where), required_text(function, "name", at)
+    return ToolCallPart(call_id, name, object_in_text(function, "arguments", at))
+
+
+def objects_in(value: object, place: str, expected: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The objects of a list at a place, each with its own place."""
+    if not isinstance(value, list):
+        raise InvalidRequestError(place, described(value), expected)
+    for number, one in enumerate(value):
+        where = f"{place}[{number}]"
+        if not isinstance(one, dict):
+            raise InvalidRequestError(where, described(one), "an object")
+        yield where, one
+
+
 def messages_by_role(value: object, roles: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any], str]]:
     """The role of each message of the field `messages`, the message, and its place in the request; an error lists the
     roles that there are in their order.
     """
-    if not isinstance(value, list):
-        raise InvalidRequestError("messages", described(value), "a list of messages")
-    for place, message in enumerate(value):
-        where = f"messages[{place}]"
-        if not isinstance(message, dict):
-            raise InvalidRequestError(where, described(message), "an object")
+    for where, message in objects_in(value, "messages", "a list of messages"):
         role = message.get("role")
         if not isinstance(role, str) or role not in roles:
             raise InvalidRequestError(f"{where}.role", described(role), f"one of {', '.join(roles)}")
@@ -212,12 +227,7 @@ def tools_of_type(value: object, kind: str, counts: Counts) -> Iterator[tuple[st
     """
     if value is None:
         return
-    if not isinstance(value, list):
-        raise InvalidRequestError("tools", described(value), "a list of tools")
-    for place, tool in enumerate(value):
-        where = f"tools[{place}]"
-        if not isinstance(tool, dict):
-            raise InvalidRequestError(where, described(tool), "an object")
+    for where, tool in objects_in(value, "tools", "a list of tools"):
         said = optional_text(tool, "type", where) or kind
         if said == kind:
             yield where, tool

@@ -27,9 +27,13 @@ from partstream.errors import LanguageModelError
 from partstream.lm.inner_activity import handover_line
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part
-from partstream.protocols.ag_ui.provider_state import ENCRYPTED, ENTITY, INTERRUPTED, TOOL_CALL_ID, Carrying
 from partstream.protocols.ag_ui.tool_calls import (
+    ENCRYPTED,
+    ENTITY,
+    INTERRUPTED,
     ON_INTERRUPT,
+    TOOL_CALL_ID,
+    Carrying,
     FinalOutput,
     Thinking,
     ToolCalls,
@@ -283,7 +287,11 @@ _NAMELESS: Final = "a sub-agent"
 
 
 class AGUIReader(EventReader):
-    """One run of an agent."""
+    """One run of an agent.
+
+    Attributes:
+        usage: The tokens that the agent has reported, or None.
+    """
 
     errors = ERRORS
     has_documents = True
@@ -313,7 +321,7 @@ class AGUIReader(EventReader):
         self._thread_id: str | None = None
         self._run_id: str | None = None
         self._outcome: str | None = None  # in the wire's word
-        self._usage: Usage | None = None
+        self.usage: Usage | None = None
         self._model: str | None = None
         self._reason: UnifiedFinishReason | None = None
         self._is_cut = False
@@ -325,11 +333,6 @@ class AGUIReader(EventReader):
         self._sub_agents: dict[str, str] = {}
         self._custom_interrupts: list[JSONObject] = []
         self._counted: set[str] = set()
-
-    @property
-    def usage(self) -> Usage | None:
-        """The tokens that the agent has reported."""
-        return self._usage
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
@@ -371,7 +374,7 @@ class AGUIReader(EventReader):
         self._emit_finish(outcome, FinishReason(reason, self._outcome), outputs)
 
     def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
-        return Finish(outcome, reason, self._usage, self._run_id, self._model, error)
+        return Finish(outcome, reason, self.usage, self._run_id, self._model, error)
 
     # The run
 
@@ -383,7 +386,7 @@ class AGUIReader(EventReader):
         """Takes what both last events of a run have."""
         self._begin(event, outputs)
         self._outcome = identifier(mapping(event, "outcome"), "type")
-        self._usage = _read_usage(event.get("usage"), self._calls.step)
+        self.usage = _read_usage(event.get("usage"), self._calls.step)
         ours = mapping(mapping(event, "metadata"), OURS)
         models = {identifier(entry, "model") for entry in _entries(event.get("usage"))} - {None}
         self._model = (models.pop() if len(models) == 1 else None) or identifier(ours, MODEL)

@@ -16,13 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from partstream.codec.json_codec import dumps
 from partstream.errors import InvalidRequestError, UpstreamError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols import read_request
-from partstream.protocols.ag_ui.provider_state import digest_of
 from partstream.protocols.ag_ui.read_response import (
     FINISH_REASON,
     IS_CUT,
@@ -32,22 +30,13 @@ from partstream.protocols.ag_ui.read_response import (
     SUCCESS,
     written_usage,
 )
-from partstream.protocols.ag_ui.write_request import EFFORT, PROTOCOL_VERSION, chosen_options
+from partstream.protocols.ag_ui.write_request import EFFORT, PROTOCOL_VERSION, chosen_options, digest_of
 from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers, sentence_of
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.read_response import identifier
 from partstream.protocols.serve import RequestReader, ResponseWriter, WireRequest, model_in_path
 
 # ---- The request ----
-
-
-def read_content(value: object, where: str, counts: read_request.Counts) -> tuple[TextPart | DataPart, ...]:
-    """The texts and files of a content."""
-    return read_request.read_parts(value, where, counts, _ASKED_CONTENT_READERS)
-
-
-def _text(part: Mapping[str, Any], where: str, _counts: read_request.Counts) -> TextPart | None:
-    return read_request.said(part, "text", where)
 
 
 def _media(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
@@ -74,10 +63,8 @@ def _binary(part: Mapping[str, Any], where: str, counts: read_request.Counts) ->
     return None
 
 
-_ASKED_CONTENT_READERS: Final[
-    Mapping[str, Callable[[Mapping[str, Any], str, read_request.Counts], TextPart | DataPart | None]]
-] = {
-    "text": _text,
+_PARTS: Final[Mapping[str, Callable[[Mapping[str, Any], str, read_request.Counts], TextPart | DataPart | None]]] = {
+    "text": lambda part, where, _counts: read_request.said(part, "text", where),
     **dict.fromkeys(("image", "audio", "video", "document"), _media),
     "binary": _binary,
 }
@@ -90,15 +77,8 @@ _FIELDS: Final = frozenset(
 
 def read_context(value: object) -> ChatMessage | None:
     """The context of a request as a system message; None without any."""
-    if value is None:
-        return None
-    if not isinstance(value, list):
-        raise InvalidRequestError("context", read_request.described(value), "a list of entries")
     lines = []
-    for place, entry in enumerate(value):
-        where = f"context[{place}]"
-        if not isinstance(entry, dict):
-            raise InvalidRequestError(where, read_request.described(entry), "an object")
+    for where, entry in read_request.objects_in([] if value is None else value, "context", "a list of entries"):
         description = read_request.optional_text(entry, "description", where)
         said = read_request.optional_text(entry, "value", where)
         lines.append(f"{description}:\n{said}" if description else said)
@@ -128,13 +108,13 @@ class _Reader:
         self.messages.add(ChatMessage.system(read_request.optional_text(message, "content", where), name))
 
     def _user(self, message: Mapping[str, Any], where: str) -> None:
-        content = read_content(message.get("content"), f"{where}.content", self._counts)
+        content = read_request.read_parts(message.get("content"), f"{where}.content", self._counts, _PARTS)
         self.messages.add(ChatMessage.user(content, read_request.optional_text(message, "name", where) or None))
 
     def _assistant(self, message: Mapping[str, Any], where: str) -> None:
         text = read_request.optional_text(message, "content", where)
         listed = read_request.checked(message, "toolCalls", list, "a list of calls", where) or []
-        calls = [_call(call, f"{where}.toolCalls[{place}]") for place, call in enumerate(listed)]
+        calls = [read_request.read_call(call, f"{where}.toolCalls[{place}]") for place, call in enumerate(listed)]
         parts: list[MessagePart] = [*([TextPart(text)] if text else []), *calls]
         if parts:
             self.messages.add(ChatMessage.assistant(parts, read_request.optional_text(message, "name", where) or None))
@@ -146,10 +126,11 @@ class _Reader:
 
     def _tool(self, message: Mapping[str, Any], where: str) -> None:
         call_id = read_request.required_text(message, "toolCallId", where)
-        content = read_content(message.get("content"), f"{where}.content", self._counts)
+        said: tuple[TextPart | DataPart, ...] = read_request.read_parts(
+            message.get("content"), f"{where}.content", self._counts, _PARTS
+        )
         error = read_request.optional_text(message, "error", where)
-        if error and not content:
-            content = (TextPart(error),)
+        content = said or ((TextPart(error),) if error else ())
         self.messages.add_result(ToolResultPart(call_id, content, is_error=bool(error)))
 
 
@@ -162,15 +143,6 @@ _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = 
     "tool": _Reader._tool,
     "activity": lambda reader, _message, _where: reader._counts.add("messages[].activity"),
 }
-
-
-def _call(call: object, where: str) -> ToolCallPart:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(call, dict) or not isinstance(function, dict):
-        raise InvalidRequestError(f"{where}.function", read_request.described(function), "an object with a name")
-    at = f"{where}.function"
-    call_id, name = read_request.required_text(call, "id", where), read_request.required_text(function, "name", at)
-    return ToolCallPart(call_id, name, read_request.object_in_text(function, "arguments", at))
 
 
 _OF_MODEL: Final = "/{model}"
@@ -212,10 +184,8 @@ class AGUIRequests(RequestReader):
 
 def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[Tool, ...]:
     tools: dict[str, Tool] = {}
-    for place, tool in enumerate(read_request.checked(body, "tools", list, "a list of tools") or []):
-        where = f"tools[{place}]"
-        if not isinstance(tool, dict):
-            raise InvalidRequestError(where, read_request.described(tool), "an object")
+    listed = body.get("tools")
+    for where, tool in read_request.objects_in([] if listed is None else listed, "tools", "a list of tools"):
         name = read_request.required_text(tool, "name", where)
         schema = read_request.checked(tool, "parameters", dict, "a JSON schema", where)
         if name in tools:
@@ -257,7 +227,6 @@ class AGUIWriter(ResponseWriter):
             "runId": identifier(asked.body, "runId") or f"run_{self._identity}",
         }
         self._speaks_1_0 = bool(asked.dialect)
-        self._argument_size = reply.argument_size
         self._messages = 0
         self._open: tuple[type, str | None] | None = None  # the class and the id of the parts of the open message
         self._message_id = ""
@@ -275,32 +244,28 @@ class AGUIWriter(ResponseWriter):
         return Repeated(lambda text, _number: _content(kind, message_id, text))
 
     def _text(self, part: TextPart) -> list[_Event]:
-        if not part.value:
-            return []
-        begun = self._message(part)
-        self._text_id = self._message_id
-        return [*begun, _content(_TEXT, self._message_id, part.value)]
+        events = self._say(part, _TEXT)
+        self._text_id = self._message_id if events else self._text_id
+        return events
 
     def _thinking(self, part: ThinkingPart) -> list[_Event]:
-        return [*self._message(part), _content(_THOUGHT, self._message_id, part.value)] if part.value else []
+        return self._say(part, _THOUGHT)
 
-    def _message(self, part: TextPart | ThinkingPart) -> list[_Event]:
-        """Opens the message of a part, unless it is the one that is open."""
-        kind = _kind_of(part)
-        if self._open == kind:
+    def _say(self, part: TextPart | ThinkingPart, kind: str) -> list[_Event]:
+        """Says a text or a thought, in a message of its own unless its message is open."""
+        if not part.value:
             return []
-        closed = self._closed()
-        self._open = kind
-        self._messages += 1
-        self._message_id = f"msg_{self._identity}_{self._messages}"
-        said = {"messageId": self._message_id}
-        if isinstance(part, TextPart):
-            return [*closed, {"type": f"{_TEXT}_START", **said, "role": "assistant"}]
-        return [
-            *closed,
-            {"type": "REASONING_START", **said},
-            {"type": f"{_THOUGHT}_START", **said, "role": "reasoning"},
-        ]
+        begun: list[_Event] = []
+        if self._open != _kind_of(part):
+            begun = self._closed()
+            self._open = _kind_of(part)
+            self._messages += 1
+            said = {"messageId": f"msg_{self._identity}_{self._messages}"}
+            self._message_id = said["messageId"]
+            if kind == _THOUGHT:
+                begun.append({"type": "REASONING_START", **said})
+            begun.append({"type": f"{kind}_START", **said, "role": "assistant" if kind == _TEXT else "reasoning"})
+        return [*begun, _content(kind, self._message_id, part.value)]
 
     def _closed(self) -> list[_Event]:
         """Closes the message that is open."""
@@ -316,30 +281,28 @@ class AGUIWriter(ResponseWriter):
         self._calls.append(part.call_id)
         call = {"toolCallId": part.call_id}
         parent = {} if self._text_id is None else {"parentMessageId": self._text_id}
-        said = dumps(dict(part.input)).decode()
-        size = self._argument_size or len(said)
         return [
             *self._closed(),
             {"type": "TOOL_CALL_START", **call, "toolCallName": part.name, **parent},
-            *(
-                {"type": "TOOL_CALL_ARGS", **call, "delta": said[start : start + size]}
-                for start in range(0, len(said), size)
-            ),
+            *({"type": "TOOL_CALL_ARGS", **call, "delta": piece} for piece in self._argument_texts(part)),
             {"type": "TOOL_CALL_END", **call},
         ]
 
     def _finish(self, finish: Finish) -> list[_Event]:
         usage = written_usage(finish.usage, finish.model)
+        ours: _Event = {}  # facts without a field on the wire; the model, where no usage names it
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             code = finish.error.provider_code if isinstance(finish.error, UpstreamError) else None
-            said = {"message": sentence_of(finish.error)} | ({"code": code} if code else {})
-            return [*self._closed(), {"type": RUN_ERROR, **said, **usage, **_besides({}, finish)}]
-        reason = {} if finish.reason is None else {FINISH_REASON: finish.reason.unified.value}
-        ours = _besides(reason | ({IS_CUT: True} if finish.outcome is Outcome.INCOMPLETE else {}), finish)
-        # Frontends before 1.0 refuse the list; without an outcome, the run was a success for every one of them.
-        pending = {"pendingToolCallIds": self._calls} if self._calls else {}
-        outcome = {"outcome": {"type": SUCCESS, **pending}} if self._speaks_1_0 else {}
-        return [*self._closed(), {"type": "RUN_FINISHED", **self._run, **outcome, **usage, **ours}]
+            end: _Event = {"type": RUN_ERROR, "message": sentence_of(finish.error)} | ({"code": code} if code else {})
+        else:
+            ours |= {} if finish.reason is None else {FINISH_REASON: finish.reason.unified.value}
+            ours |= {IS_CUT: True} if finish.outcome is Outcome.INCOMPLETE else {}
+            # Frontends before 1.0 refuse the list; without an outcome, the run was a success for every one of them.
+            pending = {"pendingToolCallIds": self._calls} if self._calls else {}
+            outcome = {"outcome": {"type": SUCCESS, **pending}} if self._speaks_1_0 else {}
+            end = {"type": "RUN_FINISHED", **self._run, **outcome}
+        ours |= {MODEL: finish.model} if finish.model and not usage else {}
+        return [*self._closed(), {**end, **usage, **({"metadata": {OURS: ours}} if ours else {})}]
 
     @staticmethod
     def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, _Event]:
@@ -362,12 +325,6 @@ class AGUIWriter(ResponseWriter):
 
 def _kind_of(part: TextPart | ThinkingPart) -> tuple[type, str | None]:
     return (ThinkingPart, part.id) if isinstance(part, ThinkingPart) else (TextPart, None)
-
-
-def _besides(said: Mapping[str, Any], finish: Finish) -> _Event:
-    """The metadata of a last event: facts without a field on the wire; the model, where no usage names it."""
-    named = {MODEL: finish.model} if finish.model and not written_usage(finish.usage, finish.model) else {}
-    return {"metadata": {OURS: {**said, **named}}} if said or named else {}
 
 
 def _content(kind: str, message_id: str, text: str) -> _Event:

@@ -6,17 +6,26 @@ with a result never becomes a tool call of the answer: it is shown as a line of 
 (docs/wires/ai-sdk.md#activity-of-agents), and goes back to the agent with the next request.
 
 An interrupt is what a run waits for. A provider has no dialog: the question becomes text, and the person's next message
-answers it. A text that is no clear yes refuses, and is the reason (docs/wires/ai-sdk.md#approvals-and-interrupts;
-docs.ag-ui.com, concepts/interrupts). Servers without an outcome for interrupts send a custom event before the end of
-the run. LangGraph's server does so by default: `{"type": "CUSTOM", "name": "on_interrupt", "value": TEXT, "rawEvent":
-{"id"}}`, where the value is the graph's argument of `interrupt()` as JSON text. It takes the reply as an entry of
-`resume` all the same (ag-ui-langgraph 0.0.47). Its middleware for approvals gives `{"action_requests": [{"name",
-"args"}]}` and wants `{"decisions": [{"type": "approve" | "reject"}]}` (langchain 1.4.7).
+answers it. Graphs of LangGraph ask in custom events (docs/wires/ai-sdk.md#approvals-and-interrupts; docs.ag-ui.com,
+concepts/interrupts).
 
-An answer without text and calls counts as none (docs/wires/ai-sdk.md#activity-of-agents), and not every agent streams:
-then its result, its snapshot of the conversation, its sub-agent's text or a tool's result is the answer; pydantic-ai
-gives an object as a call of `final_result`. Reasoning is messages with an id; packages before 1.0 send thinking without
-one (docs/wires/ai-sdk.md#ag-ui-reasoning).
+An agent of this wire remembers nothing by itself: the next request brings its whole run again
+(docs/wires/ai-sdk.md#ag-ui-memory). VS Code knows only the text and the calls that it has to run. The rest goes out in
+the metadata of thinking (:data:`partstream.conversation.provider_state.ITEMS`), and comes back in requests to the same
+agent as the pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of these forms::
+
+    {"type": "ag-ui", "message": {"role": "reasoning" | "tool", "id", "content", ...}}    a message of the run
+    {"type": "ag-ui", "call": {"id", "name", "arguments"}, "parent": ID}     a call that the agent has run itself
+    {"type": "ag-ui", "toolCallId": ID, "parent": ID, "encryptedValue": TEXT}      what belongs to a call of VS Code's
+    {"type": "ag-ui", "entity": ID, "encryptedValue": TEXT}                  what belongs to a message before
+    {"type": "ag-ui", "toolCallId": "", "interrupted": {"threadId", "interrupts": [...]}}    what the run waits for
+
+A call that waits for a person has the field `toolCallId` beside `call`: it is no call of VS Code's.
+`parent` is the message in which the agent's model made a call: those of one message go back in one message. The field
+`toolCallId` keeps an item in a marker that is too small for all, see :mod:`partstream.conversation.provider_state`.
+
+An answer without text and calls counts as none, and not every agent streams (docs/wires/ai-sdk.md#activity-of-agents).
+Reasoning is messages with an id; packages before 1.0 send thinking without one (docs/wires/ai-sdk.md#ag-ui-reasoning).
 """
 
 from __future__ import annotations
@@ -27,13 +36,66 @@ from functools import partial
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps, loads_or_none
+from partstream.conversation.provider_state import ITEMS
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part, tool_call_part
-from partstream.protocols.ag_ui.provider_state import CALL, ENCRYPTED, MESSAGE, PARENT, TOOL_CALL_ID, Carrying
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, checksum, identifier, mapping, objects, text
+
+# ---- What goes back to the agent of its own run ----
+
+ITEM_TYPE: Final = "ag-ui"
+MESSAGE: Final = "message"
+CALL: Final = "call"
+PARENT: Final = "parent"
+ENTITY: Final = "entity"
+TOOL_CALL_ID: Final = "toolCallId"
+ENCRYPTED: Final = "encryptedValue"
+INTERRUPTED: Final = "interrupted"
+
+MOST_CARRIED: Final = 36_000
+"""The most characters of all results and thoughts of one run that go back: a marker holds 65,536 in base64."""
+_MOST_OF_ONE: Final = 8_000
+
+
+class Carrying:
+    """The items of one run. An item goes out before the text after it: its place is where it goes out.
+
+    Attributes:
+        has_new: Whether items have come that did not go out.
+    """
+
+    __slots__ = ("_items", "_left", "_wanted", "has_new")
+
+    def __init__(self, options: StreamOptions) -> None:
+        self._left = MOST_CARRIED  # characters
+        self._wanted = options.thinking is ThinkingMode.PART
+        self._items: list[dict[str, Any]] = []
+        self.has_new = False
+
+    def cut(self, text: str) -> str:
+        """The text, as far as it may be carried; one that is cut says so."""
+        most = min(_MOST_OF_ONE, self._left // 2)
+        if len(text) > most:
+            text = f"{text[:most]} […{len(text) - most:,} more characters were cut]"
+        self._left = max(0, self._left - len(text))
+        return text
+
+    def add(self, fields: Mapping[str, Any]) -> None:
+        """Takes the next item; fields of the value None are left out."""
+        if self._wanted:
+            known = {name: value for name, value in fields.items() if value is not None}
+            self._items.append({"type": ITEM_TYPE, **known})
+            self.has_new = True
+
+    def emit(self, outputs: list[StreamOutput]) -> None:
+        """Emits all items so far, if new ones have come."""
+        if self.has_new:
+            self.has_new = False
+            outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
+
 
 # ---- Tool calls ----
 
@@ -172,11 +234,8 @@ class ToolCalls:
         self.is_step_over = True
 
     def read_snapshot(self, event: JSONObject) -> None:
-        """Takes the whole conversation as the agent sees it: the calls without a result after the last user message.
-
-        LangGraph's server streams calls of models that stream, and loses arguments that come with the name of a call.
-        The snapshot at the end of its run has all of them (ag-ui-langgraph 0.0.47).
-        """
+        """Takes the whole conversation as the agent sees it: the calls without a result after the last user message,
+        which the events of LangGraph's server lack in part (docs/wires/ai-sdk.md#ag-ui-calls)."""
         said: list[JSONObject] = []
         for message in objects(event, "messages"):
             role = identifier(message, "role")

@@ -4,7 +4,7 @@ AG-UI has no fixed path: an agent is an address. So the base URL is the agent's 
 shows, is in `forwardedProps`, unless the setting `agentPath` puts it into the path.
 
 An agent has no other memory than the messages (docs/wires/ai-sdk.md#ag-ui-memory): its own calls and their results,
-which VS Code does not know, come back as items (:mod:`partstream.protocols.ag_ui.provider_state`) and go to their place
+which VS Code does not know, come back as items (:mod:`partstream.protocols.ag_ui.tool_calls`) and go to their place
 in the step in which the model made the call. Where the items are lost, the messages hold what VS Code knows, which is a
 conversation too. Every call is followed by its result.
 
@@ -16,6 +16,7 @@ import re
 from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from itertools import chain
 from typing import Any, Final
 
@@ -32,13 +33,23 @@ from partstream.conversation.turns import (
     ResultContent,
     Text,
     TurnRole,
+    canonical_json,
     joined_texts,
     merged_turns,
     shown_by_user,
 )
-from partstream.protocols.ag_ui import provider_state
 from partstream.protocols.ag_ui.read_response import ERRORS
-from partstream.protocols.ag_ui.tool_calls import resume_entries
+from partstream.protocols.ag_ui.tool_calls import (
+    CALL,
+    ENCRYPTED,
+    ENTITY,
+    INTERRUPTED,
+    ITEM_TYPE,
+    MESSAGE,
+    PARENT,
+    TOOL_CALL_ID,
+    resume_entries,
+)
 from partstream.protocols.options import call_arguments, with_extra_fields
 from partstream.protocols.protocol import OwnSettings, RequestWriter
 from partstream.protocols.read_response import identifier, mapping, objects
@@ -176,8 +187,8 @@ class Answer:
                 self._goes_on = False
                 said = self._of_calls.get(piece.call_id, {})
                 wire = _function(piece.call_id, piece.name, call_arguments(piece).decode(), said)
-                self._place_call(piece.call_id, wire, identifier(said, provider_state.PARENT))
-            case Reasoning(item) if item.get("type") == provider_state.ITEM_TYPE:
+                self._place_call(piece.call_id, wire, identifier(said, PARENT))
+            case Reasoning(item) if item.get("type") == ITEM_TYPE:
                 self._item(item)
 
     def give(self, call_id: str, result: _Wire) -> bool:
@@ -243,19 +254,19 @@ class Answer:
 
     def _item(self, item: Mapping[str, Any]) -> None:
         """Takes an item by the field that tells its form; the order decides where there are several."""
-        if provider_state.MESSAGE in item:
+        if MESSAGE in item:
             self._carried_message(item)
-        elif provider_state.CALL in item:
+        elif CALL in item:
             self._inner_call(item)
-        elif provider_state.ENTITY in item:
+        elif ENTITY in item:
             self._late_value(item)
-        elif provider_state.INTERRUPTED in item:
-            self.asked = mapping(item, provider_state.INTERRUPTED)
-        elif provider_state.TOOL_CALL_ID in item:
-            self._of_calls[str(item[provider_state.TOOL_CALL_ID])] = item
+        elif INTERRUPTED in item:
+            self.asked = mapping(item, INTERRUPTED)
+        elif TOOL_CALL_ID in item:
+            self._of_calls[str(item[TOOL_CALL_ID])] = item
 
     def _carried_message(self, item: Mapping[str, Any]) -> None:
-        message = mapping(item, provider_state.MESSAGE)
+        message = mapping(item, MESSAGE)
         if message.get("role") == "reasoning":
             step = self._steps[-1]
             # A thought between two calls of a batch goes before it: nothing separates a call from its result.
@@ -263,31 +274,31 @@ class Answer:
                 step = self._next()
             step.thoughts.append(dict(message))
             return
-        call_id = identifier(message, provider_state.TOOL_CALL_ID) or ""
-        result = {name: value for name, value in message.items() if name not in {"role", provider_state.TOOL_CALL_ID}}
+        call_id = identifier(message, TOOL_CALL_ID) or ""
+        result = {name: value for name, value in message.items() if name not in {"role", TOOL_CALL_ID}}
         if not self.give(call_id, result):
             any(one.give(call_id, result) for one in self._before)
 
     def _inner_call(self, item: Mapping[str, Any]) -> None:
-        call = mapping(item, provider_state.CALL)
+        call = mapping(item, CALL)
         call_id = identifier(call, "id")
         # A run that goes on after a question may say its call again: it is the one that waited for the answer.
         if call_id is not None and not any(one.has_call(call_id, with_result=False) for one in self._before):
             wire = _function(call_id, str(call.get("name", "")), str(call.get("arguments", "{}")), call)
-            self._place_call(call_id, wire, identifier(item, provider_state.PARENT))
+            self._place_call(call_id, wire, identifier(item, PARENT))
 
     def _late_value(self, item: Mapping[str, Any]) -> None:
-        entity, value = identifier(item, provider_state.ENTITY), identifier(item, provider_state.ENCRYPTED)
+        entity, value = identifier(item, ENTITY), identifier(item, ENCRYPTED)
         for step in self._steps:
             for message in (*step.thoughts, *step.results.values()):
                 if value is not None and message.get("id") == entity:
-                    message[provider_state.ENCRYPTED] = value
+                    message[ENCRYPTED] = value
 
 
 def _function(call_id: str, name: str, arguments: str, carried: Mapping[str, Any]) -> _Wire:
     wire = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-    encrypted = identifier(carried, provider_state.ENCRYPTED)
-    return wire | ({provider_state.ENCRYPTED: encrypted} if encrypted else {})
+    encrypted = identifier(carried, ENCRYPTED)
+    return wire | ({ENCRYPTED: encrypted} if encrypted else {})
 
 
 # ---- The messages of a conversation ----
@@ -326,7 +337,7 @@ class _Conversation:
                     self._said += [{"role": "tool", "toolCallId": one.call_id, **_result(one)} for one in turn.results]
         waits = {identifier(one, "toolCallId") for one in objects(self._asked, "interrupts")} if self.resume else set()
         said = (one.messages(waits) if isinstance(one, Answer) else [one] for one in self._said)
-        self.messages = provider_state.with_ids([*chain.from_iterable(said)])
+        self.messages = _with_ids([*chain.from_iterable(said)])
 
     def _system(self, said: str, name: str) -> None:
         if said:
@@ -387,6 +398,29 @@ def _part(piece: ResultContent) -> _Wire:
     return {"type": first if first in {"image", "audio", "video"} else "document", "source": source}
 
 
+# ---- Ids of messages: the agent's own, else a digest of the conversation up to the message ----
+# A message has the same id in every request with the same conversation, so that agents which keep messages by their
+# ids know those that they have.
+
+_SIZE: Final = 12
+
+
+def _with_ids(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages, each with an id as its first field."""
+    digest = blake2b(digest_size=_SIZE)
+    named = []
+    for message in messages:
+        digest.update(canonical_json(message))
+        fields = {name: value for name, value in message.items() if name != "id"}
+        named.append({"id": message.get("id") or f"msg_{digest.copy().hexdigest()}", **fields})
+    return named
+
+
+def digest_of(*values: object) -> str:
+    """A text that is the same for the same values."""
+    return blake2b(canonical_json({"values": list(values)}), digest_size=_SIZE).hexdigest()
+
+
 # ---- The request ----
 
 PROTOCOL_VERSION: Final = "1.0"
@@ -406,11 +440,11 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     settings = request.settings
     own = settings.own_settings(AGUISettings)
     conversation = _Conversation(request)
-    seen = provider_state.digest_of(request.cache_key, conversation.messages, conversation.resume)
+    seen = digest_of(request.cache_key, conversation.messages, conversation.resume)
     thread = seen
     if own.thread is Thread.CONVERSATION:  # the host's id of it, else its beginning
         first = request.cache_key or [repr(turn.content) for turn in request.turns[:1]]
-        thread = provider_state.digest_of(first)
+        thread = digest_of(first)
     chosen = chosen_options(request.options)
     if request.reasoning_effort is not None:
         chosen.setdefault(EFFORT, request.reasoning_effort)

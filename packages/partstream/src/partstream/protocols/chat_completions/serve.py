@@ -206,23 +206,11 @@ _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = 
 def _read_call(call: Mapping[str, Any], where: str) -> ToolCallPart:
     """A call; the text for a custom tool is its argument `input`."""
     call_id = read_request.required_text(call, "id", where)
-    custom = read_request.checked(call, "custom", dict, "an object", where)
-    if custom is not None:
-        at = f"{where}.custom"
-        return ToolCallPart(
-            call_id,
-            read_request.required_text(custom, "name", at),
-            {"input": read_request.optional_text(custom, "input", at)},
-        )
-    function = call.get("function")
-    if not isinstance(function, dict):
-        raise InvalidRequestError(f"{where}.function", read_request.described(function), "an object with a name")
-    at = f"{where}.function"
-    return ToolCallPart(
-        call_id,
-        read_request.required_text(function, "name", at),
-        read_request.object_in_text(function, "arguments", at),
-    )
+    custom, at = read_request.checked(call, "custom", dict, "an object", where), f"{where}.custom"
+    if custom is None:
+        return read_request.read_call(call, where)
+    said = {"input": read_request.optional_text(custom, "input", at)}
+    return ToolCallPart(call_id, read_request.required_text(custom, "name", at), said)
 
 
 def read_content(value: object, where: str, counts: read_request.Counts) -> tuple[ToolResultContent, ...]:
