@@ -212,6 +212,7 @@ class ResponseReader(ABC):
         self.is_untagged = False
         self._state = LifecycleState.IDLE
         self._error: LanguageModelError | None = None  # what the upstream has reported, and may say more about
+        self._counted_once: set[str] = set()
 
     @property
     def finished(self) -> bool:
@@ -297,6 +298,12 @@ class ResponseReader(ABC):
     def _enter(self, state: LifecycleState) -> None:
         self._state = state
 
+    def _count_once(self, name: str, data: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+        """Counts data that no part can represent, once for each name."""
+        if name not in self._counted_once:
+            self._counted_once.add(name)
+            outputs.append(Unmapped(name, data))
+
 
 _OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
 
@@ -315,11 +322,21 @@ class Row(NamedTuple):
     handler: Handler
 
 
+def rows(kind: LifecycleEvent, handler: Handler, names: str, prefix: str = "") -> dict[str, Row]:
+    """The same row for several types, whose names are separated by blanks, and begin with the prefix."""
+    return dict.fromkeys((prefix + name for name in names.split()), Row(kind, handler))
+
+
 Rows: TypeAlias = dict[LifecycleState, dict[str, tuple[LifecycleState, Handler]]]
 
 
 def nothing(*_: object) -> None:
     """The handler of what has no effect."""
+
+
+def of_part(part: str, handler: Handler) -> Handler:
+    """The handler that is a method of a part of the reader, which is the reader's attribute of this name."""
+    return lambda reader, event, outputs: handler(getattr(reader, part), event, outputs)
 
 
 class EventReader(ResponseReader):
@@ -379,29 +396,18 @@ class EventReader(ResponseReader):
             outputs += self.fail(without_type(kind))
 
 
-def rows(kind: LifecycleEvent, names: str, handler: Handler) -> dict[str, Row]:
-    """The rows of event types that mean the same, whose names are separated by blanks."""
-    return dict.fromkeys(names.split(), Row(kind, handler))
-
-
-def of_part(part: str, handler: Handler) -> Handler:
-    """The handler that is a method of a part of the reader, which is the reader's attribute of this name."""
-    return lambda reader, event, outputs: handler(getattr(reader, part), event, outputs)
-
-
 def rows_by_state(events: Mapping[str, Row]) -> Rows:
     """The rows of an :class:`EventReader`. There are none after the end: no event is even examined."""
-    by_state: Rows = {state: {} for state in LifecycleState}
+    rows: Rows = {state: {} for state in LifecycleState}
     for state, steps in TRANSITIONS.items():
         for name, row in events.items():
             if state is not LifecycleState.FINISHED and (step := steps.get(row.kind)) is not None:
-                handlers = {Action.HANDLE: row.handler, Action.IGNORE: nothing, Action.COUNT: count}
-                by_state[state][name] = step.next_state, handlers[step.action]
-    return by_state
+                handlers = {Action.HANDLE: row.handler, Action.IGNORE: nothing, Action.COUNT: _count}
+                rows[state][name] = step.next_state, handlers[step.action]
+    return rows
 
 
-def count(reader: EventReader, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
-    """The handler of what is only counted."""
+def _count(reader: EventReader, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
     outputs.append(Unmapped(event[reader.type_field], event))
 
 

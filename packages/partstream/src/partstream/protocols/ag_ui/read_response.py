@@ -73,9 +73,6 @@ _BREAK: Final = "\n\n"
 class Texts:
     """The messages of one run."""
 
-    __slots__ = ("_break", "_carrying", "_closed", "_emit_more", "_emits_of", "_last_character", "_last_id", "_open",
-                 "_others", "_said_by_sub_agent", "_sub_agents", "_thinking", "any_shown", "said")  # fmt: skip
-
     def __init__(self, thinking: Thinking, carrying: Carrying) -> None:
         self.any_shown = False
         self._thinking = thinking
@@ -87,7 +84,7 @@ class Texts:
         self._break = False  # whether the next text is a paragraph of its own
         self._last_character = ""
         self._others: set[str] = set()  # messages of other roles
-        self._sub_agents: dict[str, str] = {}  # sub-agents by their messages
+        self._of_sub_agents: set[str] = set()  # their messages
         self._said_by_sub_agent: tuple[str, list[str]] = ("", [])
         self._emits_of: str | None = None  # the message of the fast path
         self._emit_more: EmitText | None = None
@@ -103,8 +100,8 @@ class Texts:
         if role != _ASSISTANT:
             self._others.add(message_id)
             outputs.append(Unmapped(f"{event['type']} (of the role {role[:40]})", event))
-        elif sub_agent := identifier(event, SUBAGENT):
-            self._sub_agents[message_id] = sub_agent
+        elif identifier(event, SUBAGENT):
+            self._of_sub_agents.add(message_id)
         else:
             self._open.open(message_id)
 
@@ -118,7 +115,7 @@ class Texts:
         piece = event.get("delta")
         if type(piece) is not str or not piece or message_id in self._others:
             return None
-        if message_id in self._sub_agents or (SUBAGENT in event and identifier(event, SUBAGENT)):
+        if message_id in self._of_sub_agents or (SUBAGENT in event and identifier(event, SUBAGENT)):
             if self._said_by_sub_agent[0] != message_id:
                 self._said_by_sub_agent = message_id, []
             self._said_by_sub_agent[1].append(piece)
@@ -332,7 +329,6 @@ class AGUIReader(EventReader):
         self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._final_output)
         self._sub_agents: dict[str, str] = {}
         self._custom_interrupts: list[JSONObject] = []
-        self._counted: set[str] = set()
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
@@ -457,10 +453,7 @@ class AGUIReader(EventReader):
     def _count(self, event: JSONObject, outputs: _Outputs) -> None:
         """Counts an event without a part, once for each name: an agent may send its state after every token."""
         said = next((identifier(event, name) for name in ("name", "activityType", "source") if event.get(name)), None)
-        name = " ".join(filter(None, (event["type"], said and said[:80])))
-        if name not in self._counted:
-            self._counted.add(name)
-            outputs.append(Unmapped(name, event))
+        self._count_once(" ".join(filter(None, (event["type"], said and said[:80]))), event, outputs)
 
     def _custom(self, event: JSONObject, outputs: _Outputs) -> None:
         if event.get("name") == ON_INTERRUPT:
@@ -484,39 +477,39 @@ _report: Final = partial(rows, LifecycleEvent.REPORT)
 
 # Packages before 1.0 send the names with THINKING; their span has no message of its own.
 SAID: Final[dict[str, Row]] = {
-    **_content("TEXT_MESSAGE_START", of_part("_texts", Texts.start)),
-    **_content("TEXT_MESSAGE_CONTENT", of_part("_texts", Texts.content)),
-    **_content("TEXT_MESSAGE_CHUNK", of_part("_texts", Texts.chunk)),
+    **_content(of_part("_texts", Texts.start), "TEXT_MESSAGE_START"),
+    **_content(of_part("_texts", Texts.content), "TEXT_MESSAGE_CONTENT"),
+    **_content(of_part("_texts", Texts.chunk), "TEXT_MESSAGE_CHUNK"),
     **_content(
-        "REASONING_MESSAGE_START THINKING_TEXT_MESSAGE_START",
         _apart(lambda stream, event, _outputs: stream._thinking.start(event)),
+        "REASONING_MESSAGE_START THINKING_TEXT_MESSAGE_START",
     ),
     **_content(
-        "REASONING_MESSAGE_CONTENT REASONING_MESSAGE_CHUNK THINKING_TEXT_MESSAGE_CONTENT",
         _apart(lambda stream, event, outputs: stream._thinking.content(event, outputs)),
+        "REASONING_MESSAGE_CONTENT REASONING_MESSAGE_CHUNK THINKING_TEXT_MESSAGE_CONTENT",
     ),
-    **_content("TOOL_CALL_START", _apart(of_part("_calls", ToolCalls.start))),
-    **_content("TOOL_CALL_CHUNK", _apart(of_part("_calls", ToolCalls.chunk))),
+    **_content(_apart(of_part("_calls", ToolCalls.start)), "TOOL_CALL_START"),
+    **_content(_apart(of_part("_calls", ToolCalls.chunk)), "TOOL_CALL_CHUNK"),
 }
 """The events that the agent's model says: after the end of a step, they begin the next one."""
 
 EVENTS: Final[dict[str, Row]] = {
     "RUN_STARTED": Row(LifecycleEvent.LIFECYCLE, AGUIReader._begin),
     **SAID,
-    **_content("TEXT_MESSAGE_END", of_part("_texts", Texts.end)),
-    **_content("REASONING_START REASONING_MESSAGE_END REASONING_END", nothing),
-    **_content("THINKING_START THINKING_TEXT_MESSAGE_END THINKING_END", nothing),
-    **_content("REASONING_ENCRYPTED_VALUE", AGUIReader._encrypted),
-    **_content("TOOL_CALL_ARGS", of_part("_calls", ToolCalls.arguments)),
-    **_content("TOOL_CALL_END", of_part("_calls", ToolCalls.end)),
-    **_content("TOOL_CALL_RESULT", AGUIReader._result),
-    **_content("SUBAGENT_STARTED", AGUIReader._sub_agent_start),
-    **_content("SUBAGENT_FINISHED", lambda stream, _event, outputs: stream._texts.part(outputs)),
-    **_content("SUBAGENT_ERROR", AGUIReader._sub_agent_error),
-    **_report("MESSAGES_SNAPSHOT", AGUIReader._snapshot),
-    **_report("STATE_SNAPSHOT STATE_DELTA ACTIVITY_SNAPSHOT ACTIVITY_DELTA RAW", AGUIReader._count),
-    **_report("CUSTOM", AGUIReader._custom),
-    **rows(LifecycleEvent.SILENT, "STEP_STARTED STEP_FINISHED", nothing),
+    **_content(of_part("_texts", Texts.end), "TEXT_MESSAGE_END"),
+    **_content(nothing, "REASONING_START REASONING_MESSAGE_END REASONING_END"),
+    **_content(nothing, "THINKING_START THINKING_TEXT_MESSAGE_END THINKING_END"),
+    **_content(AGUIReader._encrypted, "REASONING_ENCRYPTED_VALUE"),
+    **_content(of_part("_calls", ToolCalls.arguments), "TOOL_CALL_ARGS"),
+    **_content(of_part("_calls", ToolCalls.end), "TOOL_CALL_END"),
+    **_content(AGUIReader._result, "TOOL_CALL_RESULT"),
+    **_content(AGUIReader._sub_agent_start, "SUBAGENT_STARTED"),
+    **_content(lambda stream, _event, outputs: stream._texts.part(outputs), "SUBAGENT_FINISHED"),
+    **_content(AGUIReader._sub_agent_error, "SUBAGENT_ERROR"),
+    **_report(AGUIReader._snapshot, "MESSAGES_SNAPSHOT"),
+    **_report(AGUIReader._count, "STATE_SNAPSHOT STATE_DELTA ACTIVITY_SNAPSHOT ACTIVITY_DELTA RAW"),
+    **_report(AGUIReader._custom, "CUSTOM"),
+    **rows(LifecycleEvent.SILENT, nothing, "STEP_STARTED STEP_FINISHED"),
     "RUN_FINISHED": Row(LifecycleEvent.TERMINAL, AGUIReader._finish),
     "RUN_ERROR": Row(LifecycleEvent.TERMINAL, AGUIReader._fail_run),
 }

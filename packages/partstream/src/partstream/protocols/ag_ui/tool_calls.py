@@ -67,8 +67,6 @@ class Carrying:
         has_new: Whether items have come that did not go out.
     """
 
-    __slots__ = ("_items", "_left", "_wanted", "has_new")
-
     def __init__(self, options: StreamOptions) -> None:
         self._left = MOST_CARRIED  # characters
         self._wanted = options.thinking is ThinkingMode.PART
@@ -137,9 +135,6 @@ class ToolCalls:
         is_step_over: Whether a tool has returned: what the model says next is another request.
         broken: Why the first call cannot go out that VS Code should run, or None.
     """
-
-    __slots__ = ("_by_id", "_calls", "_carrying", "_ended", "_final_output", "_last_id", "_over", "_prefix",
-                 "_thinking", "any_went_out", "broken", "is_step_over", "step")  # fmt: skip
 
     def __init__(self, prefix: str, thinking: Thinking, carrying: Carrying, final_output: FinalOutput) -> None:
         self.any_went_out = False
@@ -539,8 +534,6 @@ _OUTPUT_TOOL: Final = "final_result"
 class FinalOutput:
     """The answer of a run beside its text."""
 
-    __slots__ = ("_ends_with_tool", "_of_tool", "_said_before", "_snapshot", "result")
-
     def __init__(self) -> None:
         self.result: Any = None
         self._of_tool: Any = None
@@ -613,8 +606,6 @@ class Thinking:
     Attributes:
         said: The pieces of messages that are not closed.
     """
-
-    __slots__ = ("_carrying", "_last_id", "_shows", "_taken", "said")
 
     def __init__(self, options: StreamOptions, carrying: Carrying) -> None:
         self._shows = options.thinking is not ThinkingMode.OFF

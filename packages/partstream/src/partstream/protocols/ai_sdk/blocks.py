@@ -96,8 +96,7 @@ class Blocks:
             return None
         if not delta:
             return None
-        if self._waiting and block_id is not None and block_id != next(iter(self._waiting)):
-            self._texts.holds(block_id, delta)
+        if self._waiting and block_id is not None and self._texts.holds(block_id, delta):
             return None
         self._show_text(delta, outputs)
         return self._emit_text

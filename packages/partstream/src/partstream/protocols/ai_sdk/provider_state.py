@@ -41,8 +41,6 @@ class CarriedItems:
         wanted: Whether items can be carried at all.
     """
 
-    __slots__ = ("_items", "wanted")
-
     def __init__(self, mode: ThinkingMode) -> None:
         self.wanted = mode is ThinkingMode.PART
         self._items: list[dict[str, Any]] = []

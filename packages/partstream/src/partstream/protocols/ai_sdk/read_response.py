@@ -56,7 +56,6 @@ from partstream.protocols.read_response import (
     RecentText,
     Row,
     applied_edits,
-    count,
     nothing,
     of_part,
     rows,
@@ -420,50 +419,54 @@ class AISDKReader(EventReader):
 _Stream = AISDKReader
 
 
+def _count(_stream: AISDKReader, chunk: Chunk, outputs: Outputs) -> None:
+    outputs.append(Unmapped(chunk["type"], chunk))
+
+
 _content: Final = partial(rows, LifecycleEvent.CONTENT)
 
 IN_PLACE: Final[dict[str, Row]] = {
     # Text: its name since 5, and that of the pre-releases.
-    **_content("text-start", of_part("_blocks", Blocks.start_text)),
-    **_content("text-delta text", of_part("_blocks", Blocks.push_text)),
-    **_content("text-end", _Stream._text_end),
+    **_content(of_part("_blocks", Blocks.start_text), "text-start"),
+    **_content(of_part("_blocks", Blocks.push_text), "text-delta text"),
+    **_content(_Stream._text_end, "text-end"),
     # Reasoning: 5 and later; 4 and the pre-releases of 5; 4 alone.
-    **_content("reasoning-start", of_part("_blocks", Blocks.start_reasoning)),
-    **_content("reasoning-delta reasoning", of_part("_blocks", Blocks.push_reasoning)),
-    **_content("reasoning-end reasoning-part-finish", of_part("_blocks", Blocks.end_reasoning)),
-    **_content("reasoning-signature", of_part("_blocks", Blocks.sign)),
-    **_content("redacted-reasoning", of_part("_blocks", Blocks.redact)),
+    **_content(of_part("_blocks", Blocks.start_reasoning), "reasoning-start"),
+    **_content(of_part("_blocks", Blocks.push_reasoning), "reasoning-delta reasoning"),
+    **_content(of_part("_blocks", Blocks.end_reasoning), "reasoning-end reasoning-part-finish"),
+    **_content(of_part("_blocks", Blocks.sign), "reasoning-signature"),
+    **_content(of_part("_blocks", Blocks.redact), "redacted-reasoning"),
     # Files and sources.
-    **_content("file", lambda stream, chunk, outputs: stream._show(file_part(chunk, stream._files), outputs)),
-    **_content("source source-url source-document", _Stream._source),
+    **_content(lambda stream, chunk, outputs: stream._show(file_part(chunk, stream._files), outputs), "file"),
+    **_content(_Stream._source, "source source-url source-document"),
 }
 """The chunk types that wait for a waiting tool call: parts keep the order of their chunks."""
 
 CHUNKS: Final[dict[str, Row]] = {
     # Framing.
     "start": Row(LifecycleEvent.LIFECYCLE, _Stream._identify),
-    **rows(LifecycleEvent.LIFECYCLE, "stream-start start-step step-start", _Stream._start_step),
-    **rows(LifecycleEvent.REPORT, "finish-step step-finish", _Stream._finish_step),
-    **_content("reset-step", _Stream._reset_step),
+    **rows(LifecycleEvent.LIFECYCLE, _Stream._start_step, "stream-start start-step step-start"),
+    **rows(LifecycleEvent.REPORT, _Stream._finish_step, "finish-step step-finish"),
+    **_content(_Stream._reset_step, "reset-step"),
     "finish": Row(LifecycleEvent.TERMINAL, _Stream._finish),
     "response-metadata": Row(LifecycleEvent.REPORT, _Stream._respond),
     "message-metadata": Row(LifecycleEvent.REPORT, _Stream._message_metadata),
     "ping": Row(LifecycleEvent.SILENT, nothing),
     **IN_PLACE,
     # Tools: 5 and later; 4; the UI stream.
-    **_content("tool-input-start tool-call-streaming-start", of_part("_calls", ToolCalls.start)),
-    **_content("tool-input-delta tool-call-delta", of_part("_calls", ToolCalls.push)),
-    **_content("tool-input-end", of_part("_calls", ToolCalls.end_input)),
-    **_content("tool-call tool-input-available", _Stream._tool_call),
-    **_content("tool-input-error", of_part("_calls", ToolCalls.invalid)),
+    **_content(of_part("_calls", ToolCalls.start), "tool-input-start tool-call-streaming-start"),
+    **_content(of_part("_calls", ToolCalls.push), "tool-input-delta tool-call-delta"),
+    **_content(of_part("_calls", ToolCalls.end_input), "tool-input-end"),
+    **_content(_Stream._tool_call, "tool-call tool-input-available"),
+    **_content(of_part("_calls", ToolCalls.invalid), "tool-input-error"),
     **_content(
-        "tool-result tool-error tool-output-available tool-output-error tool-output-denied",
         of_part("_calls", ToolCalls.over),
+        "tool-result tool-error tool-output-available tool-output-error tool-output-denied",
     ),
-    **_content("tool-approval-request", of_part("_calls", ToolCalls.asked)),
-    **_content("tool-approval-response", of_part("_calls", ToolCalls.answered)),
+    **_content(of_part("_calls", ToolCalls.asked), "tool-approval-request"),
+    **_content(of_part("_calls", ToolCalls.answered), "tool-approval-response"),
     # Beside the answer: reasoning-file is a by-product of thinking, raw is what the provider sent.
-    **_content("reasoning-file custom steering-message raw", count),
+    **_content(_count, "reasoning-file custom steering-message raw"),
     # A report and no end: text may follow (recording provider_executed_tool of 5.0.277), and the finish does.
     "error": Row(LifecycleEvent.REPORT, _Stream._report),
     "abort": Row(LifecycleEvent.TERMINAL, _Stream._abort),
