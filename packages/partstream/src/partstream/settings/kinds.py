@@ -345,7 +345,7 @@ def text(check: Callable[[str, str], Any] | None = None, **schema: Any) -> Kind:
     return Kind(ValueForm.TEXT, read, {"type": "string", **schema})
 
 
-def text_of(fits: Callable[[str], object], expected: str, **schema: Any) -> Kind:
+def text_of(fits: Callable[[str], object], expected: str) -> Kind:
     """A string that fits; errors show it, and say what was expected."""
 
     def check(value: str, where: str) -> str:
@@ -353,7 +353,7 @@ def text_of(fits: Callable[[str], object], expected: str, **schema: Any) -> Kind
             raise ConfigurationError(where, shortened(value), expected)
         return value
 
-    return text(check, **schema)
+    return text(check)
 
 
 def choice(words: type[Choice]) -> Kind:
