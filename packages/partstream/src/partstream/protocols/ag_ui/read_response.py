@@ -67,7 +67,6 @@ from partstream.protocols.read_response import (
 
 SUBAGENT: Final = "subagentRunId"
 _ASSISTANT: Final = "assistant"
-_BREAK: Final = "\n\n"
 
 
 class Texts:
@@ -170,7 +169,7 @@ class Texts:
         if self._carrying.has_new:
             self._carrying.emit(outputs)
         if self._break and self.any_shown and self._last_character != "\n":
-            piece = _BREAK + piece.lstrip("\n")
+            piece = "\n\n" + piece.lstrip("\n")
         self._break = False
         self.any_shown = True
         self._last_character = piece[-1:] or self._last_character

@@ -209,7 +209,6 @@ READ_REQUEST: Final = AGUIRequests()
 _Event = dict[str, Any]
 _TEXT: Final = "TEXT_MESSAGE"
 _THOUGHT: Final = "REASONING_MESSAGE"
-_INTERNAL: Final = 500
 
 
 class AGUIWriter(ResponseWriter):
@@ -308,7 +307,7 @@ class AGUIWriter(ResponseWriter):
     def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, _Event]:
         """The events of a run in one document; of a run that failed, its error."""
         last = dict(events[-1])
-        return (_INTERNAL, last) if last["type"] == RUN_ERROR else (200, {"events": [dict(event) for event in events]})
+        return (500, last) if last["type"] == RUN_ERROR else (200, {"events": [dict(event) for event in events]})
 
     @staticmethod
     def error(_status: int, message: str) -> _Event:

@@ -482,7 +482,7 @@ class GatewayRequests(RequestReader):
                 left,
                 mode,
                 {name: value for name, value in body.items() if name in _OPTIONS},
-                {} if effort in _NO_EFFORT else {"reasoningEffort": effort},
+                {} if effort in (None, "provider-default") else {"reasoningEffort": effort},
             ),
             stream=headers[STREAMING_HEADER] == "true",
             unmapped=unmapped,
@@ -522,7 +522,6 @@ _RESPONSE_FORMATS: Final[dict[str, ObjectShape]] = {
     "json": ObjectShape({}, {"schema": object_of(any_json), "name": string, "description": string}),
 }
 _REASONING: Final = ("provider-default", "none", "minimal", "low", "medium", "high", "xhigh", "max")
-_NO_EFFORT: Final = {None, "provider-default"}
 
 _OPTIONS: Final[dict[str, Check]] = {
     "maxOutputTokens": whole_number,

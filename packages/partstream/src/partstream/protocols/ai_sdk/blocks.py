@@ -44,9 +44,6 @@ SIGNING_PROVIDER: Final = "anthropic"
 """Version 4 does not name the provider of the signatures that it streams; only Anthropic's models have any."""
 
 
-_BREAK: Final = "\n\n"
-
-
 class _Reasoning(NamedTuple):
     """A block of reasoning that is open."""
 
@@ -120,7 +117,7 @@ class Blocks:
     def _show_text(self, piece: str, outputs: list[StreamOutput]) -> None:
         if self._breaks:
             self._breaks = False
-            piece = _BREAK + piece.lstrip("\n")
+            piece = "\n\n" + piece.lstrip("\n")
         self._said.add(piece)
         self.shown = self._has_text = True
         outputs.append(text_part(piece))

@@ -14,7 +14,7 @@ a thought that has no other place as `id`.
 
 from __future__ import annotations
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import is_json
 from partstream.conversation.preparation import ConversationRules
@@ -109,21 +109,6 @@ def options_by_call(content: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
 PROVIDER: Final = "partstream"
 
 
-class Unwrapped(NamedTuple):
-    """What options hold.
-
-    Attributes:
-        item: The item of another protocol, or None.
-        metadata: The fields beside the items.
-        id: The id of the thought, or None.
-    """
-
-    options: dict[str, Any]
-    item: Mapping[str, Any] | None
-    metadata: Mapping[str, Any]
-    id: str | None
-
-
 def wrap(
     item: Mapping[str, Any] | None = None, metadata: Mapping[str, Any] | None = None, thought_id: str | None = None
 ) -> dict[str, Any]:
@@ -136,13 +121,17 @@ def wrap(
     return {PROVIDER: said} if said else {}
 
 
-def unwrap(options: Mapping[str, Any]) -> Unwrapped:
-    """The wrapped state in options, and the other options; a value of another form is not ours and stays."""
-    wrapped = options.get(PROVIDER)
-    if not isinstance(wrapped, Mapping) or not wrapped.keys() <= {"item", "metadata", "id"}:
-        return Unwrapped(dict(options), None, {}, None)
-    item, metadata, thought_id = wrapped.get("item"), wrapped.get("metadata", {}), wrapped.get("id")
-    if not (isinstance(item, Mapping | None) and isinstance(metadata, Mapping) and isinstance(thought_id, str | None)):
-        return Unwrapped(dict(options), None, {}, None)
-    others = {name: value for name, value in options.items() if name != PROVIDER}
-    return Unwrapped(others, item, metadata, thought_id)
+def unwrap(
+    options: Mapping[str, Any],
+) -> tuple[dict[str, Any], Mapping[str, Any] | None, Mapping[str, Any], str | None]:
+    """The other options, and what :func:`wrap` took: an item or None, the fields beside the items, an id or None.
+
+    A value of another form is not ours and stays among the options.
+    """
+    others, wrapped = dict(options), options.get(PROVIDER)
+    if isinstance(wrapped, Mapping) and wrapped.keys() <= {"item", "metadata", "id"}:
+        item, metadata, thought_id = wrapped.get("item"), wrapped.get("metadata", {}), wrapped.get("id")
+        if isinstance(item, Mapping | None) and isinstance(metadata, Mapping) and isinstance(thought_id, str | None):
+            del others[PROVIDER]
+            return others, item, metadata, thought_id
+    return others, None, {}, None

@@ -171,27 +171,21 @@ and 7 have no `media`, which 7 would pass on as it is."""
 _OPTIONS: Final = "providerOptions"
 
 
-def thinking_items(parts: Iterable[MessagePart]) -> tuple[Mapping[str, Any], ...]:
+class _ThinkingItems:
     """The items of one message of the assistant, in order, each with its place."""
-    reader = _Reader()
-    for part in parts:
-        reader.read(part)
-    reader.close()
-    return tuple(reader.items)
 
-
-class _Reader:
-    """One message so far."""
-
-    def __init__(self) -> None:
+    def __init__(self, parts: Iterable[MessagePart]) -> None:
         self.items: list[Mapping[str, Any]] = []
         self._place = AnswerPlace()
         self._shown: dict[str | None, str] = {}
         self._taken: dict[str | None, list[Mapping[str, Any]]] = {}
         self._last_id: str | None = None
         self._listed = 0
+        for part in parts:
+            self._read(part)
+        self._close()
 
-    def read(self, part: MessagePart) -> None:
+    def _read(self, part: MessagePart) -> None:
         if isinstance(part, ThinkingPart):
             block = self._last_id if part.id is None else part.id
             self._last_id = block
@@ -205,13 +199,13 @@ class _Reader:
                         self._take(item)
             return
         if isinstance(part, TextPart) and part.value:
-            self.close()
+            self._close()
             self._place.add_text(part.value)
         elif isinstance(part, ToolCallPart):
-            self.close()
+            self._close()
             self._place.add_call()
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Ends the open blocks: shown text without an item is reasoning without options."""
         for block, shown in self._shown.items():
             self.items += self._taken.get(block, ())
@@ -277,7 +271,7 @@ def to_model_messages(
     reasoning = {
         number: items
         for number, message in enumerate(messages)
-        if message.role is Role.ASSISTANT and (items := thinking_items(message.content))
+        if message.role is Role.ASSISTANT and (items := tuple(_ThinkingItems(message.content).items))
     }
     request = replace(prepared, reasoning=reasoning).request(Carried.ALL_REASONING)
     return ModelMessages(request.instructions, prompt_messages(request.turns, MESSAGE_FORMS[version]))
