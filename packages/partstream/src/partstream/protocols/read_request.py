@@ -78,15 +78,6 @@ def object_in_text(fields: Mapping[str, Any], name: str, where: str) -> dict[str
     return value
 
 
-def not_default(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that ask for something: `defaults` has the value of each field that asks for nothing, as null does."""
-    return {
-        name: fields[name]
-        for name, default in defaults.items()
-        if fields.get(name) is not None and fields[name] != default
-    }
-
-
 def read_call(call: object, where: str) -> ToolCallPart:
     """A call of a function, `{"id", "function": {"name", "arguments"}}`, whose arguments are a JSON object as text."""
     function, at = call.get("function") if isinstance(call, dict) else None, f"{where}.function"
@@ -96,15 +87,26 @@ def read_call(call: object, where: str) -> ToolCallPart:
     return ToolCallPart(call_id, name, object_in_text(function, "arguments", at))
 
 
-def objects_in(value: object, place: str, expected: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The objects of a list at a place, each with its own place."""
+def not_default(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that ask for something: `defaults` has the value of each field that asks for nothing, as null does."""
+    return {
+        name: fields[name]
+        for name, default in defaults.items()
+        if fields.get(name) is not None and fields[name] != default
+    }
+
+
+def objects_in(
+    value: object, where: str, expected: str, *, are_typed: bool = False
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The objects of a list, each with its place; those that `are_typed` have a text as their `type`."""
     if not isinstance(value, list):
-        raise InvalidRequestError(place, described(value), expected)
-    for number, one in enumerate(value):
-        where = f"{place}[{number}]"
-        if not isinstance(one, dict):
-            raise InvalidRequestError(where, described(one), "an object")
-        yield where, one
+        raise InvalidRequestError(where, described(value), expected)
+    for place, one in enumerate(value):
+        at = f"{where}[{place}]"
+        if not isinstance(one, dict) or (are_typed and not isinstance(one.get("type"), str)):
+            raise InvalidRequestError(at, described(one), "an object with a type" if are_typed else "an object")
+        yield at, one
 
 
 def messages_by_role(value: object, roles: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any], str]]:
@@ -164,13 +166,8 @@ def read_parts(
     """
     if isinstance(value, str):
         return (TextPart(value),) if value else ()
-    if not isinstance(value, list):
-        raise InvalidRequestError(where, described(value), "a string or a list of content parts")
     parts: list[_Part] = []
-    for place, part in enumerate(value):
-        at = f"{where}[{place}]"
-        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-            raise InvalidRequestError(at, described(part), "an object with a type")
+    for at, part in objects_in(value, where, "a string or a list of content parts", are_typed=True):
         reader = readers.get(part["type"])
         if reader is None:
             counts.add(f"content[].{part['type']}")
@@ -227,7 +224,12 @@ def tools_of_type(value: object, kind: str, counts: Counts) -> Iterator[tuple[st
     """
     if value is None:
         return
-    for where, tool in objects_in(value, "tools", "a list of tools"):
+    if not isinstance(value, list):
+        raise InvalidRequestError("tools", described(value), "a list of tools")
+    for place, tool in enumerate(value):
+        where = f"tools[{place}]"
+        if not isinstance(tool, dict):
+            raise InvalidRequestError(where, described(tool), "an object")
         said = optional_text(tool, "type", where) or kind
         if said == kind:
             yield where, tool

@@ -133,12 +133,6 @@ class ResponseWriter(ABC):
                 pass
         return [*begun, *self._take(), *(said or ())]
 
-    def _argument_texts(self, part: ToolCallPart) -> list[str]:
-        """The arguments of a call as JSON text, in pieces for one event each."""
-        text = dumps(part.input).decode()
-        size = self._reply.argument_size or len(text)
-        return [text[start : start + size] for start in range(0, len(text), size)]
-
     # What a protocol adds. A method returns the events of its output, or keeps them for `_take`.
 
     def _begin(self, _output: StreamOutput) -> Events:
@@ -179,6 +173,12 @@ class ResponseWriter(ABC):
     def frame(event: WireEvent) -> bytes:
         """The bytes of one event; by default, the data of a server-sent event without a name."""
         return b"data: " + dumps(event) + b"\n\n"
+
+    def _argument_texts(self, part: ToolCallPart) -> list[str]:
+        """The arguments of a call as JSON text, in pieces for one event each."""
+        text = dumps(part.input).decode()
+        size = self._reply.argument_size or len(text)
+        return [text[start : start + size] for start in range(0, len(text), size)]
 
     @classmethod
     def failed(cls, failure: ServedFailure) -> FailedReply:
