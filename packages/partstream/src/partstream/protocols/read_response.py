@@ -813,3 +813,93 @@ class Choices:
                 self._losers.add(loser)
                 self._spoke.pop(loser, None)
                 self.lost.append((loser, self._waiting.pop(loser, [{"index": loser}])[0]))
+
+
+# ---- The base classes of the readers whose chunks have no types ----
+
+
+class ChunkReader(ResponseReader):
+    """A reader of chunks that have no types: their fields say what they mean.
+
+    Attributes:
+        nameless: The name of a chunk of something else, such as one that an agent mixes in, if it has no type either.
+    """
+
+    nameless: ClassVar[str]
+
+    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+        """Takes the next chunk and appends what it means."""
+        self.emit_more = None
+        if self._state is LifecycleState.ENDED:
+            raise AdapterUsageError("fed a chunk after the stream was ended")
+        chunk: JSONObject = event if isinstance(event, dict) else dict(event)
+        error = self._error_in(chunk)
+        kind = self._kind(chunk) if error is None else LifecycleEvent.ERROR
+        if kind is None:
+            if chunk and not self.finished:
+                self._read_unknown(chunk, outputs)
+            return
+        next_state, action, _ = TRANSITIONS[self._state][kind]
+        if action is Action.IGNORE:
+            return
+        is_last = next_state is LifecycleState.FINISHED
+        self._state = self._state if is_last else next_state
+        self._error = self._error or error
+        self._read_chunk(chunk, outputs)
+        if is_last and not self.finished:
+            self._complete(outputs)
+
+    @abstractmethod
+    def _kind(self, chunk: JSONObject) -> LifecycleEvent | None:
+        """The meaning of a chunk without an error for the lifecycle; None for a chunk of something else."""
+
+    def _error_in(self, chunk: JSONObject) -> LanguageModelError | None:
+        """The error that a chunk reports, whose end follows."""
+        return None
+
+    @abstractmethod
+    def _read_chunk(self, chunk: JSONObject, outputs: list[StreamOutput]) -> None:
+        """Reads a chunk; one after an error only adds facts about the response."""
+
+    def _read_unknown(self, chunk: JSONObject, outputs: list[StreamOutput]) -> None:
+        outputs.append(Unmapped(identifier(chunk, "type") or self.nameless, chunk))
+
+
+class ChoicesReader(ChunkReader):
+    """A reader of chunks with choices, see :class:`Choices`.
+
+    Attributes:
+        field: The field of a chunk with its choices.
+    """
+
+    field: ClassVar[str]
+
+    def __init__(self, options: StreamOptions, said: Callable[[JSONObject], Said]) -> None:
+        super().__init__(options)
+        self._choices = Choices(said)
+        self._response_id: str | None = None
+        self._model: str | None = None
+
+    def end(self, *, whole: bool = False) -> list[StreamOutput]:
+        """Ends the chunks; other choices than the first may have waited for it."""
+        outputs: list[StreamOutput] = []
+        if not self.finished:
+            self._settle(outputs)
+        return outputs + super().end(whole=whole)
+
+    def _settle(self, outputs: list[StreamOutput]) -> None:
+        self._read_choices(self._choices.rest(), outputs)
+
+    def _is_whole(self, *, told: bool) -> bool:
+        return self._state is LifecycleState.OPEN and (told or self._word is not None)
+
+    def _read_choices(self, choices: list[tuple[int, JSONObject]], outputs: list[StreamOutput]) -> None:
+        for place, choice in choices:
+            self._read_choice(place, choice, outputs)
+        for place, choice in self._choices.lost:
+            self._count_once(f"{self.field}[{place}]", choice, outputs)
+        self._choices.lost.clear()
+
+    @abstractmethod
+    def _read_choice(self, place: int, choice: JSONObject, outputs: list[StreamOutput]) -> None:
+        """Reads the next piece of a choice, given with its place."""

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.conversation.media import sniff
-from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamAbortedError, UpstreamError
+from partstream.errors import LanguageModelError, UpstreamAbortedError, UpstreamError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
@@ -58,16 +58,13 @@ from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.errors import NO_REASON, failure_in_finish_word
 from partstream.protocols.files import Files, picture_in, read_base64
 from partstream.protocols.read_response import (
-    TRANSITIONS,
-    Action,
-    Choices,
+    ChoicesReader,
     Deltas,
     EmittedPrefix,
     JSONObject,
     LifecycleEvent,
     LifecycleState,
     MatchConfidence,
-    ResponseReader,
     Said,
     emit_into,
     identifier,
@@ -129,7 +126,7 @@ _MOST_SOURCES: Final = 1000
 """The limit of sources for one response."""
 
 
-class ChatCompletionsStream(ResponseReader):
+class ChatCompletionsStream(ChoicesReader):
     """One response of a Chat Completions server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
@@ -146,6 +143,8 @@ class ChatCompletionsStream(ResponseReader):
         },
         varying=("id", "created", "obfuscation"),
     )
+    nameless = "a chunk without choices"
+    field = "choices"
     has_documents = True  # a document is a chunk whose choice has a message in place of a delta
 
     @classmethod
@@ -159,10 +158,8 @@ class ChatCompletionsStream(ResponseReader):
         return {"type": ITEM_TYPE, FIELD: CONTENT, "text": raw}
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        super().__init__(options)
+        super().__init__(options, _said)
         self.ending = False
-        self._response_id: str | None = None
-        self._model: str | None = None
         self._provider: str | None = None
         self._thinking: Thinking | None = None
         self._calls: ToolCalls | None = None
@@ -175,8 +172,6 @@ class ChatCompletionsStream(ResponseReader):
         self._sound_format = "pcm"  # OpenAI streams nothing else, and names it nowhere
         self._sources: dict[str, Citation] = {}  # by address
         self._titles: dict[str, str] = {}
-        self._counted: set[str] = set()
-        self._choices = Choices(_said)
         self._is_document = False  # whether a whole message came: it is complete whatever else is missing
         self._whole_beside: JSONObject = {}
         # The server's word for the end, its meaning, and the word of the model's own server through a gateway.
@@ -193,28 +188,20 @@ class ChatCompletionsStream(ResponseReader):
         """The tokens that the server has reported so far."""
         return None if self._usage is None else read_usage(self._usage)
 
-    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        """Reads the next chunk and appends its outputs."""
-        self.emit_more = None
-        chunk: JSONObject = event if isinstance(event, dict) else dict(event)
-        choices = objects(chunk, "choices")
-        error = ERRORS.failure_in(chunk)
-        kind = _kind(chunk) if error is None else LifecycleEvent.ERROR
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError("fed a chunk after the stream was ended")
-        if kind is None:  # an event of something else, such as one that an agent mixes in
-            if chunk and self._state is not LifecycleState.FINISHED:
-                outputs.append(Unmapped(identifier(chunk, "type") or "a chunk without choices", chunk))
-            return
-        next_state, action, _ = TRANSITIONS[self._state][kind]
-        if action is Action.IGNORE:
-            return
-        self._state = next_state
-        self._error = self._error or error
-        reports = self._reports
+    def _error_in(self, chunk: JSONObject) -> LanguageModelError | None:
+        return ERRORS.failure_in(chunk)
+
+    def _kind(self, chunk: JSONObject) -> LifecycleEvent | None:
+        if isinstance(chunk.get("choices"), list) and chunk["choices"]:
+            return LifecycleEvent.CONTENT
+        is_report = chunk.keys() & _REPORTS or ("id" in chunk and "type" not in chunk)
+        return LifecycleEvent.REPORT if is_report else None
+
+    def _read_chunk(self, chunk: JSONObject, outputs: _Outputs) -> None:
+        choices, reports = objects(chunk, "choices"), self._reports
         self._read_facts(chunk)
         if self._error is not None:
-            return  # a chunk after an error only adds facts about the response
+            return
         is_whole = any(isinstance(choice.get("message"), dict) for choice in choices)
         self._read_choices(self._choices.take(choices, whole=is_whole), outputs)
         # Gateways put the error of a response that has begun beside a finish reason, or without one.
@@ -232,13 +219,6 @@ class ChatCompletionsStream(ResponseReader):
         if has_output and is_named and self._choices.is_alone and self._reports == reports:
             self.emit_more = self._more(*_only_field(chunk))
 
-    def end(self, *, whole: bool = False) -> _Outputs:
-        """Ends the chunks; other choices than the first may have waited for it."""
-        outputs: _Outputs = []
-        if not self.finished:
-            self._read_choices(self._choices.rest(), outputs)
-        return outputs + super().end(whole=whole)
-
     @property
     def _word(self) -> str | None:
         return self._raw_word
@@ -249,9 +229,6 @@ class ChatCompletionsStream(ResponseReader):
         # place for `[DONE]`. A usage beside a piece of the message is no end: some servers report one with each.
         has_end = self._raw_word is not None or self._is_document or self._ends_with_usage
         return self._state is LifecycleState.OPEN and (told or has_end)
-
-    def _settle(self, outputs: _Outputs) -> None:
-        self._read_choices(self._choices.rest(), outputs)
 
     def _complete(self, outputs: _Outputs) -> None:
         if self._unified is not _ERROR and self._is_empty:
@@ -326,13 +303,6 @@ class ChatCompletionsStream(ResponseReader):
             self._usage = report
             self._reports += any(numbers)
 
-    def _read_choices(self, choices: list[tuple[int, JSONObject]], outputs: _Outputs) -> None:
-        for place, choice in choices:
-            self._read_choice(place, choice, outputs)
-        for place, choice in self._choices.lost:
-            self._count(f"choices[{place}]", choice, outputs)
-        self._choices.lost.clear()
-
     def _read_choice(self, place: int, choice: JSONObject, outputs: _Outputs) -> None:
         delta, message = choice.get("delta"), choice.get("message")
         if isinstance(delta, dict):
@@ -373,7 +343,7 @@ class ChatCompletionsStream(ResponseReader):
             self._read_thinking(delta, outputs)
         for name, value in delta.items():
             if value and name not in DELTA and name not in ELSEWHERE:
-                self._count(f"delta.{name}", {name: value}, outputs)
+                self._count_once(f"delta.{name}", {name: value}, outputs)
         for name, handler in DELTA.items():
             if (value := delta.get(name)) is not None:
                 handler(self, value, outputs)
@@ -506,7 +476,7 @@ class ChatCompletionsStream(ResponseReader):
             cited = mapping(annotation, kind) or annotation
             url = identifier(cited, "url")
             if url is None:
-                self._count(f"annotation:{kind}", annotation, outputs)
+                self._count_once(f"annotation:{kind}", annotation, outputs)
                 continue
             self._add_source(
                 Citation(
@@ -557,12 +527,6 @@ class ChatCompletionsStream(ResponseReader):
         if isinstance(value, dict) and value:
             self._tool_calls().delta([{"index": 0, "function": value}], outputs)
 
-    def _count(self, name: str, data: JSONObject, outputs: _Outputs) -> None:
-        """Counts data that no part can represent, once for each name."""
-        if name not in self._counted:
-            self._counted.add(name)
-            outputs.append(Unmapped(name, data))
-
 
 DELTA: Final[dict[str, Callable[[ChatCompletionsStream, Any, _Outputs], None]]] = {
     "content": ChatCompletionsStream._read_content,
@@ -579,15 +543,6 @@ DELTA: Final[dict[str, Callable[[ChatCompletionsStream, Any, _Outputs], None]]] 
 _OF_THINKING: Final = frozenset({*REASONING_FIELDS, *STATE_FIELDS, *REASONING_LISTS})
 ELSEWHERE: Final = _OF_THINKING | {"role", "logprobs", "channel", "token_id", "error"}
 """The fields that thinking reads, and those without a meaning for the response."""
-
-
-def _kind(chunk: JSONObject) -> LifecycleEvent | None:
-    """The meaning of a chunk without an error for the lifecycle; None for an event of something else."""
-    if isinstance(chunk.get("choices"), list) and chunk["choices"]:
-        return LifecycleEvent.CONTENT
-    if chunk.keys() & _REPORTS or ("id" in chunk and "type" not in chunk):
-        return LifecycleEvent.REPORT
-    return None
 
 
 _REPORTS: Final = frozenset({"choices", "usage", "object", "x_groq"})

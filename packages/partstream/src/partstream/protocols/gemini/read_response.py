@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.errors import AdapterUsageError, LanguageModelError
+from partstream.errors import LanguageModelError
 from partstream.lm.outputs import (
     CitationMode,
     EmitText,
@@ -34,7 +34,6 @@ from partstream.lm.outputs import (
     StreamOptions,
     StreamOutput,
     ThinkingMode,
-    Unmapped,
 )
 from partstream.lm.parts import (
     FinishReason,
@@ -391,9 +390,11 @@ _COUNTS: Final = ("prompt", "toolUsePrompt", "candidates", "thoughts", "total")
 # ---- Stream ----
 
 
-class GeminiResponseReader(base.ResponseReader):
+class GeminiResponseReader(base.ChoicesReader):
     """Reads one response of a Gemini server. The document of `generateContent` is one chunk."""
 
+    nameless = "a chunk without candidates"
+    field = "candidates"
     has_documents = True
     deltas = base.Deltas(
         {"": (("candidates", 0, "content", "parts", 0, "text"),)},
@@ -414,19 +415,15 @@ class GeminiResponseReader(base.ResponseReader):
         return {"type": state.ITEM_TYPE, PART: {"text": raw}}
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        super().__init__(options)
+        super().__init__(options, _said)
         self._options = options
         self._calls = ToolCalls()
         self._carried = state.CarriedParts(options.thinking)
         self._said = ShownText(keeps_all=options.citations is CitationMode.DATA)
         self._sources = Sources(options.citations)
         self._files = 0
-        self._counted: set[str] = set()
         self._usage = ReportedUsage(read_usage)
         self._finish = FinishWords()
-        self._candidates = base.Choices(_said)
-        self._response_id: str | None = None
-        self._model: str | None = None
         self._created_at: str | None = None  # on Vertex
 
     @property
@@ -434,67 +431,31 @@ class GeminiResponseReader(base.ResponseReader):
         """The tokens that the server has reported so far."""
         return self._usage.value
 
-    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        """Takes the next chunk and appends what it means."""
-        self.emit_more = None
-        chunk: JSONObject = event if isinstance(event, dict) else dict(event)
-        if self._state is base.LifecycleState.ENDED:
-            raise AdapterUsageError("fed a chunk after the stream was ended")
+    def _error_in(self, chunk: JSONObject) -> LanguageModelError | None:
+        return ERRORS.failure_in(chunk) if chunk.get("error") or not objects(chunk, "candidates") else None
+
+    def _kind(self, chunk: JSONObject) -> base.LifecycleEvent | None:
+        if isinstance(chunk.get("promptFeedback"), dict) or objects(chunk, "candidates"):
+            return base.LifecycleEvent.CONTENT
+        return base.LifecycleEvent.REPORT if chunk.keys() & _REPORTS else None
+
+    def _read_chunk(self, chunk: JSONObject, outputs: _Outputs) -> None:
         candidates = objects(chunk, "candidates")
-        error = ERRORS.failure_in(chunk) if not candidates or chunk.get("error") else None
-        if error is not None:
-            kind = base.LifecycleEvent.ERROR
-        elif candidates or isinstance(chunk.get("promptFeedback"), dict):
-            kind = base.LifecycleEvent.CONTENT
-        elif chunk.keys() & _REPORTS:
-            kind = base.LifecycleEvent.REPORT
-        else:  # an event of something else
-            if chunk and not self.finished:
-                outputs.append(Unmapped(identifier(chunk, "type") or "a chunk without candidates", chunk))
-            return
-        next_state, action, _ = base.TRANSITIONS[self._state][kind]
-        if action is base.Action.IGNORE:
-            return
-        self._state = next_state
-        self._error = self._error or error
         self._response_id = self._response_id or identifier(chunk, "responseId")
         self._model = self._model or identifier(chunk, "modelVersion")
         self._created_at = self._created_at or identifier(chunk, "createTime")
         self._usage.say(chunk.get("usageMetadata"))
-        if self._error is None:  # what follows an error adds to it, and no more
+        if self._error is None:
             self._finish.prompt(chunk)
-            self._read_candidates(self._candidates.take(candidates, whole=False), outputs)
+            self._read_choices(self._choices.take(candidates, whole=False), outputs)
             if candidates and (failure := ERRORS.failure_beside(candidates[0])) is not None:
                 self._error, self._state = failure, base.LifecycleState.FAILING
-            elif len(candidates) == 1 and "promptFeedback" not in chunk and self._candidates.is_alone:
+            elif len(candidates) == 1 and "promptFeedback" not in chunk and self._choices.is_alone:
                 self.emit_more = self._more(candidates[0])
-
-    def end(self, *, whole: bool = False) -> _Outputs:
-        """Ends the chunks; other candidates than the first may have waited for it."""
-        outputs: _Outputs = []
-        if not self.finished:
-            self._settle(outputs)
-        return outputs + super().end(whole=whole)
-
-    def _settle(self, outputs: _Outputs) -> None:
-        self._read_candidates(self._candidates.rest(), outputs)
-
-    def _read_candidates(self, candidates: list[tuple[int, JSONObject]], outputs: _Outputs) -> None:
-        for _, candidate in candidates:
-            self._read(candidate, outputs)
-            if "finishReason" in candidate or "finishMessage" in candidate:
-                self._finish.say(identifier(candidate, "finishReason"), identifier(candidate, "finishMessage"))
-        if self._candidates.lost:
-            for place, candidate in self._candidates.lost:
-                self._count(f"candidates[{place}]", candidate, outputs)
-            self._candidates.lost.clear()
 
     @property
     def _word(self) -> str | None:
         return self._finish.word
-
-    def _is_whole(self, *, told: bool) -> bool:
-        return self._state is base.LifecycleState.OPEN and (told or self._finish.word is not None)
 
     def _complete(self, outputs: _Outputs) -> None:
         if (said := self._finish.failure) is not None:
@@ -522,8 +483,7 @@ class GeminiResponseReader(base.ResponseReader):
 
     # The content
 
-    def _read(self, candidate: JSONObject, outputs: _Outputs) -> None:
-        """Reads what a candidate adds to the content."""
+    def _read_choice(self, _place: int, candidate: JSONObject, outputs: _Outputs) -> None:
         for part in objects(mapping(candidate, "content"), "parts"):
             names = [name for name in part if name in PARTS]
             if len(names) > 1:
@@ -533,9 +493,11 @@ class GeminiResponseReader(base.ResponseReader):
             elif usable_signature(part.get(SIGNATURE)) is not None:  # Go proxies leave an empty text out
                 self._text({"text": "", **part}, outputs)
             elif unknown := sorted(part.keys() - MODIFIERS):
-                self._count(f"part:{unknown[0]}", part, outputs)
+                self._count_once(f"part:{unknown[0]}", part, outputs)
         if not SOURCE_FIELDS.isdisjoint(candidate):
             self._sources.read(candidate)
+        if "finishReason" in candidate or "finishMessage" in candidate:
+            self._finish.say(identifier(candidate, "finishReason"), identifier(candidate, "finishMessage"))
 
     def _more(self, candidate: JSONObject) -> EmitText | None:
         """The fast path for more candidates like the last one, with another text; None where there is none."""
@@ -561,12 +523,6 @@ class GeminiResponseReader(base.ResponseReader):
             signature = {SIGNATURE: part[SIGNATURE]} if name == signed and SIGNATURE in part else {}
             PARTS[name](self, {name: part[name], **modifiers, **signature}, outputs)
 
-    def _count(self, name: str, data: JSONObject, outputs: _Outputs) -> None:
-        """Counts what has no part, once for each name."""
-        if name not in self._counted:
-            self._counted.add(name)
-            outputs.append(Unmapped(name, data))
-
     # The parts; see PARTS
 
     def _text(self, part: JSONObject, outputs: _Outputs) -> None:
@@ -591,17 +547,17 @@ class GeminiResponseReader(base.ResponseReader):
     def _function_response(self, part: JSONObject, outputs: _Outputs) -> None:
         """The response to a call that the server made itself, such as one of an MCP server."""
         self._calls.answer(mapping(part, "functionResponse"))
-        self._count("functionResponse", part, outputs)
+        self._count_once("functionResponse", part, outputs)
 
     def _inline_data(self, part: JSONObject, outputs: _Outputs) -> None:
         """A file. Images of thoughts are drafts."""
         if part.get("thought") is True:
-            self._count("inlineData (of a thought)", part, outputs)
+            self._count_once("inlineData (of a thought)", part, outputs)
             return
         blob = mapping(part, "inlineData")
         file = inline_file(blob.get("data"), identifier(blob, "mimeType"))
         if file is None:
-            self._count("inlineData (not readable)", part, outputs)
+            self._count_once("inlineData (not readable)", part, outputs)
             return
         self._release(outputs)
         outputs.append(file)
@@ -619,7 +575,7 @@ class GeminiResponseReader(base.ResponseReader):
             self._release(outputs)
             outputs.append(file)
         else:
-            self._count("fileData (no address for a link)", part, outputs)
+            self._count_once("fileData (no address for a link)", part, outputs)
 
     def _executable_code(self, part: JSONObject, outputs: _Outputs) -> None:
         """Code that the server runs; never a call of the client."""
@@ -639,7 +595,7 @@ class GeminiResponseReader(base.ResponseReader):
     def _server_tool(self, part: JSONObject, outputs: _Outputs) -> None:
         """A call of a tool of the server, or its response."""
         self._carry({PART: part}, outputs)
-        self._count(next(name for name in PARTS if name in part), part, outputs)
+        self._count_once(next(name for name in PARTS if name in part), part, outputs)
 
     def _carry(self, item: JSONObject, outputs: _Outputs) -> None:
         """Carries an item. It comes out at its place, so it waits for the calls before it."""
@@ -651,7 +607,7 @@ class GeminiResponseReader(base.ResponseReader):
         """Emits a block that shows a part, if it is wanted, and carries the part."""
         if self._options.executed_code is ExecutedCode.OFF:
             block = ""
-            self._count(next(name for name in PARTS if name in part), part, outputs)
+            self._count_once(next(name for name in PARTS if name in part), part, outputs)
         self._show(block, outputs, is_said=False)
         self._carry({PART: part, **_shown_text(block)}, outputs)
 

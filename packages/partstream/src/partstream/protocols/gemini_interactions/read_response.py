@@ -137,7 +137,6 @@ class InteractionsResponseReader(base.EventReader):
         self._carried = CarriedParts(options.thinking, ITEM_TYPE, "step")
         self._said = RecentText()
         self._citations = Citations(options.citations)
-        self._counted: set[str] = set()
         self._calls = Calls()
         self._bare: tuple[_Step, CompleteCall] | None = None  # the last step, if it is a call without arguments
         self._usage = ReportedUsage(read_usage)
@@ -264,7 +263,7 @@ class InteractionsResponseReader(base.EventReader):
         elif kind.endswith(("_call", "_result")):
             step.wire |= delta  # what the server runs comes whole, in its step or in a delta
         else:
-            self._count(f"delta:{kind or 'unknown'}", delta, outputs)
+            self._count_once(f"delta:{kind or 'unknown'}", delta, outputs)
 
     def _close(self, place: int | None, outputs: _Outputs) -> None:
         step = self._open.pop(place, None)
@@ -278,10 +277,10 @@ class InteractionsResponseReader(base.EventReader):
             if text(step.wire, SIGNATURE):
                 self._carried.add({STEP: {**step.wire, **said}})
         elif step.kind.endswith(("_call", "_result")):
-            self._count(f"step:{step.kind}", step.wire, outputs)
+            self._count_once(f"step:{step.kind}", step.wire, outputs)
             self._carried.add({STEP: step.wire})
         elif step.kind not in _SHOWN:
-            self._count(f"step:{step.kind or 'unknown'}", step.wire, outputs)
+            self._count_once(f"step:{step.kind or 'unknown'}", step.wire, outputs)
         self._carried.emit(outputs)
 
     def _call(self, step: _Step, outputs: _Outputs) -> None:
@@ -305,11 +304,6 @@ class InteractionsResponseReader(base.EventReader):
             self._carried.add({TOOL_CALL_ID: call.call_id, SIGNATURE: signature})
             self._carried.emit(outputs)
         outputs.append(tool_call_part(self._options.call_id_prefix + call.call_id, call.name, call.input))
-
-    def _count(self, name: str, data: JSONObject, outputs: _Outputs) -> None:
-        if name not in self._counted:
-            self._counted.add(name)
-            outputs.append(Unmapped(name, data))
 
     # The deltas; see DELTAS
 
@@ -348,7 +342,7 @@ class InteractionsResponseReader(base.EventReader):
             {"fileUri": delta.get("uri")}, self._options.files
         )
         if file is None:
-            self._count(f"{text(delta, 'type')} (not readable)", delta, outputs)
+            self._count_once(f"{text(delta, 'type')} (not readable)", delta, outputs)
         else:
             outputs.append(file)
 

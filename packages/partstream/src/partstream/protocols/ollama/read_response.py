@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.conversation.provider_state import ITEMS
-from partstream.errors import AdapterUsageError, LanguageModelError
+from partstream.errors import LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
 from partstream.protocols.calls import Calls
@@ -33,14 +33,11 @@ from partstream.protocols.files import inline_file
 from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import (
-    TRANSITIONS,
-    Action,
+    ChunkReader,
     Deltas,
     JSONObject,
     LifecycleEvent,
-    LifecycleState,
     MatchConfidence,
-    ResponseReader,
     identifier,
     mapping,
     objects,
@@ -72,7 +69,7 @@ _WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
 }
 
 
-class OllamaStream(ResponseReader):
+class OllamaStream(ChunkReader):
     """One response of Ollama's `/api/chat`; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
@@ -80,6 +77,7 @@ class OllamaStream(ResponseReader):
     """
 
     deltas = Deltas({"": (("message", "content"), ("message", "thinking"))}, varying=("created_at",))
+    nameless = "a line without a message"
     has_documents = True  # a document is a last line with the whole message (`stream: false`)
 
     @classmethod
@@ -101,7 +99,6 @@ class OllamaStream(ResponseReader):
         self._thinking = Thinking(options)
         self._calls = Calls()
         self._prefix = options.call_id_prefix
-        self._counted: set[str] = set()
         self._reason: str | None = None
         self._last_words = ""  # the content of the line with the reason
         self._model: str | None = None
@@ -118,32 +115,28 @@ class OllamaStream(ResponseReader):
         total = given + made if given is not None and made is not None else None
         return Usage(given, made, total, raw=dict(self._counts))
 
-    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        """Reads the next line and appends its outputs."""
-        self.emit_more = None
-        if self._state is LifecycleState.ENDED:
-            raise AdapterUsageError("fed a line after the stream was ended")
-        chunk: JSONObject = event if isinstance(event, dict) else dict(event)
-        kind = _kind(chunk)
-        if kind is None:  # an object that is no line of this protocol
-            if (failure := None if self.finished else ERRORS.failure_in_unknown(chunk)) is not None:
-                outputs += self.fail(failure)
-            elif chunk and not self.finished:
-                outputs.append(Unmapped(identifier(chunk, "type") or "a line without a message", chunk))
-            return
-        next_state, action, _ = TRANSITIONS[self._state][kind]
-        if action is not Action.HANDLE:
-            return
+    def _kind(self, chunk: JSONObject) -> LifecycleEvent | None:
+        if _is_of_generate(chunk):
+            return None
+        if chunk.get("error") or chunk.get("done") is True:
+            return LifecycleEvent.TERMINAL
+        is_line = isinstance(chunk.get("message"), dict) and "type" not in chunk
+        is_line |= isinstance(chunk.get("done"), bool) or identifier(chunk, "done_reason") is not None
+        return LifecycleEvent.CONTENT if is_line else None
+
+    def _read_unknown(self, chunk: JSONObject, outputs: _Outputs) -> None:
+        if (failure := ERRORS.failure_in_unknown(chunk)) is not None:
+            outputs += self.fail(failure)
+        else:
+            super()._read_unknown(chunk, outputs)
+
+    def _read_chunk(self, chunk: JSONObject, outputs: _Outputs) -> None:
         message = mapping(chunk, "message")
         if (error := ERRORS.failure_beside(message) or ERRORS.failure_in(chunk)) is not None:
             outputs += self.fail(error)
             return
         self._read_facts(chunk)
         self._read_message(message, outputs)
-        if next_state is LifecycleState.FINISHED:
-            self._complete(outputs)
-            return
-        self._state = next_state
         self.ending = self._reason is not None
         if not self.ending and self._model is not None and self._created_at:
             self.emit_more = self._more([name for name, value in message.items() if value and name != "role"])
@@ -190,7 +183,7 @@ class OllamaStream(ResponseReader):
     def _read_message(self, message: JSONObject, outputs: _Outputs) -> None:
         for name, value in message.items():
             if value and name not in _MESSAGE and name != "role":
-                self._count(f"message.{name}", {name: value}, outputs)
+                self._count_once(f"message.{name}", {name: value}, outputs)
         for name, handler in _MESSAGE.items():
             if value := message.get(name):
                 handler(self, value, outputs)
@@ -206,14 +199,14 @@ class OllamaStream(ResponseReader):
             self.is_untagged = True
             self._thinking.show(value, outputs)
         else:
-            self._count("message.thinking (of an unknown form)", {"thinking": value}, outputs)
+            self._count_once("message.thinking (of an unknown form)", {"thinking": value}, outputs)
 
     def _read_content(self, value: Any, outputs: _Outputs) -> None:
         if isinstance(value, str):
             self._thinking.close(outputs)
             outputs.append(text_part(value))
         else:
-            self._count("message.content (of an unknown form)", {"content": value}, outputs)
+            self._count_once("message.content (of an unknown form)", {"content": value}, outputs)
 
     def _read_images(self, value: Any, outputs: _Outputs) -> None:
         for one in value if isinstance(value, list) else [value]:
@@ -237,12 +230,6 @@ class OllamaStream(ResponseReader):
             if call is not None:
                 outputs.append(tool_call_part(self._prefix + call.call_id, call.name, call.input))
 
-    def _count(self, name: str, data: JSONObject, outputs: _Outputs) -> None:
-        """Counts data that no part can represent, once for each name."""
-        if name not in self._counted:
-            self._counted.add(name)
-            outputs.append(Unmapped(name, data))
-
 
 _MESSAGE: Final[dict[str, Callable[[OllamaStream, Any, _Outputs], None]]] = {
     "thinking": OllamaStream._read_thinking,
@@ -251,17 +238,6 @@ _MESSAGE: Final[dict[str, Callable[[OllamaStream, Any, _Outputs], None]]] = {
     "tool_calls": OllamaStream._read_calls,
 }
 """The fields of a message in the order in which they are read."""
-
-
-def _kind(chunk: JSONObject) -> LifecycleEvent | None:
-    """The meaning of a line for the lifecycle; None for an object of something else."""
-    if _is_of_generate(chunk):
-        return None
-    if chunk.get("error") or chunk.get("done") is True:
-        return LifecycleEvent.TERMINAL
-    if isinstance(chunk.get("done"), bool) or identifier(chunk, "done_reason"):
-        return LifecycleEvent.CONTENT
-    return LifecycleEvent.CONTENT if isinstance(chunk.get("message"), dict) and "type" not in chunk else None
 
 
 def _is_of_generate(chunk: JSONObject) -> bool:
