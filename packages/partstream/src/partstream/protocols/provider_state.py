@@ -1,4 +1,7 @@
-"""Provider state that a wire has no place for, as a text that clients give back as it is.
+"""The provider state of an answer: collected for the next request, and sealed where a wire has no place for it.
+
+:class:`CarriedItems` collects what one answer leaves for the next request, and :class:`KeptThinking` the thinking of a
+wire whose messages have fields for it.
 
 :func:`seal_state` makes opaque state: one item and the other fields of the metadata, which say who gave it. A protocol
 chooses the place of the text: a signature, an entry of its own, an encrypted field.
@@ -16,8 +19,107 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, is_json, loads
-from partstream.conversation.provider_state import ITEMS, decode_state, encode_state
+from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, decode_state, encode_state
 from partstream.errors import CallerError
+from partstream.lm.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.lm.parts import thinking_part
+
+# ---- Collected state ----
+
+
+class CarriedItems:
+    """What one answer leaves for the next request; only thinking parts can carry it.
+
+    Args:
+        mode: How thinking is rendered.
+        item_type: The type of the items.
+        what: What an item carries, for one that cannot be carried.
+
+    Attributes:
+        wanted: Whether anything can be carried.
+    """
+
+    __slots__ = ("_items", "_new", "_type", "_what", "wanted")
+
+    def __init__(self, mode: ThinkingMode, item_type: str, what: str) -> None:
+        self.wanted = mode is ThinkingMode.PART
+        self._type, self._what = item_type, what
+        self._items: list[dict[str, Any]] = []
+        self._new: list[dict[str, Any]] = []
+
+    def add(self, *items: Mapping[str, Any]) -> None:
+        """Takes items."""
+        if self.wanted:
+            self._new += ({"type": self._type, **item} for item in items)
+
+    def take(self) -> list[dict[str, Any]]:
+        """The items that have not come out yet, which are taken away."""
+        new, self._new = self._new, []
+        return new
+
+    def emit(self, outputs: list[StreamOutput]) -> None:
+        """Emits the items that have come since the last time, with all before them; nothing where there are none."""
+        new = self.take()
+        if not new:
+            return
+        if len(self._items) + len(new) > MOST_ITEMS or not is_json(new):
+            outputs.append(Unmapped(f"{self._what} (more than {MOST_ITEMS} items of one answer, or no JSON)", new[0]))
+            return
+        self._items += new
+        outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
+
+
+MESSAGE_FIELD: Final = "message-field"
+"""The type of every item of :class:`KeptThinking`: it belongs to its message, not to the piece that follows, and stays
+where none does."""
+FIELD: Final = "field"
+
+
+class KeptThinking:
+    """The thinking of one response of a wire whose messages have fields for it, and the texts that go back in them.
+
+    Attributes:
+        is_open: Whether the last output was thinking.
+    """
+
+    def __init__(self, options: StreamOptions) -> None:
+        self.is_open = False
+        self._shows = options.thinking is not ThinkingMode.OFF
+        self._carried = CarriedItems(options.thinking, MESSAGE_FIELD, "reasoning")
+        self._closed_once = False
+        self._texts: dict[str, list[str]] = {}
+
+    def pieces(self, field: str) -> list[str]:
+        """The pieces of a text field, to add to. A field without pieces is carried as an empty text."""
+        return self._texts.setdefault(field, [])
+
+    def show(self, thought: str, outputs: list[StreamOutput], kept: list[str] | None = None) -> None:
+        """Emits a piece of thinking, and adds it to `kept` for the server."""
+        self.is_open = True
+        if kept is not None and self._carried.wanted:
+            kept.append(thought)
+        if self._shows:
+            outputs.append(thinking_part(thought))
+
+    def close(self, outputs: list[StreamOutput]) -> None:
+        """Text or a call follows. The first time, the items are emitted with the thinking that they belong to."""
+        if self.is_open:
+            self.is_open = False
+            if not self._closed_once:
+                self._closed_once = True
+                self.emit_items(outputs)
+
+    def emit_items(self, outputs: list[StreamOutput]) -> None:
+        """Emits the items if any has come since the last time, with all items before them."""
+        self._carried.add(*self._new_items())
+        self._carried.emit(outputs)
+
+    def _new_items(self) -> list[dict[str, Any]]:
+        texts, self._texts = self._texts, {}
+        return [{FIELD: name, "text": "".join(pieces)} for name, pieces in texts.items()]
+
+
+# ---- Sealed state ----
 
 
 class OpaqueState(NamedTuple):

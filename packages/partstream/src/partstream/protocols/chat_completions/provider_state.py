@@ -31,11 +31,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from partstream.codec.json_codec import is_json
-from partstream.conversation.provider_state import ITEMS, MOST_ITEMS
-from partstream.lm.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.lm.parts import thinking_part
-from partstream.protocols.provider_state import OpaqueState, beside_items, open_state, seal_state
+from partstream.lm.outputs import StreamOptions, StreamOutput, Unmapped
+from partstream.protocols.provider_state import FIELD, KeptThinking, OpaqueState, beside_items, open_state, seal_state
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, objects, text
 
 # ---- Lists that stream as deltas ----
@@ -250,9 +247,6 @@ _PART_LISTS: Final = ("thinking", "summary", "content", "text", "reasoning")
 
 # ---- Carried state ----
 
-ITEM_TYPE: Final = "message-field"
-"""The type of every item: it belongs to its message, not to the piece that follows, and stays where none does."""
-FIELD: Final = "field"
 REASONING_DETAILS: Final = "reasoning_details"
 THINKING_BLOCKS: Final = "thinking_blocks"
 CONTENT_PARTS: Final = "content_parts"
@@ -337,51 +331,28 @@ STATE_FIELDS: Final = ("reasoning_opaque", "cot_id", "signature")
 """The fields of state that go back beside a text field, as they came."""
 
 
-class Thinking:
+class Thinking(KeptThinking):
     """The thinking of one response, and the state that goes back with it.
 
     Attributes:
-        wanted: Whether state is wanted: only thinking parts can carry it.
         field: The field that was shown last, or None.
-        is_open: Whether the last output was thinking.
         said: The emitted text.
         empty_field: The first field of thinking that came and was empty, or None.
     """
 
-    __slots__ = (
-        "_blocks",
-        "_closed_once",
-        "_details",
-        "_extra",
-        "_extra_of_calls",
-        "_items",
-        "_lists",
-        "_parts",
-        "_shows",
-        "_texts",
-        "empty_field",
-        "field",
-        "is_open",
-        "said",
-        "wanted",
-    )
-
     def __init__(self, options: StreamOptions) -> None:
-        self.wanted = options.thinking is ThinkingMode.PART
+        super().__init__(options)
         self.field: str | None = None
-        self.is_open = False
         self.said = EmittedPrefix()
         self.empty_field: str | None = None
-        self._shows = options.thinking is not ThinkingMode.OFF
-        self._closed_once = False
         self._details = MergedEntries(DETAIL_TEXTS)
         self._blocks = MergedEntries(BLOCK_TEXTS, ends_signed=True)
         self._parts = ThoughtParts()
-        self._texts: dict[str, list[str]] = {}
         self._lists: dict[str, MergedEntries] = {}
         self._extra: dict[str, Any] = {}
         self._extra_of_calls: dict[str, Mapping[str, Any]] = {}
-        self._items: list[dict[str, Any]] = []
+        self._is_end = False  # whether nothing follows: blocks that wait for a signature wait no longer
+        self._is_cut = False
 
     def read(self, delta: JSONObject, outputs: list[StreamOutput]) -> None:
         """Shows the thinking of a delta once, whichever of its fields hold it."""
@@ -418,16 +389,8 @@ class Thinking:
 
     def show(self, thought: str, outputs: list[StreamOutput], kept: list[str] | None = None) -> None:
         """Emits a piece of thinking, and adds it to `kept` for the server."""
-        self.is_open = True
         self.said.add(thought)
-        if kept is not None and self.wanted:
-            kept.append(thought)
-        if self._shows:
-            outputs.append(thinking_part(thought))
-
-    def pieces(self, field: str) -> list[str]:
-        """The pieces of a text field, to add to. A field without pieces is carried as an empty text."""
-        return self._texts.setdefault(field, [])
+        KeptThinking.show(self, thought, outputs, kept)  # faster than super()
 
     def add_extra(self, extra: Mapping[str, Any], call_id: str | None = None) -> None:
         """Adds an `extra_content` of the message or of a call."""
@@ -435,14 +398,6 @@ class Thinking:
             self._extra |= extra
         else:
             self._extra_of_calls[call_id] = extra
-
-    def close(self, outputs: list[StreamOutput]) -> None:
-        """Text follows. The first time, the state is emitted with the thinking that it belongs to."""
-        if self.is_open:
-            self.is_open = False
-            if not self._closed_once:
-                self._closed_once = True
-                self._emit_state(outputs)
 
     def finish(self, outputs: list[StreamOutput], *, has_calls: bool, is_cut: bool) -> None:
         """The response ends, or its calls follow: emits state that came late.
@@ -452,8 +407,8 @@ class Thinking:
         """
         if has_calls and self.empty_field is not None and self.said.is_empty:
             self.pieces(self.empty_field)
-        self.is_open = False
-        self._emit_state(outputs, is_end=True, is_cut=is_cut)
+        self.is_open, self._is_end, self._is_cut = False, True, is_cut
+        self.emit_items(outputs)
 
     def _text_of(self, delta: JSONObject, outputs: list[StreamOutput]) -> tuple[str | None, str]:
         """The first field of thinking that is not empty, and its text; None and an empty text where there is none."""
@@ -468,26 +423,10 @@ class Thinking:
                 outputs.append(Unmapped(f"delta.{name}", {name: value}))
         return None, ""
 
-    def _emit_state(self, outputs: list[StreamOutput], *, is_end: bool = False, is_cut: bool = False) -> None:
-        """Emits the items if any has come since the last time, with all items before them.
-
-        Args:
-            outputs: The outputs to append to.
-            is_end: Whether nothing follows: blocks whose last one waits for its signature wait no longer.
-            is_cut: Whether the answer was cut.
-        """
-        items = self._new_items(is_end=is_end, is_cut=is_cut)
-        if not (items and self.wanted):
-            return
-        if len(self._items) + len(items) > MOST_ITEMS or not is_json(items):
-            outputs.append(Unmapped(f"reasoning (more than {MOST_ITEMS} items of one answer, or no JSON)", items[0]))
-            return
-        self._items += ({"type": ITEM_TYPE, **item} for item in items)
-        outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
-
-    def _new_items(self, *, is_end: bool, is_cut: bool) -> list[dict[str, Any]]:
+    def _new_items(self) -> list[dict[str, Any]]:
         details = self._details.take()
-        blocks = _whole_blocks(self._blocks.take(), is_cut=is_cut) if is_end or self._blocks.is_signed else []
+        blocks = self._blocks.take() if self._is_end or self._blocks.is_signed else []
+        blocks = _whole_blocks(blocks, is_cut=self._is_cut)
         lists = {REASONING_DETAILS: details, THINKING_BLOCKS: blocks, CONTENT_PARTS: self._parts.take()}
         items: list[dict[str, Any]] = [{name: entries} for name, entries in lists.items() if entries]
         replaced = bool(details or blocks)

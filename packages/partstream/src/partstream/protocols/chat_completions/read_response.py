@@ -46,8 +46,6 @@ from partstream.lm.parts import (
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.provider_state import (
     CONTENT,
-    FIELD,
-    ITEM_TYPE,
     REASONING_FIELDS,
     REASONING_LISTS,
     STATE_FIELDS,
@@ -57,6 +55,7 @@ from partstream.protocols.chat_completions.tool_calls import EndedCalls, ToolCal
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.errors import NO_REASON, failure_in_finish_word
 from partstream.protocols.files import Files, picture_in, read_base64
+from partstream.protocols.provider_state import FIELD, MESSAGE_FIELD
 from partstream.protocols.read_response import (
     ChoicesReader,
     Deltas,
@@ -155,7 +154,7 @@ class ChatCompletionsStream(ChoicesReader):
 
     @classmethod
     def item_of_tags(cls, raw: str) -> Mapping[str, Any] | None:  # noqa: D102
-        return {"type": ITEM_TYPE, FIELD: CONTENT, "text": raw}
+        return {"type": MESSAGE_FIELD, FIELD: CONTENT, "text": raw}
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options, _said)

@@ -38,8 +38,6 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 from partstream.protocols import read_request
 from partstream.protocols.chat_completions.provider_state import (
     EXTRA_CONTENT,
-    FIELD,
-    ITEM_TYPE,
     REASONING_DETAILS,
     REASONING_FIELDS,
     SAID_BESIDE,
@@ -52,6 +50,8 @@ from partstream.protocols.chat_completions.provider_state import (
 from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
+from partstream.protocols.provider_state import FIELD
+from partstream.protocols.provider_state import MESSAGE_FIELD as ITEM_TYPE
 from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent, WireRequest
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ forms::
 A call without a signature whose id was made here has no item. The checksum is that of the text
 (:func:`partstream.protocols.read_response.checksum`): an edited text is not the one that was signed.
 
-:class:`CarriedParts` collects the items of a response that is read. :func:`with_dummies` is for missing signatures:
+:func:`with_dummies` is for missing signatures:
 Gemini 3 and later refuse a call of the current turn without one (docs/wires/gemini.md#unsigned-calls). A signature is
 missing where another model made the call, or a host has lost it; steps of finished turns are not checked.
 
@@ -36,11 +36,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.json_codec import is_json
-from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, usable_items
+from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.conversation.turns import Call, Piece, Reasoning
-from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
-from partstream.lm.parts import thinking_part
 from partstream.protocols.files import read_base64
 from partstream.protocols.provider_state import OpaqueState, beside_items, open_state, seal_state
 
@@ -135,45 +132,6 @@ def states_of_calls(pieces: Sequence[Piece], read: Callable[[Mapping[str, Any]],
         if meant is not None:
             found.setdefault(meant, state)
     return found
-
-
-class CarriedParts:
-    """What one answer leaves for the next request; only thinking parts can carry it.
-
-    Args:
-        mode: How thinking is rendered.
-        item_type: The type of the items.
-        what: What an item carries, for one that cannot be carried.
-    """
-
-    __slots__ = ("_items", "_new", "_type", "_wanted", "_what")
-
-    def __init__(self, mode: ThinkingMode, item_type: str = ITEM_TYPE, what: str = "signature") -> None:
-        self._wanted = mode is ThinkingMode.PART
-        self._type, self._what = item_type, what
-        self._items: list[dict[str, Any]] = []
-        self._new: list[dict[str, Any]] = []
-
-    def add(self, *items: Mapping[str, Any]) -> None:
-        """Takes items."""
-        if self._wanted:
-            self._new += ({"type": self._type, **item} for item in items)
-
-    def take(self) -> list[dict[str, Any]]:
-        """The items that have not come out yet, which are taken away."""
-        new, self._new = self._new, []
-        return new
-
-    def emit(self, outputs: list[StreamOutput]) -> None:
-        """Emits the items that have come since the last time, with all before them; nothing where there are none."""
-        new = self.take()
-        if not new:
-            return
-        if len(self._items) + len(new) > MOST_ITEMS or not is_json(new):
-            outputs.append(Unmapped(f"{self._what} (more than {MOST_ITEMS} of one answer, or no JSON)", new[0]))
-            return
-        self._items += new
-        outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
 
 
 # ---- Missing signatures ----

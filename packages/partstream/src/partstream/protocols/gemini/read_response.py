@@ -54,6 +54,7 @@ from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.provider_state import PART, SIGNATURE, usable_signature
 from partstream.protocols.gemini.tool_calls import ToolCalls
+from partstream.protocols.provider_state import CarriedItems
 from partstream.protocols.read_response import JSONObject, RecentText, identifier, index, mapping, objects, text
 
 _Outputs: TypeAlias = list[StreamOutput]
@@ -418,7 +419,7 @@ class GeminiResponseReader(base.ChoicesReader):
         super().__init__(options, _said)
         self._options = options
         self._calls = ToolCalls()
-        self._carried = state.CarriedParts(options.thinking)
+        self._carried = CarriedItems(options.thinking, state.ITEM_TYPE, "signature")
         self._said = ShownText(keeps_all=options.citations is CitationMode.DATA)
         self._sources = Sources(options.citations)
         self._files = 0

@@ -28,9 +28,9 @@ from partstream.protocols import read_response as base
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.files import inline_file
-from partstream.protocols.gemini.provider_state import CarriedParts
 from partstream.protocols.gemini.read_response import ReportedUsage, named_file
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
+from partstream.protocols.provider_state import CarriedItems
 from partstream.protocols.read_response import (
     JSONObject,
     LifecycleEvent,
@@ -134,7 +134,7 @@ class InteractionsResponseReader(base.EventReader):
         super().__init__(options)
         self._options = options
         self._open: dict[int | None, _Step] = {}
-        self._carried = CarriedParts(options.thinking, ITEM_TYPE, "step")
+        self._carried = CarriedItems(options.thinking, ITEM_TYPE, "step")
         self._said = RecentText()
         self._citations = Citations(options.citations)
         self._calls = Calls()

@@ -20,18 +20,19 @@ tags, with its tags. An item may continue the one before it, because an emitted 
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.conversation.provider_state import ITEMS
 from partstream.errors import LanguageModelError
-from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
+from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, tool_call_part
 from partstream.protocols.calls import Calls
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, failure_in_finish_word, read_error_body
 from partstream.protocols.files import inline_file
 from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
+from partstream.protocols.provider_state import FIELD, MESSAGE_FIELD, KeptThinking
 from partstream.protocols.read_response import (
     ChunkReader,
     Deltas,
@@ -91,12 +92,12 @@ class OllamaStream(ChunkReader):
 
     @classmethod
     def item_of_tags(cls, raw: str) -> Mapping[str, Any] | None:  # noqa: D102
-        return {"type": ITEM_TYPE, "field": CONTENT, "text": raw}
+        return {"type": MESSAGE_FIELD, FIELD: CONTENT, "text": raw}
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
         self.ending = False
-        self._thinking = Thinking(options)
+        self._thinking = KeptThinking(options)
         self._calls = Calls()
         self._prefix = options.call_id_prefix
         self._reason: str | None = None
@@ -192,12 +193,13 @@ class OllamaStream(ChunkReader):
         """The fast path for more lines like the last one, whose message has these fields; None where there is none."""
         if fields == [CONTENT] and not self._thinking.is_open:
             return lambda content, outputs: outputs.append(text_part(content))
-        return self._thinking.show if fields == [THINKING] else None
+        is_thinking = fields == [THINKING]
+        return partial(self._thinking.show, kept=self._thinking.pieces(THINKING)) if is_thinking else None
 
     def _read_thinking(self, value: Any, outputs: _Outputs) -> None:
         if isinstance(value, str):
             self.is_untagged = True
-            self._thinking.show(value, outputs)
+            self._thinking.show(value, outputs, self._thinking.pieces(THINKING))
         else:
             self._count_once("message.thinking (of an unknown form)", {"thinking": value}, outputs)
 
@@ -247,8 +249,6 @@ def _is_of_generate(chunk: JSONObject) -> bool:
 
 # ---- Thinking ----
 
-ITEM_TYPE: Final = "message-field"
-"""The type of every item: it belongs to its message, not to the piece that follows, and stays without such a piece."""
 THINKING: Final = "thinking"
 CONTENT: Final = "content"
 
@@ -257,46 +257,10 @@ def joined_items(items: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The texts of the items of one message by field; items of other protocols' forms mean nothing."""
     fields: dict[str, str] = {}
     for item in items:
-        name, said = item.get("field"), item.get("text")
+        name, said = item.get(FIELD), item.get("text")
         if name in (THINKING, CONTENT) and isinstance(said, str):
             fields[name] = fields.get(name, "") + said
     return fields
-
-
-class Thinking:
-    """The thinking of one response, with the text that goes back; `is_open` if the last output was thinking."""
-
-    __slots__ = ("_closed_once", "_items", "_shows", "is_open", "kept")
-
-    def __init__(self, options: StreamOptions) -> None:
-        self.is_open = False
-        self.kept: list[str] | None = [] if options.thinking is ThinkingMode.PART else None
-        self._shows = options.thinking is not ThinkingMode.OFF
-        self._closed_once = False
-        self._items: list[dict[str, Any]] = []
-
-    def show(self, thought: str, outputs: _Outputs) -> None:
-        """Emits a piece of thinking."""
-        self.is_open = True
-        if self.kept is not None:
-            self.kept.append(thought)
-        if self._shows:
-            outputs.append(thinking_part(thought))
-
-    def close(self, outputs: _Outputs) -> None:
-        """Text or a call follows. The first time, the item is emitted with the thinking that it belongs to."""
-        if self.is_open:
-            self.is_open = False
-            if not self._closed_once:
-                self._closed_once = True
-                self.emit_items(outputs)
-
-    def emit_items(self, outputs: _Outputs) -> None:
-        """Emits an item if any thinking has come since the last time, with all items before it."""
-        if self.kept:
-            self._items.append({"type": ITEM_TYPE, "field": THINKING, "text": "".join(self.kept)})
-            self.kept.clear()
-            outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
 
 
 # ---- Errors and refused fields (docs/wires/ollama.md#errors, docs/wires/ollama.md#thinking) ----
