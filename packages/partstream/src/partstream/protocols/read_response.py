@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, IntEnum, auto
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from partstream.codec.json_codec import is_json, loads_or_none
@@ -557,17 +557,7 @@ class EmittedPrefix(RecentText):
         super().fold()
 
 
-class _Pieces(Protocol):
-    """A text in pieces, such as a :class:`RecentText`."""
-
-    pieces: list[str]
-
-    def fold(self) -> None:
-        """Joins the pieces."""
-        ...
-
-
-def emit_into(said: _Pieces, make: Callable[[str], StreamOutput] | None) -> EmitText:
+def emit_into(said: RecentText, make: Callable[[str], StreamOutput] | None) -> EmitText:
     """The fast path that adds a text to another one, and makes a part of it; None for `make` makes no part."""
     pieces, add, fold, fold_at = said.pieces, said.pieces.append, said.fold, FOLD_AT
 
@@ -715,19 +705,6 @@ class Choices:
         lost: The choices that were found to compete since the last look, each with its place and its first piece.
     """
 
-    __slots__ = (
-        "_callers",
-        "_ended_late",
-        "_first_ended",
-        "_losers",
-        "_said",
-        "_spoke",
-        "_steps",
-        "_waiting",
-        "is_alone",
-        "lost",
-    )
-
     def __init__(self, said: Callable[[JSONObject], Said]) -> None:
         self.lost: list[tuple[int, JSONObject]] = []
         self._losers: set[int] = set()
@@ -748,7 +725,7 @@ class Choices:
             whole: Whether they are whole choices of a document, where some servers repeat an index.
         """
         if len(listed) == 1 and self.is_alone and not index(listed[0], "index"):
-            self._note_first(self._said(listed[0]))
+            self._watch(0, self._said(listed[0]))
             return [(0, listed[0])]
         now: list[tuple[int, JSONObject]] = []
         given = [index(piece, "index") for piece in listed]
@@ -767,15 +744,6 @@ class Choices:
             if self._first_ended and next(iter(self._waiting), None) == place and place not in self._ended_late:
                 now += ((place, one) for one in self._waiting.pop(place))
         return now
-
-    def _note_first(self, said: Said) -> None:
-        """Notes what a piece of the first choice brings while there is no other one: nothing competes with it yet."""
-        if said.speaks:
-            self._steps += 1
-            self._spoke[0] = self._steps
-        for number in said.calls:
-            self._callers.setdefault(number, set()).add(0)
-        self._first_ended |= said.ends
 
     def rest(self) -> list[tuple[int, JSONObject]]:
         """The pieces that waited for the end of the answer, choice by choice."""

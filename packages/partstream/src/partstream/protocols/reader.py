@@ -39,7 +39,6 @@ from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedSt
 from partstream.lm.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, EndMark, Framing, Protocol, ProtocolName
-from partstream.protocols.protocol import Protocol as WireProtocol
 from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
 from partstream.protocols.thinking import open_response
 
@@ -80,35 +79,6 @@ class StreamReader:
         >>> list(reader.feed(b'"delta":"Hi"}\\n\\n'))
         [TextPart(value='Hi')]
     """
-
-    __slots__ = (
-        "_begun",
-        "_closed",
-        "_decode",
-        "_decoder",
-        "_emit_more",
-        "_end_names",
-        "_ended",
-        "_ending_stream",
-        "_ends",
-        "_events_of",
-        "_fast_path",
-        "_finder",
-        "_halves",
-        "_head",
-        "_learner",
-        "_marked",
-        "_options",
-        "_pausing_stream",
-        "_read_chunk",
-        "_row",
-        "_stream",
-        "_tag",
-        "_unused",
-        "_whole",
-        "ending",
-        "started",
-    )
 
     def __init__(
         self,
@@ -644,22 +614,12 @@ class Tap(TypingProtocol):
 
 
 class TappedReader(StreamReader):
-    """A reader that shows each step to a tap; the other arguments are those of :class:`StreamReader`.
-
-    Args:
-        tap: Sees the steps.
-        protocol: What the bytes are, or its name.
-        options: How outputs are rendered.
-        framing: How the stream separates its events; None for the framing of the wire.
-        paused: The adapter of a paused response that these bytes continue; None for a new response.
-    """
-
-    __slots__ = ("_seen", "_tap")
+    """A reader that shows each step to a tap; the other arguments are those of :class:`StreamReader`."""
 
     def __init__(
         self,
         tap: Tap,
-        protocol: WireProtocol | ProtocolName,
+        protocol: Protocol | ProtocolName,
         options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
         *,
         framing: Framing | None = None,
@@ -708,10 +668,7 @@ class TappedReader(StreamReader):
 
 def _object(data: bytes) -> Mapping[str, Any]:
     """The JSON object in data; empty for anything else."""
-    try:
-        value = loads(data.decode(errors="replace"))
-    except (JSONDecodeError, RecursionError):
-        return {}
+    value = _lenient(data)
     return value if isinstance(value, dict) else {}
 
 

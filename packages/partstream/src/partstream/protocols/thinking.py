@@ -403,68 +403,39 @@ class ThinkingAsText(_Rendering):
 
     def __init__(self, stream: ResponseStream) -> None:
         super().__init__(stream)
-        self._quote = _Quote()
+        self._is_open = False  # whether a quote is
+        self._is_line_begun = False
+        self._block: str | None = None
+        self._tail = "\n\n"  # of the text of the answer
 
     def _shown(self, outputs: list[StreamOutput]) -> list[StreamOutput]:
         shown: list[StreamOutput] = []
         for output in outputs:
             if isinstance(output, ThinkingPart):
-                shown += self._quote.say(output)
-            elif isinstance(output, Unmapped):
-                shown.append(output)
-            else:
-                shown += self._quote.close()
-                shown.append(output)
-                if isinstance(output, TextPart):
-                    self._quote.after(output.value)
+                if output.value:  # a part without a text only carries metadata
+                    shown.append(TextPart(self._quoted(output)))
+                continue
+            if self._is_open and not isinstance(output, Unmapped):
+                self._is_open, self._tail = False, "\n\n"
+                shown.append(TextPart("\n\n" if self._is_line_begun else "\n"))
+            shown.append(output)
+            if isinstance(output, TextPart):
+                self._tail = (self._tail + output.value)[-2:]
         return shown
 
-
-class _Quote:
-    """The quote that is open, if any."""
-
-    __slots__ = ("_block", "_is_line_begun", "_is_open", "_tail")
-
-    def __init__(self) -> None:
-        self._is_open = False
-        self._is_line_begun = False
-        self._block: str | None = None
-        self._tail = "\n\n"
-
-    def after(self, text: str) -> None:
-        """Takes a text of the answer."""
-        self._tail = (self._tail + text)[-2:]
-
-    def say(self, part: ThinkingPart) -> list[StreamOutput]:
-        """A piece of thinking as text; empty for a part that only carries metadata."""
-        text = part.value
-        if not text:
-            return []
-        said = self._opened(part.id)
-        for number, line in enumerate(text.split("\n")):
+    def _quoted(self, part: ThinkingPart) -> str:
+        said = ""
+        if not self._is_open:  # the line ends that are missing for an empty line after the text
+            said = "\n" * (2 - len(self._tail) + len(self._tail.rstrip("\n")))
+        elif part.id != self._block:
+            said = ("\n" if self._is_line_begun else "") + _EMPTY_LINE
+        if not self._is_open or part.id != self._block:
+            self._is_open, self._is_line_begun, self._block = True, False, part.id
+        for number, line in enumerate(part.value.split("\n")):
             if number:
                 said += "\n" if self._is_line_begun else _EMPTY_LINE
                 self._is_line_begun = False
             if line:
                 said += line if self._is_line_begun else _MARK + line
                 self._is_line_begun = True
-        return [TextPart(said)]
-
-    def close(self) -> list[StreamOutput]:
-        """The text between the quote and what follows; empty if no quote is open."""
-        if not self._is_open:
-            return []
-        self._is_open = False
-        self._tail = "\n\n"
-        return [TextPart("\n\n" if self._is_line_begun else "\n")]
-
-    def _opened(self, block: str | None) -> str:
-        """The text before the next piece; empty inside a block."""
-        if self._is_open and block == self._block:
-            return ""
-        if self._is_open:
-            said = ("\n" if self._is_line_begun else "") + _EMPTY_LINE
-        else:  # the line ends that are missing for an empty line after the text
-            said = "\n" * (2 - len(self._tail) + len(self._tail.rstrip("\n")))
-        self._is_open, self._is_line_begun, self._block = True, False, block
         return said

@@ -23,7 +23,7 @@ from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart, tool_call_part
 from partstream.protocols.anthropic_messages.provider_state import CarriedState, block_item, call_item
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces, read_pieces
-from partstream.protocols.read_response import FOLD_AT, JSONObject, RecentText, identifier, text
+from partstream.protocols.read_response import JSONObject, RecentText, identifier, text
 
 # ---- Blocks ----
 
@@ -40,7 +40,7 @@ class Channel(Enum):
     """The block came whole."""
 
 
-class Block:
+class Block(RecentText):
     """One block, whose text `said` learns.
 
     Attributes:
@@ -53,23 +53,17 @@ class Block:
             which no server takes.
     """
 
-    __slots__ = ("_said", "_whole", "channel", "citations", "fields", "pieces", "raw", "wire")
+    __slots__ = ("_said", "_whole", "channel", "citations", "fields", "raw", "wire")
 
     def __init__(self, channel: Channel, wire: JSONObject, said: RecentText | None = None) -> None:
+        super().__init__()
         self.channel = channel
         self.wire = wire
-        self.pieces: list[str] = []
         self.citations: list[JSONObject] = []
         self.fields: dict[str, Any] = {}
         self.raw: JSONObject | None = None
         self._whole: list[Any] = []
         self._said = said
-
-    def add(self, piece: str) -> None:
-        """Adds the next piece of its text, its thinking or its arguments."""
-        self.pieces.append(piece)
-        if len(self.pieces) >= FOLD_AT:
-            self.fold()
 
     def add_value(self, value: Any) -> None:
         """Adds arguments that came as a value, where a piece of their text belongs."""
