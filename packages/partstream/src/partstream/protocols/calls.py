@@ -365,10 +365,6 @@ class Calls:
         any_half: Whether a call came to its end and was not whole.
     """
 
-    __slots__ = (
-        "_contents", "_half", "_own_id", "_taken", "_unmatched", "_wholes", "any_half", "count", "response_id"
-    )  # fmt: skip
-
     def __init__(self, own_id: str = "call_") -> None:
         self.response_id: str | None = None
         self.count = 0

@@ -39,8 +39,6 @@ class CarriedItems:
         wanted: Whether anything can be carried.
     """
 
-    __slots__ = ("_items", "_new", "_type", "_what", "wanted")
-
     def __init__(self, mode: ThinkingMode, item_type: str, what: str) -> None:
         self.wanted = mode is ThinkingMode.PART
         self._type, self._what = item_type, what

@@ -587,8 +587,6 @@ class OpenTexts:
         waiting: The open texts by their ids, in order; of all but the first, what waits.
     """
 
-    __slots__ = ("_ended", "waiting")
-
     def __init__(self) -> None:
         self.waiting: dict[str, list[str]] = {}
         self._ended: set[str] = set()

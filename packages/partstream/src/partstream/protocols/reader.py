@@ -446,8 +446,6 @@ class DeltaLearner:
         uncounted: The data of the last event that was read on the fast path, if it counts tokens.
     """
 
-    __slots__ = ("_after", "_counts", "_deltas", "_holes", "_place", "_varied", "uncounted", "values")
-
     def __init__(self, deltas: Deltas) -> None:
         self.uncounted: bytes | None = None
         self._deltas = deltas
@@ -699,8 +697,6 @@ _Path: TypeAlias = tuple[Hashable, ...]
 
 class Halves:
     """The first halves of characters that wait for their second ones, in one stream."""
-
-    __slots__ = ("held",)
 
     def __init__(self) -> None:
         self.held: dict[_Path, str] = {}

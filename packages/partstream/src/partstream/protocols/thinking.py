@@ -106,8 +106,6 @@ class ThinkTagSplitter:
         mode: Whether there are tags, and whether the answer begins inside of them.
     """
 
-    __slots__ = ("_block", "_held", "_place", "_raw", "_starts_inside")
-
     def __init__(self, mode: ThinkTags) -> None:
         self._place = _Place.TEXT if mode is ThinkTags.OFF else _Place.HEAD
         self._starts_inside = mode is ThinkTags.STARTS_INSIDE

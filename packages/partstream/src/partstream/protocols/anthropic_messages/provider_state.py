@@ -111,8 +111,6 @@ class CarriedState:
         mode: How thinking is rendered.
     """
 
-    __slots__ = ("_items", "_size", "_waiting", "_wanted")
-
     def __init__(self, mode: ThinkingMode) -> None:
         self._wanted = mode is ThinkingMode.PART
         self._items: list[Mapping[str, Any]] = []

@@ -156,8 +156,6 @@ class Blocks:
         all: The blocks in the order of their opening.
     """
 
-    __slots__ = ("_last", "_open", "_unsigned", "all")
-
     def __init__(self) -> None:
         self.all: list[Block] = []
         self._open: dict[int, _Place] = {}

@@ -197,8 +197,6 @@ class ThoughtParts:
     entries apart.
     """
 
-    __slots__ = ("_parts",)
-
     def __init__(self) -> None:
         self._parts: list[tuple[dict[str, Any], str, MergedEntries]] = []  # the other fields, and the list
 

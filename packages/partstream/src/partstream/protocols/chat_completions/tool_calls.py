@@ -121,8 +121,6 @@ class EndedCalls(NamedTuple):
 class ToolCalls:
     """All calls of one response in the order of their opening."""
 
-    __slots__ = ("_by_id", "_by_index", "_calls", "_counted")
-
     def __init__(self) -> None:
         self._calls: list[OpenCall] = []
         self._by_id: dict[str, OpenCall] = {}

@@ -191,8 +191,6 @@ class WrittenState:
         read: What an item says: of a call, of an empty text, or the JSON object that is written for it.
     """
 
-    __slots__ = ("_listed", "_of_calls", "_read")
-
     def __init__(self, read: Callable[[Mapping[str, Any]], object] = read_item) -> None:
         self._read = read
         self._listed = 0

@@ -74,8 +74,6 @@ class ShownText(RecentText):
         keeps_all: Whether places in the text will be looked for, so that all of it is kept.
     """
 
-    __slots__ = ("_keeps_all", "_map", "_runs")
-
     def __init__(self, *, keeps_all: bool) -> None:
         super().__init__()
         self._keeps_all = keeps_all
@@ -198,8 +196,6 @@ _STORES: Final = ("documentName", "fileSearchStore")
 class Sources:
     """The sources of one answer."""
 
-    __slots__ = ("_citations", "_cited", "_grounding", "_pages")
-
     def __init__(self, mode: CitationMode) -> None:
         self._citations = Citations(mode)
         self._grounding: JSONObject = {}
@@ -294,8 +290,6 @@ class FinishWords:
         is_blocked: Whether the prompt was refused.
     """
 
-    __slots__ = ("is_blocked", "message", "word")
-
     def __init__(self) -> None:
         self.word: str | None = None
         self.message: str | None = None
@@ -345,8 +339,6 @@ class ReportedUsage:
     Args:
         read: The usage that merged reports mean, or None.
     """
-
-    __slots__ = ("_read", "raw")
 
     def __init__(self, read: Callable[[JSONObject], Usage | None]) -> None:
         self._read = read

@@ -154,8 +154,6 @@ class ToolCalls:
         ended: The calls that have come to an end.
     """
 
-    __slots__ = ("_by_id", "_by_name", "_held", "_open", "count", "ended")
-
     def __init__(self) -> None:
         self.ended = Calls("gemini_call_")
         self._held: list[_Call] = []

@@ -40,6 +40,7 @@ from partstream.protocols.read_response import (
     index,
     mapping,
     objects,
+    rows,
     text,
 )
 
@@ -375,21 +376,17 @@ _KIND_OF_DELTA: Final = {
 
 _DOCUMENT: Final = "a document"
 
+_Reader = InteractionsResponseReader
+
 EVENTS: Final[Mapping[str, Row]] = {
     # Each event with its older name (docs/wires/gemini.md#interactions).
-    **dict.fromkeys(
-        ("interaction.created", "interaction.start", "interaction.status_update"),
-        Row(LifecycleEvent.LIFECYCLE, InteractionsResponseReader._about),
-    ),
-    **dict.fromkeys(("step.start", "content.start"), Row(LifecycleEvent.CONTENT, InteractionsResponseReader._start)),
-    **dict.fromkeys(("step.delta", "content.delta"), Row(LifecycleEvent.CONTENT, InteractionsResponseReader._delta)),
-    **dict.fromkeys(("step.stop", "content.stop"), Row(LifecycleEvent.CONTENT, InteractionsResponseReader._stop)),
-    **dict.fromkeys(
-        ("interaction.completed", "interaction.complete"),
-        Row(LifecycleEvent.TERMINAL, InteractionsResponseReader._completed),
-    ),
-    "error": Row(LifecycleEvent.TERMINAL, InteractionsResponseReader._failure),
-    _DOCUMENT: Row(LifecycleEvent.TERMINAL, InteractionsResponseReader._document),
+    **rows(LifecycleEvent.LIFECYCLE, _Reader._about, "interaction.created interaction.start interaction.status_update"),
+    **rows(LifecycleEvent.CONTENT, _Reader._start, "step.start content.start"),
+    **rows(LifecycleEvent.CONTENT, _Reader._delta, "step.delta content.delta"),
+    **rows(LifecycleEvent.CONTENT, _Reader._stop, "step.stop content.stop"),
+    **rows(LifecycleEvent.TERMINAL, _Reader._completed, "interaction.completed interaction.complete"),
+    "error": Row(LifecycleEvent.TERMINAL, _Reader._failure),
+    _DOCUMENT: Row(LifecycleEvent.TERMINAL, _Reader._document),
 }
 
 InteractionsResponseReader.rows = base.rows_by_state(EVENTS)

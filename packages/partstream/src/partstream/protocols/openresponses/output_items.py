@@ -33,8 +33,6 @@ class ResponseEvents:
     """The events of one response that were not returned yet, numbered from the first, and its items, each with the next
     place and a unique identifier; `done` lists the items that are closed."""
 
-    __slots__ = ("_events", "_identity", "_number", "_opened", "_used", "done")
-
     def __init__(self, identity: str) -> None:
         self.done: list[dict[str, Any]] = []
         self._identity = identity

@@ -59,6 +59,7 @@ from partstream.protocols.read_response import (
     identifier,
     index,
     nothing,
+    rows,
     rows_by_state,
 )
 
@@ -207,6 +208,11 @@ class _Slot(StreamedText):
         self.annotated = False
         self.emit_more = None if item.output_index is None else self._make_emit()
 
+    def emit(self, said: str, outputs: Outputs) -> None:
+        """Makes the output of a text, if there is any."""
+        if said and self.make is not None:
+            outputs.append(self.make(said))
+
     def _make_emit(self) -> EmitText:
         """Everything is a local name here, because this function is called for nearly every event."""
         pieces, add, fold, make, marks, fold_at = self.pieces, self.pieces.append, self.fold, self.make, _MARKS, FOLD_AT
@@ -248,13 +254,10 @@ class _TextItem(Item):
         An index that no `content_part.added` announced means the slot that is open: vLLM counts `content_index` up
         with every delta (docs/wires/openresponses.md#vllm), llama.cpp leaves it out.
         """
-        exact, current = self.at(channel, part_index), self._current.get(channel)
+        exact, current = self.channels.get(channel, {}).get(part_index), self._current.get(channel)
         if exact is None and current is not None and (part_index is None or not current.closed):
             return current
         return exact
-
-    def at(self, channel: Channel, part_index: int | None) -> _Slot | None:
-        return self.channels.get(channel, {}).get(part_index)
 
     def add(self, slot: _Slot) -> _Slot:
         self.channels.setdefault(slot.channel, {})[slot.part_index] = slot
@@ -271,8 +274,6 @@ class _TextIndex:
 
     The slots of a channel whose text changed last are compared; an older one is filed under its length and checksum.
     """
-
-    __slots__ = ("_filed", "_places", "_recent")
 
     def __init__(self) -> None:
         self._recent: dict[Channel, OrderedDict[_Slot, None]] = {}
@@ -396,10 +397,8 @@ class OpenResponsesStream(EventReader):
 
     # The response
 
-    def _lifecycle(self, event: JSONObject, _outputs: Outputs) -> None:
-        self._remember(mapping(event, "response"))
-
-    def _remember(self, response: JSONObject) -> None:
+    def _remember(self, event: JSONObject, _outputs: Outputs) -> None:
+        response = mapping(event, "response")
         self._response_id = identifier(response, "id") or self._response_id
         self._model = identifier(response, "model") or self._model
 
@@ -411,7 +410,7 @@ class OpenResponsesStream(EventReader):
     def _terminal(self, event: JSONObject, outputs: Outputs) -> None:
         said = event["type"].removeprefix("response.")
         response = mapping(event, "response")
-        self._remember(response)
+        self._remember(event, outputs)
         word = identifier(response, "status")
         if said == "completed" and word in ("incomplete", "failed", "cancelled"):
             said = word
@@ -503,10 +502,8 @@ class OpenResponsesStream(EventReader):
         if slot.repeats and not slot.item.begun_again and slot.is_repeated(delta):
             outputs.append(Unmapped(f"{event['type']} (repeats the text before it)", event))
             return None
-        said = slot.push(delta)
         slot.item.said = True
-        if said and slot.make is not None:
-            outputs.append(slot.make(said))
+        slot.emit(slot.push(delta), outputs)
         return slot.emit_more
 
     def _text_done(self, event: JSONObject, outputs: Outputs) -> None:
@@ -521,9 +518,9 @@ class OpenResponsesStream(EventReader):
             if identifier(part, "type") not in PICTURES:
                 outputs.append(Unmapped(f"part:{identifier(part, 'type')}", event))
             return
-        item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
+        item = self._items(channel.is_reasoning).find(identifier(event, "item_id"), index(event, "output_index"))
         part_index = index(event, channel.index_field)
-        if item.at(channel, part_index) is None:
+        if part_index not in item.channels.get(channel, {}):
             self._new_slot(item, channel, part_index).announced = True
 
     def _part_done(self, event: JSONObject, outputs: Outputs) -> None:
@@ -542,13 +539,12 @@ class OpenResponsesStream(EventReader):
             self._cite(annotation, slot, outputs)
 
     def _text_item_added(self, event: JSONObject, _outputs: Outputs, item: JSONObject) -> None:
-        items = self._reasoning if item["type"] == "reasoning" else self._messages
-        known = items.announce(identifier(item, "id"), index(event, "output_index"))
+        known = self._items(item["type"] == "reasoning").announce(identifier(item, "id"), index(event, "output_index"))
         known.begun_again = known.closed
 
     def _text_item_done(self, event: JSONObject, outputs: Outputs, item: JSONObject) -> None:
-        items = self._reasoning if item["type"] == "reasoning" else self._messages
-        self._close_item(items.find(identifier(item, "id"), index(event, "output_index")), event, outputs, item)
+        known = self._items(item["type"] == "reasoning").find(identifier(item, "id"), index(event, "output_index"))
+        self._close_item(known, event, outputs, item)
 
     def _compaction_done(self, _event: JSONObject, outputs: Outputs, item: JSONObject) -> None:
         """A summary of the conversation that only the upstream can read. It goes back like reasoning, and once."""
@@ -563,16 +559,12 @@ class OpenResponsesStream(EventReader):
 
     def _release(self, outputs: Outputs) -> None:
         """Emits the text that was held back, before anything else is emitted."""
-        slot = self._active
-        if slot is not None and slot.held:
-            said = slot.release()
-            if slot.make is not None:
-                outputs.append(slot.make(said))
+        if self._active is not None and self._active.held:
+            self._active.emit(self._active.release(), outputs)
 
     def _close_item(self, item: _TextItem, event: JSONObject, outputs: Outputs, wire: JSONObject) -> None:
         """Adds what the whole item says and the events before did not."""
-        close = self._close_reasoning if wire["type"] == "reasoning" else self._close_message
-        close(item, event, outputs, wire)
+        (self._close_reasoning if wire["type"] == "reasoning" else self._close_message)(item, event, outputs, wire)
 
     def _close_annotations(self, parts: list[JSONObject], slot: _Slot, outputs: Outputs) -> None:
         if slot.channel is OUTPUT_TEXT and not slot.annotated:
@@ -589,8 +581,8 @@ class OpenResponsesStream(EventReader):
         )
         outputs.extend(self._citations.render(citation_of(annotation), slot, key))
 
-    def _items(self, channel: Channel) -> Items[_TextItem]:
-        return self._reasoning if channel.is_reasoning else self._messages
+    def _items(self, is_reasoning: bool) -> Items[_TextItem]:
+        return self._reasoning if is_reasoning else self._messages
 
     def _part_channel(self, event: JSONObject, part: JSONObject) -> Channel | None:
         channel = PART_CHANNELS.get(identifier(part, "type") or "")
@@ -604,7 +596,7 @@ class OpenResponsesStream(EventReader):
         return channel
 
     def _slot(self, event: JSONObject, channel: Channel) -> _Slot:
-        item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
+        item = self._items(channel.is_reasoning).find(identifier(event, "item_id"), index(event, "output_index"))
         part_index = index(event, channel.index_field)
         return item.existing(channel, part_index) or self._new_slot(item, channel, part_index)
 
@@ -635,8 +627,7 @@ class OpenResponsesStream(EventReader):
         missing, agrees = slot.close(whole)
         if whole:
             slot.item.said = True
-        if missing and slot.make is not None:
-            outputs.append(slot.make(missing))
+        slot.emit(missing, outputs)
         if not agrees:
             outputs.append(Unmapped(f"{event['type']} (differs from the text before it)", event))
         return slot
@@ -656,8 +647,7 @@ class OpenResponsesStream(EventReader):
                 if place == len(found):
                     found.append(self._new_slot(item, channel, place))
                     found[place].announced = True
-                slot = found[place]
-                slot = self._close(slot, text(part, channel.whole_field), event, outputs)
+                slot = self._close(found[place], text(part, channel.whole_field), event, outputs)
                 self._close_annotations([part], slot, outputs)
         for slots in item.channels.values():
             for slot in slots.values():
@@ -764,21 +754,16 @@ _ARGUMENTS_DELTA: Final = _of_calls(CallEvents.arguments_delta)
 
 CHANNELS: Final = {f"response.{name}.{end}": channel for name, channel in TEXTS.items() for end in ("delta", "done")}
 
+_PREFIX: Final = "response."
+
 EVENTS: Final[dict[str, Row]] = {
-    "response.created": Row(LifecycleEvent.LIFECYCLE, _Stream._lifecycle),
-    "response.queued": Row(LifecycleEvent.LIFECYCLE, _Stream._lifecycle),
-    "response.in_progress": Row(LifecycleEvent.LIFECYCLE, _Stream._lifecycle),
-    "response.completed": Row(LifecycleEvent.TERMINAL, _Stream._terminal),
-    "response.incomplete": Row(LifecycleEvent.TERMINAL, _Stream._terminal),
-    "response.failed": Row(LifecycleEvent.TERMINAL, _Stream._terminal),
-    "error": Row(LifecycleEvent.ERROR, _Stream._report),
-    "response.error": Row(LifecycleEvent.ERROR, _Stream._report),  # of gateways; `response.failed` may follow
+    **rows(LifecycleEvent.LIFECYCLE, _Stream._remember, "created queued in_progress", _PREFIX),
+    **rows(LifecycleEvent.TERMINAL, _Stream._terminal, "completed incomplete failed", _PREFIX),
+    **rows(LifecycleEvent.ERROR, _Stream._report, "error response.error"),  # gateways; `response.failed` may follow
+    **rows(LifecycleEvent.CONTENT, _Stream._part_added, "content_part.added reasoning_summary_part.added", _PREFIX),
+    **rows(LifecycleEvent.CONTENT, _Stream._part_done, "content_part.done reasoning_summary_part.done", _PREFIX),
     "response.output_item.added": Row(LifecycleEvent.CONTENT, _Stream._item_added),
     "response.output_item.done": Row(LifecycleEvent.CONTENT, _Stream._item_done),
-    "response.content_part.added": Row(LifecycleEvent.CONTENT, _Stream._part_added),
-    "response.content_part.done": Row(LifecycleEvent.CONTENT, _Stream._part_done),
-    "response.reasoning_summary_part.added": Row(LifecycleEvent.CONTENT, _Stream._part_added),
-    "response.reasoning_summary_part.done": Row(LifecycleEvent.CONTENT, _Stream._part_done),
     "response.output_text.annotation.added": Row(LifecycleEvent.CONTENT, _Stream._annotation),
     **{
         name: Row(LifecycleEvent.CONTENT, _Stream._delta if name.endswith(".delta") else _Stream._text_done)
@@ -788,12 +773,14 @@ EVENTS: Final[dict[str, Row]] = {
     "response.function_call_arguments.done": Row(LifecycleEvent.CONTENT, _of_calls(CallEvents.arguments_done)),
     # OpenAI sends it while nothing happens (docs/wires/openresponses.md#events-outside-the-specification).
     "keepalive": Row(LifecycleEvent.SILENT, nothing),
-    "response.compaction.compacting": Row(LifecycleEvent.CONTENT, nothing),  # the item has the summary
-    # The item has the picture; these are its steps, and its drafts.
-    **{
-        f"response.image_generation_call.{step}": Row(LifecycleEvent.CONTENT, nothing)
-        for step in ("in_progress", "generating", "partial_image", "completed")
-    },
+    # The item has the summary, or the picture; these are the steps of the picture, and its drafts.
+    **rows(LifecycleEvent.CONTENT, nothing, "compaction.compacting", _PREFIX),
+    **rows(
+        LifecycleEvent.CONTENT,
+        nothing,
+        "in_progress generating partial_image completed",
+        f"{_PREFIX}image_generation_call.",
+    ),
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 

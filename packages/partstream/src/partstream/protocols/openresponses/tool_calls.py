@@ -64,8 +64,6 @@ IN_ORDER: Final = MatchRule(lambda _item: True, lambda _place, _wire: True)
 class Items(Generic[ItemT]):
     """All items of one kind in one response, in order of first appearance."""
 
-    __slots__ = ("_announced", "_by_id", "_by_index", "_make", "_nameless", "_open", "_unplaced", "all")
-
     def __init__(self, make: Callable[[str | None, int | None], ItemT]) -> None:
         self._make = make
         self._by_index: dict[int, ItemT] = {}
@@ -274,8 +272,6 @@ class CallEvents(Items[ToolCall]):
 
     `ended` holds the calls that have come to their end; `release` emits the text that was held back before a call.
     """
-
-    __slots__ = ("_bare", "_ids", "_prefix", "_release", "ended")
 
     def __init__(self, prefix: str, release: Callable[[list[StreamOutput]], None]) -> None:
         super().__init__(ToolCall)
