@@ -198,7 +198,13 @@ class ChatCompletionsStream(ChoicesReader):
 
     def _read_chunk(self, chunk: JSONObject, outputs: _Outputs) -> None:
         choices, reports = objects(chunk, "choices"), self._reports
-        self._read_facts(chunk)
+        self._response_id = self._response_id or identifier(chunk, "id")
+        self._model = self._model or identifier(chunk, "model")
+        self._provider = self._provider or identifier(chunk, "provider")
+        self._read_usage(mapping(chunk, "x_groq").get("usage"))
+        self._read_usage(chunk.get("usage"))
+        if chunk.get("citations") or chunk.get("search_results"):
+            self._read_sources(chunk)
         if self._error is not None:
             return
         is_whole = any(isinstance(choice.get("message"), dict) for choice in choices)
@@ -241,9 +247,7 @@ class ChatCompletionsStream(ChoicesReader):
         if sound := b"".join(self._sound):
             outputs.append(unchecked_part(DataPart, sound, sniff(sound) or f"audio/{self._sound_format}"))
         ended = EndedCalls() if self._calls is None else self._calls.complete(self._response_id, outputs, is_cut=is_cut)
-        if self._sources:
-            self._emit_sources(outputs)
-        self._emit_calls(ended, outputs, is_cut=is_cut)
+        self._emit_sources_and_calls(ended, outputs, is_cut=is_cut)
         if ended.broken is not None:
             outputs += self.fail(ended.broken)
             return
@@ -254,8 +258,14 @@ class ChatCompletionsStream(ChoicesReader):
         outcome = Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED
         self._emit_finish(outcome, FinishReason(unified, self._raw_word), outputs)
 
-    def _emit_calls(self, ended: EndedCalls, outputs: _Outputs, *, is_cut: bool) -> None:
-        """Emits the calls, and before them the state of thinking that came late or goes back beside a call."""
+    def _emit_sources_and_calls(self, ended: EndedCalls, outputs: _Outputs, *, is_cut: bool) -> None:
+        if self._sources:
+            citations = Citations(self._options.citations)
+            for url, one in self._sources.items():
+                citation = one if one.title is not None else one._replace(title=self._titles.get(url))
+                outputs += citations.render(citation, self._said, url)
+            outputs += citations.at_end()
+        # The state of thinking that came late, or goes back beside a call, precedes the calls.
         for call, extra in ended.calls:
             if extra is not None:
                 self._thoughts().add_extra(extra, call.call_id)
@@ -277,21 +287,14 @@ class ChatCompletionsStream(ChoicesReader):
         return ERRORS.failure(said if self._native_word is None else f"{said} ({self._native_word})", word)
 
     def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
-        facts = {"provider": self._provider, "nativeFinishReason": self._native_word, "cost": _cost(self._usage)}
+        counted = ((as_amount(_at(self._usage, path), MOST_DOLLARS * part), part) for path, part in _COSTS)
+        cost = next((amount / part for amount, part in counted if amount is not None), None)
+        facts = {"provider": self._provider, "nativeFinishReason": self._native_word, "cost": cost}
         known = {name: fact for name, fact in facts.items() if fact is not None}
         metadata = {"chatCompletions": known} if known else {}
         return Finish(outcome, reason, self.usage, self._response_id, self._model, error, metadata)
 
     # Chunks and choices
-
-    def _read_facts(self, chunk: JSONObject) -> None:
-        self._response_id = self._response_id or identifier(chunk, "id")
-        self._model = self._model or identifier(chunk, "model")
-        self._provider = self._provider or identifier(chunk, "provider")
-        self._read_usage(mapping(chunk, "x_groq").get("usage"))
-        self._read_usage(chunk.get("usage"))
-        if chunk.get("citations") or chunk.get("search_results"):
-            self._read_sources(chunk)
 
     def _read_usage(self, report: Any) -> None:
         """Reads a field `usage`: a later one replaces an earlier one. MiniMax reports zeros until its last chunk."""
@@ -433,7 +436,7 @@ class ChatCompletionsStream(ChoicesReader):
                     if name == "text":
                         self._read_content(text(part, "text"), outputs)
                     elif name == "image_url":
-                        self._show_image(part, outputs)
+                        self._read_images([part], outputs)
             case "thinking" | "reasoning" | "redacted_thinking":
                 self.is_untagged = True
                 self._thoughts().read_part(part, outputs)
@@ -460,13 +463,10 @@ class ChatCompletionsStream(ChoicesReader):
             self._say(transcript, outputs)
 
     def _read_images(self, value: Any, outputs: _Outputs) -> None:
-        for image in objects({"images": value}, "images"):
-            self._show_image(image, outputs)
-
-    def _show_image(self, wire: JSONObject, outputs: _Outputs) -> None:
-        """Shows the picture of an object once."""
-        self._images = self._images or Files(self._options.files)
-        self._images.show(picture_in(wire), wire, outputs)
+        """Shows the picture in each object of a list, once."""
+        for wire in objects({"images": value}, "images"):
+            self._images = self._images or Files(self._options.files)
+            self._images.show(picture_in(wire), wire, outputs)
 
     def _read_annotations(self, value: Any, outputs: _Outputs) -> None:
         """Reads sources: those of OpenAI's search models, of OpenRouter's plugin."""
@@ -505,14 +505,6 @@ class ChatCompletionsStream(ChoicesReader):
         if citation.url is not None and len(self._sources) < _MOST_SOURCES:
             self._sources.setdefault(citation.url, citation)
 
-    def _emit_sources(self, outputs: _Outputs) -> None:
-        """Emits all sources, each once."""
-        citations = Citations(self._options.citations)
-        for url, one in self._sources.items():
-            citation = one if one.title is not None else one._replace(title=self._titles.get(url))
-            outputs += citations.render(citation, self._said, url)
-        outputs += citations.at_end()
-
     def _read_extra_content(self, value: Any, _outputs: _Outputs) -> None:
         if isinstance(value, dict):
             self._thoughts().add_extra(value)
@@ -533,7 +525,9 @@ DELTA: Final[dict[str, Callable[[ChatCompletionsStream, Any, _Outputs], None]]] 
     "audio": ChatCompletionsStream._read_audio,
     "images": ChatCompletionsStream._read_images,
     "annotations": ChatCompletionsStream._read_annotations,
-    "extra_content": ChatCompletionsStream._read_extra_content,
+    "extra_content": lambda stream, value, _outputs: (
+        stream._thoughts().add_extra(value) if isinstance(value, dict) else None
+    ),
     "tool_calls": ChatCompletionsStream._read_calls,
     "function_call": ChatCompletionsStream._read_function_call,
 }
@@ -589,16 +583,9 @@ _WRITTEN: Final = (
 )
 _REASONING: Final = (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens",))  # the second: SGLang
 
-
-_TICKS: Final = 10_000_000_000
-"""xAI counts the cost in this fraction of a US dollar."""
-
-
-def _cost(raw: JSONObject | None) -> float | None:
-    """The cost in US dollars where it is no number in `cost`: Perplexity sends its parts and their sum."""
-    ticks = as_amount(_at(raw, ("cost_in_usd_ticks",)), MOST_DOLLARS * _TICKS)
-    total = as_amount(_at(raw, ("cost", "total_cost")), MOST_DOLLARS)
-    return total if ticks is None else ticks / _TICKS
+_COSTS: Final = ((("cost_in_usd_ticks",), 10_000_000_000), (("cost", "total_cost"), 1))
+"""Where the cost in US dollars is no number in `cost`, and the fraction of a dollar: of xAI, and of Perplexity, which
+sends the parts and their sum."""
 
 
 def read_usage(raw: JSONObject) -> Usage:

@@ -78,13 +78,6 @@ class OpenCall:
             return self.json.is_complete or not self.json.is_begun
         return self.json.is_complete and (delta.begins_object or self._is_named_again_by(delta))
 
-    def is_followed_without_index_by(self, delta: CallDelta) -> bool:
-        """The same for a delta without an index (rule 4)."""
-        if delta.name is None or self.name is None:
-            return False
-        # Names that every delta repeats: the same tool, in the middle of its arguments.
-        return not (delta.name == self.name and self.json.is_begun and not self.json.is_complete)
-
     def shares_id_with(self, delta: CallDelta) -> bool:
         """Whether a delta with the id of this call belongs to another call all the same (rule 1)."""
         if self.name is None:
@@ -226,7 +219,11 @@ class ToolCalls:
             return known, known.shares_id_with(delta)
         if delta.index is not None and (call := self._by_index.get(delta.index)) is not None:
             return call, call.is_followed_by(delta)
-        if last is None or last.is_followed_without_index_by(delta):
+        # Names that every delta repeats without an index (rule 4): the same tool, in the middle of its arguments.
+        if last is None or (
+            None not in (delta.name, last.name)
+            and not (delta.name == last.name and last.json.is_begun and not last.json.is_complete)
+        ):
             return None, False
         # Nebius and Cerebras send arguments without a name so (docs/wires/chat-completions.md#tool-call-deltas).
         opens = delta.index is not None and delta.name is not None and last.name is not None

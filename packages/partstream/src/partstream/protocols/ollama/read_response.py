@@ -25,7 +25,7 @@ from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.errors import LanguageModelError
-from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, tool_call_part
 from partstream.protocols.calls import Calls
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, failure_in_finish_word, read_error_body
@@ -136,21 +136,27 @@ class OllamaStream(ChunkReader):
         if (error := ERRORS.failure_beside(message) or ERRORS.failure_in(chunk)) is not None:
             outputs += self.fail(error)
             return
-        self._read_facts(chunk)
-        self._read_message(message, outputs)
-        self.ending = self._reason is not None
-        if not self.ending and self._model is not None and self._created_at:
-            self.emit_more = self._more([name for name, value in message.items() if value and name != "role"])
-
-    def _read_facts(self, chunk: JSONObject) -> None:
-        """Reads the fields of a line beside its message."""
         if (reason := identifier(chunk, "done_reason")) is not None:
-            self._reason, self._last_words = reason, text(chunk.get("message"), CONTENT)
+            self._reason, self._last_words = reason, text(message, CONTENT)
         self._model = self._model or identifier(chunk, "model")
         self._created_at = self._created_at or identifier(chunk, "created_at") or ""
         self._counts |= {name: count for name in COUNTS if (count := as_count(chunk.get(name))) is not None}
         self._facts |= {name: time for name in DURATIONS if (time := as_count(chunk.get(name))) is not None}
         self._facts |= {name: said for name in ("remote_model", "remote_host") if (said := identifier(chunk, name))}
+        fields = [name for name, value in message.items() if value and name != "role"]
+        for name in fields:
+            if name not in _MESSAGE:
+                self._count_once(f"message.{name}", {name: message[name]}, outputs)
+        for name, handler in _MESSAGE.items():
+            if value := message.get(name):
+                handler(self, value, outputs)
+        self.ending = self._reason is not None
+        if self.ending or self._model is None or not self._created_at:
+            return
+        if fields == [CONTENT] and not self._thinking.is_open:
+            self.emit_more = lambda content, outputs: outputs.append(text_part(content))
+        elif fields == [THINKING]:
+            self.emit_more = partial(self._thinking.show, kept=self._thinking.pieces(THINKING))
 
     @property
     def _word(self) -> str | None:
@@ -180,21 +186,6 @@ class OllamaStream(ChunkReader):
     def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
         metadata = {METADATA: dict(self._facts)} if self._facts else {}
         return Finish(outcome, reason, self.usage, None, self._model, error, metadata)
-
-    def _read_message(self, message: JSONObject, outputs: _Outputs) -> None:
-        for name, value in message.items():
-            if value and name not in _MESSAGE and name != "role":
-                self._count_once(f"message.{name}", {name: value}, outputs)
-        for name, handler in _MESSAGE.items():
-            if value := message.get(name):
-                handler(self, value, outputs)
-
-    def _more(self, fields: list[str]) -> EmitText | None:
-        """The fast path for more lines like the last one, whose message has these fields; None where there is none."""
-        if fields == [CONTENT] and not self._thinking.is_open:
-            return lambda content, outputs: outputs.append(text_part(content))
-        is_thinking = fields == [THINKING]
-        return partial(self._thinking.show, kept=self._thinking.pieces(THINKING)) if is_thinking else None
 
     def _read_thinking(self, value: Any, outputs: _Outputs) -> None:
         if isinstance(value, str):
