@@ -128,15 +128,12 @@ class Mending(NamedTuple):
 
 
 def _unwrap(values: list[_Value]) -> list[_Value]:
-    inner = [_inner(one) for one in values]
+    inner = []
+    for one in values:
+        is_text = isinstance(one.value, str) and one.value.strip()
+        value = read_pieces((one.value,)).value if is_text else None
+        inner.append(one if value is None else _Value(value, is_typed=False))
     return values if all(new is old for new, old in zip(inner, values, strict=True)) else inner
-
-
-def _inner(one: _Value) -> _Value:
-    if not isinstance(one.value, str) or not one.value.strip():
-        return one
-    value = read_pieces((one.value,)).value
-    return one if value is None else _Value(value, is_typed=False)
 
 
 def _drop_empty(values: list[_Value]) -> list[_Value]:
@@ -287,7 +284,7 @@ def _compact(text: str) -> str:
     return "".join(text.split())
 
 
-_BLANKS: Final = re.compile(r"\s*")
+_SIGN: Final = re.compile(r"\S")
 
 
 def _decoded(text: str) -> list[Any] | None:
@@ -300,14 +297,11 @@ def _decoded(text: str) -> list[Any] | None:
         pass
     decoder = json.JSONDecoder()
     values: list[Any] = []
-    blanks = _BLANKS.match(text)
-    place = 0 if blanks is None else blanks.end()
+    place = 0
     try:
-        while place < len(text):
-            value, place = decoder.raw_decode(text, place)
+        while (begin := _SIGN.search(text, place)) is not None:
+            value, place = decoder.raw_decode(text, begin.start())
             values.append(value)
-            blanks = _BLANKS.match(text, place)
-            place = place if blanks is None else blanks.end()
     except (ValueError, RecursionError):
         return None
     return values

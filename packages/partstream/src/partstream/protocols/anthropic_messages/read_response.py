@@ -17,7 +17,7 @@ Source: docs/wires/anthropic-messages.md; recordings of Anthropic's server.
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -53,8 +53,8 @@ from partstream.protocols.read_response import (
 
 # ---- Citations ----
 
-_PLACES: Final = ("start_char_index", "start_page_number", "start_block_index", "search_result_index")
-"""The fields that tell two citations of one document apart, by kind."""
+_PLACES: Final = ["start_char_index", "start_page_number", "start_block_index", "search_result_index", "document_index"]
+"""The fields that tell two citations apart, those of one document by kind."""
 
 
 def citation_of(citation: JSONObject) -> Citation:
@@ -73,12 +73,6 @@ def citation_of(citation: JSONObject) -> Citation:
         filename=identifier(citation, "document_title"),
         cited_text=identifier(citation, "cited_text"),
     )
-
-
-def key_of(citation: JSONObject, block: object) -> Hashable:
-    """The key by which a citation of a block is known again."""
-    places: list[Any] = [index(citation, name) for name in (*_PLACES, "document_index")]
-    return (id(block), *(identifier(citation, name) for name in ("type", "url", "source", "cited_text")), *places)
 
 
 # ---- Message ----
@@ -154,11 +148,17 @@ class Message:
             self._close_all(self._blocks.close_unsigned(), outputs)
         target = self.calls.before(outputs)
         row.read(self, block, delta, target)
-        if len(delta) > _FIELDS_OF_A_DELTA and (others := _other_deltas(kind, delta)):
-            for other in others:
-                self.delta(place, other, outputs)
+        if len(delta) > _FIELDS_OF_A_DELTA:  # some gateways put two things into one
+            said = {
+                row.field: name
+                for name, row in DELTAS.items()
+                if name != kind and row.channel is not Channel.COMPACTION
+            }
+            for field, value in delta.items():
+                if value and field in said:
+                    self.delta(place, {"type": said[field], field: value}, outputs)
             return None
-        if target is not outputs or kind not in _MORE or len(delta) > _FIELDS_OF_A_DELTA:
+        if target is not outputs or kind not in _MORE:
             return None
         make = None if row.channel is Channel.THINKING and not self._shows_thinking else _MORE[kind]
         return emit_into(block, make)
@@ -243,15 +243,13 @@ class Message:
     def _show_sources(self, block: Block, outputs: _Outputs) -> None:
         block.fold()
         for citation in block.citations:
-            rendered = self._citations.render(citation_of(citation), self._said, key_of(citation, block))
+            key = [identifier(citation, name) for name in ("type", "url", "source", "cited_text")]
+            places = [index(citation, name) for name in _PLACES]
+            rendered = self._citations.render(citation_of(citation), self._said, (id(block), *key, *places))
             for output in rendered:
                 if isinstance(output, TextPart):
                     self._said.add(output.value)
             outputs += rendered
-
-    def begin_thinking(self, block: Block, outputs: _Outputs) -> None:
-        """Takes the thinking that a block begins with."""
-        self.thinking(block, block.wire, outputs)
 
     def thinking(self, block: Block, delta: JSONObject, outputs: _Outputs) -> None:
         """Takes a piece of thinking. Beside a signature, a gateway may repeat the whole thinking."""
@@ -301,7 +299,7 @@ _OTHER_BLOCK: Final = BlockRow(Channel.INPUT, nothing)
 
 BLOCKS: Final = {
     "text": BlockRow(Channel.TEXT, Message.begin_text),
-    "thinking": BlockRow(Channel.THINKING, Message.begin_thinking),
+    "thinking": BlockRow(Channel.THINKING, lambda message, block, said: message.thinking(block, block.wire, said)),
     "compaction": BlockRow(Channel.COMPACTION, nothing),
     FALLBACK: BlockRow(Channel.NOTHING, Message.change_model),
 }
@@ -335,12 +333,6 @@ _MORE: Final[Mapping[str, Callable[[str], StreamOutput] | None]] = {
     "input_json_delta": None,
 }
 """The kinds of deltas that come by the thousand, with what makes the part of each."""
-
-
-def _other_deltas(kind: str, delta: JSONObject) -> list[JSONObject]:
-    """What a delta brings beside what its type says: some gateways put two things into one."""
-    said = {row.field: name for name, row in DELTAS.items() if name != kind and row.channel is not Channel.COMPACTION}
-    return [{"type": said[name], name: value} for name, value in delta.items() if value and name in said]
 
 
 # ---- Finish ----
@@ -523,7 +515,6 @@ class MessagesStream(EventReader):
     """One answer of a Messages server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
-        emit_more: The fast path, or None.
         ending: Whether a stop reason came, and nothing of the answer after it: only `message_stop` may still follow.
     """
 
@@ -613,7 +604,17 @@ class MessagesStream(EventReader):
         self._emit_finish(stop.outcome(has_calls=has_calls), stop.reason(has_calls=has_calls), outputs)
 
     def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
-        metadata = self._metadata()
+        # The server's other facts about the answer, in the words of the AI SDK.
+        edits = [_renamed(edit) for edit in (*self._earlier_edits, *self._edits)]
+        edits += [{"type": "compaction"}] if self._message.was_compacted else []
+        facts = {
+            "contextManagement": {"appliedEdits": edits} if edits else None,
+            "container": _renamed(self._container) or None,
+            "stopSequence": self._stop.sequence,
+            "stopDetails": _renamed(self._stop.details) or None,
+        }
+        known = {name: fact for name, fact in facts.items() if fact is not None}
+        metadata = {"anthropic": known} if known else {}
         return Finish(
             outcome,
             reason,
@@ -625,19 +626,6 @@ class MessagesStream(EventReader):
             applied_edits(metadata),
             self._stop.explanation,
         )
-
-    def _metadata(self) -> Mapping[str, Any]:
-        """The server's other facts about the answer, in the words of the AI SDK."""
-        edits = [_renamed(edit) for edit in (*self._earlier_edits, *self._edits)]
-        edits += [{"type": "compaction"}] if self._message.was_compacted else []
-        facts = {
-            "contextManagement": {"appliedEdits": edits} if edits else None,
-            "container": _renamed(self._container) or None,
-            "stopSequence": self._stop.sequence,
-            "stopDetails": _renamed(self._stop.details) or None,
-        }
-        known = {name: fact for name, fact in facts.items() if fact is not None}
-        return {"anthropic": known} if known else {}
 
     # The events
 
@@ -672,9 +660,6 @@ class MessagesStream(EventReader):
         self.ending = False
         return self._message.delta(index(event, "index"), mapping(event, "delta"), outputs)
 
-    def _block_stop(self, event: JSONObject, outputs: _Outputs) -> None:
-        self._message.stop(index(event, "index"), outputs)
-
     def _message_delta(self, event: JSONObject, outputs: _Outputs) -> None:
         self._stop.say(event.get("delta"))
         self._usage.say(event.get("usage"))
@@ -701,7 +686,9 @@ EVENTS: Final[dict[str, Row]] = {
     "message_start": Row(LifecycleEvent.LIFECYCLE, MessagesStream._start),
     "content_block_start": Row(LifecycleEvent.CONTENT, MessagesStream._block_start),
     "content_block_delta": Row(LifecycleEvent.CONTENT, MessagesStream._block_delta),
-    "content_block_stop": Row(LifecycleEvent.CONTENT, MessagesStream._block_stop),
+    "content_block_stop": Row(
+        LifecycleEvent.CONTENT, lambda stream, event, outputs: stream._message.stop(index(event, "index"), outputs)
+    ),
     "message_delta": Row(LifecycleEvent.REPORT, MessagesStream._message_delta),
     "message_stop": Row(LifecycleEvent.TERMINAL, MessagesStream._message_stop),
     "ping": Row(LifecycleEvent.SILENT, nothing),

@@ -20,7 +20,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
 from partstream.errors import LanguageModelError
@@ -100,7 +100,7 @@ class ShownText(RecentText):
         if not self._runs:
             return None
         if self._map is None:
-            self._map = _map(self._runs)
+            self._map = _Map(self._runs)
         begin, after = self._map.character_at(start), self._map.character_at(end)
         if words and self._map.said[begin:after] != words:
             begin = self._map.said.find(words)
@@ -110,14 +110,26 @@ class ShownText(RecentText):
         return self._map.shown_at(begin), self._map.shown_at(after - 1) + 1
 
 
-class _Map(NamedTuple):
-    """The places of the model's own text."""
+class _Map:
+    """The places of the model's own text: `said`, and its characters."""
 
-    said: str
-    raw: bytes  # the same in UTF-8
-    characters: list[int]  # their number before each block of bytes
-    said_starts: list[int]  # of each run, in `said`
-    shown_starts: list[int]  # of each run, in all that is shown
+    def __init__(self, runs: list[tuple[bool, list[str]]]) -> None:
+        said: list[str] = []
+        self.said_starts, self.shown_starts = [0], [0]  # of each run, in `said`, and in all that is shown
+        said_length = shown_length = 0
+        for is_said, pieces in runs:
+            text = "".join(pieces)
+            if is_said:
+                self.said_starts.append(said_length)
+                self.shown_starts.append(shown_length)
+                said.append(text)
+                said_length += len(text)
+            shown_length += len(text)
+        self.said = "".join(said)
+        self.raw = self.said.encode("utf-8", "surrogatepass")
+        self.characters = [0]  # their number before each block of bytes
+        for start in range(0, len(self.raw), _BLOCK):
+            self.characters.append(self.characters[-1] + _count(self.raw[start : start + _BLOCK]))
 
     def character_at(self, place: int) -> int:
         """The number of characters before a byte."""
@@ -129,26 +141,6 @@ class _Map(NamedTuple):
         """The place of a character in all that is shown."""
         run = bisect_right(self.said_starts, place) - 1
         return self.shown_starts[run] + place - self.said_starts[run]
-
-
-def _map(runs: list[tuple[bool, list[str]]]) -> _Map:
-    said: list[str] = []
-    said_starts, shown_starts = [0], [0]
-    said_length = shown_length = 0
-    for is_said, pieces in runs:
-        text = "".join(pieces)
-        if is_said:
-            said_starts.append(said_length)
-            shown_starts.append(shown_length)
-            said.append(text)
-            said_length += len(text)
-        shown_length += len(text)
-    whole = "".join(said)
-    raw = whole.encode("utf-8", "surrogatepass")
-    characters = [0]
-    for start in range(0, len(raw), _BLOCK):
-        characters.append(characters[-1] + _count(raw[start : start + _BLOCK]))
-    return _Map(whole, raw, characters, said_starts, shown_starts)
 
 
 def _count(raw: bytes) -> int:
@@ -212,7 +204,7 @@ class Sources:
 
     def emit(self, said: ShownText, outputs: list[StreamOutput]) -> None:
         """Shows all sources, each once."""
-        for citation in (*self._grounded(said), *self._recited(said)):
+        for citation in self._named(said):
             key = citation.url or citation.source_id or citation.title
             outputs += self._citations.render(citation, said, key)
         outputs += self._citations.at_end()
@@ -226,7 +218,7 @@ class Sources:
             found = {"groundingMetadata": found}
         return found | ({"urlContextMetadata": self._pages} if self._pages else {})
 
-    def _grounded(self, said: ShownText) -> Iterator[Citation]:
+    def _named(self, said: ShownText) -> Iterator[Citation]:
         supports: dict[int, JSONObject] = {}  # the first segment of the answer that each chunk supports
         for support in objects(self._grounding, "groundingSupports"):
             numbers = support.get("groundingChunkIndices")
@@ -249,14 +241,11 @@ class Sources:
                 end=where and where[1],
                 cited_text=identifier(source, "text"),
             )
-
-    def _recited(self, said: ShownText) -> Iterator[Citation]:
         for cited in self._cited:
             where = said.place(index(cited, "startIndex") or 0, index(cited, "endIndex") or 0, "")
+            url, title = identifier(cited, "uri"), identifier(cited, "title")
             start, end = where or (None, None)
-            yield Citation(
-                identifier(cited, "uri"), identifier(cited, "title"), "citationSource", cited, start=start, end=end
-            )
+            yield Citation(url, title, "citationSource", cited, start=start, end=end)
 
 
 def _first(source: JSONObject, names: tuple[str, ...]) -> str | None:
@@ -532,11 +521,6 @@ class GeminiResponseReader(base.ChoicesReader):
         if signature is not None:
             self._carry({**_shown_text(value), SIGNATURE: signature}, outputs)
 
-    def _function_call(self, part: JSONObject, outputs: _Outputs) -> None:
-        """A call for the client, unless the server answers it."""
-        signature = usable_signature(part.get(SIGNATURE))
-        self._calls.take(mapping(part, "functionCall"), signature, outputs)
-
     def _function_response(self, part: JSONObject, outputs: _Outputs) -> None:
         """The response to a call that the server made itself, such as one of an MCP server."""
         self._calls.answer(mapping(part, "functionResponse"))
@@ -657,7 +641,9 @@ def _shown_text(value: str) -> JSONObject:
 
 
 PARTS: Final[Mapping[str, Callable[[GeminiResponseReader, JSONObject, _Outputs], None]]] = {
-    "functionCall": GeminiResponseReader._function_call,
+    "functionCall": lambda reader, part, outputs: reader._calls.take(
+        mapping(part, "functionCall"), usable_signature(part.get(SIGNATURE)), outputs
+    ),
     "functionResponse": GeminiResponseReader._function_response,
     "inlineData": GeminiResponseReader._inline_data,
     "fileData": GeminiResponseReader._file_data,

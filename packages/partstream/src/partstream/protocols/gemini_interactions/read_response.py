@@ -222,11 +222,7 @@ class InteractionsResponseReader(base.EventReader):
         if step is None:
             step = self._open[place] = _Step({"type": _KIND_OF_DELTA.get(text(delta, "type"), text(delta, "type"))})
         self._add(step, delta, outputs)
-        return self._more(step, text(delta, "type")) if len(delta) <= _FIELDS_OF_A_DELTA else None
-
-    def _more(self, step: _Step, kind: str) -> EmitText | None:
-        """The fast path for more deltas of a kind."""
-        match kind:
+        match text(delta, "type") if len(delta) <= _FIELDS_OF_A_DELTA else "":
             case "text":
                 return base.emit_into(self._said, text_part)
             case "thought_summary":
