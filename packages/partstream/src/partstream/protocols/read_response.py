@@ -402,13 +402,13 @@ def rows_by_state(events: Mapping[str, Row]) -> Rows:
     for state, steps in TRANSITIONS.items():
         for name, row in events.items():
             if state is not LifecycleState.FINISHED and (step := steps.get(row.kind)) is not None:
-                handlers = {Action.HANDLE: row.handler, Action.IGNORE: nothing, Action.COUNT: _count}
+                handlers: dict[Action, Handler] = {
+                    Action.HANDLE: row.handler,
+                    Action.IGNORE: nothing,
+                    Action.COUNT: lambda reader, it, outputs: outputs.append(Unmapped(it[reader.type_field], it)),
+                }
                 rows[state][name] = step.next_state, handlers[step.action]
     return rows
-
-
-def _count(reader: EventReader, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
-    outputs.append(Unmapped(event[reader.type_field], event))
 
 
 def without_type(kind: object) -> UpstreamProtocolError:

@@ -446,7 +446,7 @@ class OpenResponsesStream(EventReader):
         for place, item in enumerate(output):
             kind = identifier(item, "type")
             if place in texts:
-                self._close_item(texts[place], event, outputs, item)
+                self._close_text(texts[place], event, outputs, item)
             elif place in calls:
                 self._calls.in_snapshot(calls[place], status, outputs, item)
             elif kind in ITEMS:
@@ -544,7 +544,7 @@ class OpenResponsesStream(EventReader):
 
     def _text_item_done(self, event: JSONObject, outputs: Outputs, item: JSONObject) -> None:
         known = self._items(item["type"] == "reasoning").find(identifier(item, "id"), index(event, "output_index"))
-        self._close_item(known, event, outputs, item)
+        self._close_text(known, event, outputs, item)
 
     def _compaction_done(self, _event: JSONObject, outputs: Outputs, item: JSONObject) -> None:
         """A summary of the conversation that only the upstream can read. It goes back like reasoning, and once."""
@@ -561,10 +561,6 @@ class OpenResponsesStream(EventReader):
         """Emits the text that was held back, before anything else is emitted."""
         if self._active is not None and self._active.held:
             self._active.emit(self._active.release(), outputs)
-
-    def _close_item(self, item: _TextItem, event: JSONObject, outputs: Outputs, wire: JSONObject) -> None:
-        """Adds what the whole item says and the events before did not."""
-        (self._close_reasoning if wire["type"] == "reasoning" else self._close_message)(item, event, outputs, wire)
 
     def _close_annotations(self, parts: list[JSONObject], slot: _Slot, outputs: Outputs) -> None:
         if slot.channel is OUTPUT_TEXT and not slot.annotated:
@@ -653,7 +649,11 @@ class OpenResponsesStream(EventReader):
             for slot in slots.values():
                 slot.forget()
 
-    def _close_message(self, item: _TextItem, event: JSONObject, outputs: Outputs, wire: JSONObject) -> None:
+    def _close_text(self, item: _TextItem, event: JSONObject, outputs: Outputs, wire: JSONObject) -> None:
+        """Adds what the whole item says and the events before did not."""
+        if wire["type"] == "reasoning":
+            self._close_reasoning(item, event, outputs, wire)
+            return
         content = wire.get("content")
         parts = [{"type": "output_text", "text": content}] if isinstance(content, str) else sequence(wire, "content")
         groups: dict[Channel, list[JSONObject]] = {}
@@ -680,26 +680,20 @@ class OpenResponsesStream(EventReader):
         before = len(outputs)
         self._close_parts(item, groups, event, outputs)
         self._release(outputs)
-        if not item.closed:
-            item.closed = True
-            self._close_metadata(item, wire, outputs, before)
-
-    def _close_metadata(self, item: _TextItem, wire: JSONObject, outputs: Outputs, before: int) -> None:
-        """Adds the provider state to the item's last thinking part."""
+        if item.closed:
+            return
+        item.closed = True
+        # The provider state goes to the item's last thinking part.
         identity = {"id": identifier(wire, "id") or item.id, "encrypted_content": identifier(wire, "encrypted_content")}
         known = {name: value for name, value in identity.items() if value is not None}
-        if self._options.thinking is not ThinkingMode.PART or (not item.said and "encrypted_content" not in known):
-            return
-        listed = self._carry(known, wire, outputs)
-        if listed is None:
-            return
-        metadata = {**known, **listed}
-        # Only a part of this very event can change: earlier ones may have been sent already.
-        last = outputs[-1] if len(outputs) > before else None
-        if isinstance(last, ThinkingPart):
-            outputs[-1] = thinking_part(last.value, last.id, metadata)
-        else:
-            outputs.append(thinking_part("", item.id, metadata))
+        is_wanted = self._options.thinking is ThinkingMode.PART and (item.said or "encrypted_content" in known)
+        if is_wanted and (listed := self._carry(known, wire, outputs)) is not None:
+            # Only a part of this very event can change: earlier ones may have been sent already.
+            last = outputs[-1] if len(outputs) > before else None
+            if isinstance(last, ThinkingPart):
+                outputs[-1] = thinking_part(last.value, last.id, {**known, **listed})
+            else:
+                outputs.append(thinking_part("", item.id, {**known, **listed}))
 
     def _carry(self, state: dict[str, str], wire: JSONObject, outputs: Outputs) -> Mapping[str, Any] | None:
         """The metadata that lists all provider state of the response, because Copilot keeps only the last metadata of a
