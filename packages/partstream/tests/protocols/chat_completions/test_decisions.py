@@ -261,7 +261,7 @@ def test_a_call_behind_the_finish_reason_is_handed_out_too() -> None:
 # ---- 9 ----
 
 
-@pytest.mark.parametrize("arguments", ["", None, "null", '""', "{}", {}, " "])
+@pytest.mark.parametrize("arguments", ["", None, "null", '""', "nullnull", 'null ""', "{}", {}, " "])
 def test_no_arguments_are_an_empty_object(arguments: Any) -> None:
     assert answered(calls(call(0, "a", "add", arguments))).calls == [("a", "add", {})]
 

@@ -7,6 +7,7 @@ response, in the order of their opening.
 """
 
 from __future__ import annotations
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -170,7 +171,7 @@ class ToolCalls:
         complete: list[tuple[CompleteCall, Mapping[str, Any] | None]] = []
         for call in self._calls:
             pieces = call.json.pieces if call.json.is_begun else []
-            if len(pieces) <= len("null") and "".join(map(str, pieces)).strip() in _NOTHING:
+            if len(pieces) <= _MOST_OF_NOTHING and _NOTHING.fullmatch("".join(map(str, pieces))):
                 pieces = []
             # At a limit, an object without anything may be the opening of arguments that did not come any more.
             is_open = is_cut and (not call.json.is_begun or (call is self._calls[-1] and pieces == [{}]))
@@ -239,8 +240,11 @@ class ToolCalls:
         return call if delta.name is None and not call.json.is_complete else None
 
 
-_NOTHING: Final = frozenset({"null", '""'})
-"""The arguments of a tool without any, at LiteLLM and OpenRouter (docs/wires/chat-completions.md#tool-call-deltas)."""
+_NOTHING: Final = re.compile(r'\s*(?:(?:null|"")\s*)+')
+"""The arguments of a tool without any, at LiteLLM and OpenRouter (docs/wires/chat-completions.md#tool-call-deltas),
+which may come again."""
+_MOST_OF_NOTHING: Final = 8
+"""Pieces."""
 
 
 def _content(name: str | None, pieces: list[Any]) -> tuple[str | None, str | bytes]:
