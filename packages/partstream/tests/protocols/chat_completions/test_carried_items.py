@@ -176,6 +176,15 @@ def test_details_alone_are_the_thinking() -> None:
     assert answered(chunk({"reasoning_details": [_entry("Hm")]}), said("Hi")).thinking == "Hm"
 
 
+@pytest.mark.parametrize("kind", ["reasoning.new", "", None, 7])
+def test_an_entry_of_an_unknown_type_is_shown_by_its_text(kind: Any) -> None:
+    entries = [{"type": kind, "text": "H"}, {"type": kind, "text": "m"}]
+    detailed = answered(*[chunk({"reasoning_details": [entry]}) for entry in entries], said("Hi"))
+    assert (detailed.thinking, detailed.text) == ("Hm", "Hi")
+    part = {"type": "thinking", "thinking": entries}
+    assert answered(chunk({"content": [part]}), said("Hi")).thinking == "Hm"
+
+
 def test_blocks_are_joined_until_their_signature_and_need_one() -> None:
     def block(text: str, signature: str = "") -> Event:
         return {"type": "thinking", "thinking": text, "signature": signature}

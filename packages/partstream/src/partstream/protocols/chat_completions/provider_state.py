@@ -130,8 +130,10 @@ class MergedEntries:
         return taken
 
     def _text_field(self, entry: Mapping[str, Any]) -> str | None:
+        """The field of the text of an entry: that of its type, and of an unknown type any that holds a text."""
         kind = entry.get("type")
-        return self._texts.get(kind) if isinstance(kind, str) else None
+        known = self._texts.get(kind) if isinstance(kind, str) else None
+        return known or next((name for name in self._texts.values() if isinstance(entry.get(name), str)), None)
 
     def continues(self, entry: Mapping[str, Any]) -> bool:
         """Whether an entry belongs to the last one."""
