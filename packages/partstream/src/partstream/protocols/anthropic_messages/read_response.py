@@ -26,28 +26,21 @@ from partstream.codec.checks import as_count
 from partstream.errors import LanguageModelError, ToolArgumentsError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage, text_part, thinking_part
+from partstream.protocols import read_response as base
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.provider_state import FALLBACK, CarriedState, block_item, container_item
 from partstream.protocols.anthropic_messages.tool_calls import TOOL_USE, Block, Blocks, Channel, ToolCalls
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.errors import failure_in_finish_word
 from partstream.protocols.read_response import (
-    Deltas,
-    EventReader,
     JSONObject,
-    LifecycleEvent,
-    LifecycleState,
-    MatchConfidence,
     RecentText,
-    Row,
-    applied_edits,
     emit_into,
     identifier,
     index,
     mapping,
     nothing,
     objects,
-    rows_by_state,
     text,
 )
 
@@ -511,14 +504,14 @@ def _prompt(raw: JSONObject) -> int | None:
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class MessagesStream(EventReader):
+class MessagesStream(base.EventReader):
     """One answer of a Messages server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
         ending: Whether a stop reason came, and nothing of the answer after it: only `message_stop` may still follow.
     """
 
-    deltas = Deltas({"content_block_delta": tuple(("delta", DELTAS[kind].field) for kind in _MORE)})
+    deltas = base.Deltas({"content_block_delta": tuple(("delta", DELTAS[kind].field) for kind in _MORE)})
     has_documents = True
     errors = ERRORS
 
@@ -536,13 +529,13 @@ class MessagesStream(EventReader):
         self._stop = StopReason()
 
     @classmethod
-    def claim(cls, kind: str | None, event: JSONObject) -> MatchConfidence:
+    def claim(cls, kind: str | None, event: JSONObject) -> base.MatchConfidence:
         """How sure the protocol is of an event: never by `ping`, which others send too."""
         if isinstance(event.get(_INNER.get(kind or "", "")), dict):
-            return MatchConfidence.SURE
+            return base.MatchConfidence.SURE
         if kind == "error":
-            return MatchConfidence.POSSIBLE if isinstance(event.get("error"), dict) else MatchConfidence.NO
-        return MatchConfidence.POSSIBLE if kind in EVENTS and kind != "ping" else MatchConfidence.NO
+            return base.MatchConfidence.POSSIBLE if isinstance(event.get("error"), dict) else base.MatchConfidence.NO
+        return base.MatchConfidence.POSSIBLE if kind in EVENTS and kind != "ping" else base.MatchConfidence.NO
 
     @classmethod
     def events_of(cls, document: JSONObject) -> Sequence[JSONObject]:
@@ -566,24 +559,24 @@ class MessagesStream(EventReader):
     @property
     def paused(self) -> Mapping[str, Any] | None:
         """The message so far of an answer that the server paused; see :class:`partstream.lm.outputs.PausingStream`."""
-        if self._state is not LifecycleState.ANSWERED:
+        if self._state is not base.LifecycleState.ANSWERED:
             return None
         return {"content": self._message.content} | ({"container": self._container} if self._container else {})
 
     def go_on(self) -> None:
         """Tells that the continuation of a paused answer follows."""
-        if self._state is LifecycleState.ANSWERED:
+        if self._state is base.LifecycleState.ANSWERED:
             self.ending = False
             self._stop = StopReason()
-            self._enter(LifecycleState.OPEN)
+            self._enter(base.LifecycleState.OPEN)
 
     @property
     def _word(self) -> str | None:
         return self._stop.word
 
     def _is_whole(self, *, told: bool) -> bool:
-        return self._state is LifecycleState.ANSWERED or (
-            self._state is LifecycleState.OPEN and (told or self._stop.word is not None)
+        return self._state is base.LifecycleState.ANSWERED or (
+            self._state is base.LifecycleState.OPEN and (told or self._stop.word is not None)
         )
 
     def _settle(self, outputs: _Outputs) -> None:
@@ -623,7 +616,7 @@ class MessagesStream(EventReader):
             self._message.other_model or self._model,
             error,
             metadata,
-            applied_edits(metadata),
+            base.applied_edits(metadata),
             self._stop.explanation,
         )
 
@@ -673,7 +666,7 @@ class MessagesStream(EventReader):
         if self._stop.word == PAUSED and not self._message.calls.has_calls:
             self._message.close(outputs)
             self._is_begun = False  # another message may continue the answer
-            self._enter(LifecycleState.ANSWERED)
+            self._enter(base.LifecycleState.ANSWERED)
         else:
             self._complete(outputs)
 
@@ -682,18 +675,18 @@ class MessagesStream(EventReader):
         outputs += self.fail(ERRORS.read_failure(said))
 
 
-EVENTS: Final[dict[str, Row]] = {
-    "message_start": Row(LifecycleEvent.LIFECYCLE, MessagesStream._start),
-    "content_block_start": Row(LifecycleEvent.CONTENT, MessagesStream._block_start),
-    "content_block_delta": Row(LifecycleEvent.CONTENT, MessagesStream._block_delta),
-    "content_block_stop": Row(
-        LifecycleEvent.CONTENT, lambda stream, event, outputs: stream._message.stop(index(event, "index"), outputs)
+EVENTS: Final[dict[str, base.Row]] = {
+    "message_start": base.Row(base.LifecycleEvent.LIFECYCLE, MessagesStream._start),
+    "content_block_start": base.Row(base.LifecycleEvent.CONTENT, MessagesStream._block_start),
+    "content_block_delta": base.Row(base.LifecycleEvent.CONTENT, MessagesStream._block_delta),
+    "content_block_stop": base.Row(
+        base.LifecycleEvent.CONTENT, lambda stream, event, outputs: stream._message.stop(index(event, "index"), outputs)
     ),
-    "message_delta": Row(LifecycleEvent.REPORT, MessagesStream._message_delta),
-    "message_stop": Row(LifecycleEvent.TERMINAL, MessagesStream._message_stop),
-    "ping": Row(LifecycleEvent.SILENT, nothing),
+    "message_delta": base.Row(base.LifecycleEvent.REPORT, MessagesStream._message_delta),
+    "message_stop": base.Row(base.LifecycleEvent.TERMINAL, MessagesStream._message_stop),
+    "ping": base.Row(base.LifecycleEvent.SILENT, nothing),
     # It is always the last event: vLLM sends no `message_stop` after it.
-    "error": Row(LifecycleEvent.ERROR, MessagesStream._error_event),
+    "error": base.Row(base.LifecycleEvent.ERROR, MessagesStream._error_event),
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
@@ -704,10 +697,10 @@ def _renamed(facts: JSONObject) -> JSONObject:
     return {first + "".join(word.capitalize() for word in rest): value for (first, *rest), value in words}
 
 
-MessagesStream.rows = rows_by_state(EVENTS)
+MessagesStream.rows = base.rows_by_state(EVENTS)
 # Paused: whatever follows `message_stop` is ignored, but for the message that continues.
-MessagesStream.rows[LifecycleState.ANSWERED] |= dict.fromkeys(
-    EVENTS.keys() - {"message_start", "error"}, (LifecycleState.ANSWERED, nothing)
+MessagesStream.rows[base.LifecycleState.ANSWERED] |= dict.fromkeys(
+    EVENTS.keys() - {"message_start", "error"}, (base.LifecycleState.ANSWERED, nothing)
 )
 
 

@@ -43,6 +43,7 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
+from partstream.protocols import read_response as base
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.provider_state import (
     CONTENT,
@@ -57,14 +58,8 @@ from partstream.protocols.errors import NO_REASON, failure_in_finish_word
 from partstream.protocols.files import Files, picture_in, read_base64
 from partstream.protocols.provider_state import FIELD, MESSAGE_FIELD
 from partstream.protocols.read_response import (
-    ChoicesReader,
-    Deltas,
     EmittedPrefix,
     JSONObject,
-    LifecycleEvent,
-    LifecycleState,
-    MatchConfidence,
-    Said,
     emit_into,
     identifier,
     index,
@@ -125,14 +120,14 @@ _MOST_SOURCES: Final = 1000
 """The limit of sources for one response."""
 
 
-class ChatCompletionsStream(ChoicesReader):
+class ChatCompletionsStream(base.ChoicesReader):
     """One response of a Chat Completions server; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
         ending: Whether a finish reason came and no output after it: only the usage may still follow.
     """
 
-    deltas = Deltas(
+    deltas = base.Deltas(
         places={
             "": (
                 ("choices", 0, "delta", "content"),
@@ -147,10 +142,10 @@ class ChatCompletionsStream(ChoicesReader):
     has_documents = True  # a document is a chunk whose choice has a message in place of a delta
 
     @classmethod
-    def claim(cls, _kind: str | None, event: WireEvent) -> MatchConfidence:  # noqa: D102
+    def claim(cls, _kind: str | None, event: WireEvent) -> base.MatchConfidence:  # noqa: D102
         if isinstance(event.get("choices"), list) or str(event.get("object")).startswith("chat.completion"):
-            return MatchConfidence.SURE
-        return MatchConfidence.POSSIBLE if event.get("error") and "type" not in event else MatchConfidence.NO
+            return base.MatchConfidence.SURE
+        return base.MatchConfidence.POSSIBLE if event.get("error") and "type" not in event else base.MatchConfidence.NO
 
     @classmethod
     def item_of_tags(cls, raw: str) -> Mapping[str, Any] | None:  # noqa: D102
@@ -190,11 +185,11 @@ class ChatCompletionsStream(ChoicesReader):
     def _error_in(self, chunk: JSONObject) -> LanguageModelError | None:
         return ERRORS.failure_in(chunk)
 
-    def _kind(self, chunk: JSONObject) -> LifecycleEvent | None:
+    def _kind(self, chunk: JSONObject) -> base.LifecycleEvent | None:
         if isinstance(chunk.get("choices"), list) and chunk["choices"]:
-            return LifecycleEvent.CONTENT
+            return base.LifecycleEvent.CONTENT
         is_report = chunk.keys() & _REPORTS or ("id" in chunk and "type" not in chunk)
-        return LifecycleEvent.REPORT if is_report else None
+        return base.LifecycleEvent.REPORT if is_report else None
 
     def _read_chunk(self, chunk: JSONObject, outputs: _Outputs) -> None:
         choices, reports = objects(chunk, "choices"), self._reports
@@ -212,7 +207,7 @@ class ChatCompletionsStream(ChoicesReader):
         # Gateways put the error of a response that has begun beside a finish reason, or without one.
         places = (choices[0], mapping(choices[0], "delta"), mapping(choices[0], "message")) if choices else ()
         if (failure := ERRORS.failure_beside(*places)) is not None:
-            self._error, self._state = failure, LifecycleState.FAILING
+            self._error, self._state = failure, base.LifecycleState.FAILING
             return
         has_output = any(map(_has_output, choices))
         self.ending = self._raw_word is not None and not has_output
@@ -233,7 +228,7 @@ class ChatCompletionsStream(ChoicesReader):
         # pai-snowflake-snowflake-thinking-streaming and llm-tools-streaming-variant-b, where lines of JSON have no
         # place for `[DONE]`. A usage beside a piece of the message is no end: some servers report one with each.
         has_end = self._raw_word is not None or self._is_document or self._ends_with_usage
-        return self._state is LifecycleState.OPEN and (told or has_end)
+        return self._state is base.LifecycleState.OPEN and (told or has_end)
 
     def _complete(self, outputs: _Outputs) -> None:
         if self._unified is not _ERROR and self._is_empty:
@@ -549,13 +544,13 @@ def _has_output(choice: JSONObject) -> bool:
     )
 
 
-def _said(choice: JSONObject) -> Said:
+def _said(choice: JSONObject) -> base.Said:
     """What a choice brings."""
     message = mapping(choice, "delta") or mapping(choice, "message") or {"content": choice.get("text")}
     calls = objects(message, "tool_calls")
     numbers = (index(call, "index") for call in calls)
     places = frozenset(place if number is None else number for place, number in enumerate(numbers))
-    return Said(
+    return base.Said(
         speaks=any(value for name, value in message.items() if name not in {"role", "tool_calls", "function_call"}),
         calls=frozenset({0}) if not calls and message.get("function_call") else places,
         ends=bool(identifier(choice, "finish_reason")),

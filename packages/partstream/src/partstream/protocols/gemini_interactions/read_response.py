@@ -31,18 +31,7 @@ from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.read_response import ReportedUsage, named_file
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
 from partstream.protocols.provider_state import CarriedItems
-from partstream.protocols.read_response import (
-    JSONObject,
-    LifecycleEvent,
-    RecentText,
-    Row,
-    identifier,
-    index,
-    mapping,
-    objects,
-    rows,
-    text,
-)
+from partstream.protocols.read_response import JSONObject, RecentText, identifier, index, mapping, objects, rows, text
 
 ITEM_TYPE: Final = "interaction-step"
 STEP: Final = "step"
@@ -373,16 +362,17 @@ _KIND_OF_DELTA: Final = {
 _DOCUMENT: Final = "a document"
 
 _Reader = InteractionsResponseReader
+_Life = base.LifecycleEvent
 
-EVENTS: Final[Mapping[str, Row]] = {
+EVENTS: Final[Mapping[str, base.Row]] = {
     # Each event with its older name (docs/wires/gemini.md#interactions).
-    **rows(LifecycleEvent.LIFECYCLE, _Reader._about, "interaction.created interaction.start interaction.status_update"),
-    **rows(LifecycleEvent.CONTENT, _Reader._start, "step.start content.start"),
-    **rows(LifecycleEvent.CONTENT, _Reader._delta, "step.delta content.delta"),
-    **rows(LifecycleEvent.CONTENT, _Reader._stop, "step.stop content.stop"),
-    **rows(LifecycleEvent.TERMINAL, _Reader._completed, "interaction.completed interaction.complete"),
-    "error": Row(LifecycleEvent.TERMINAL, _Reader._failure),
-    _DOCUMENT: Row(LifecycleEvent.TERMINAL, _Reader._document),
+    **rows(_Life.LIFECYCLE, _Reader._about, "interaction.created interaction.start interaction.status_update"),
+    **rows(_Life.CONTENT, _Reader._start, "step.start content.start"),
+    **rows(_Life.CONTENT, _Reader._delta, "step.delta content.delta"),
+    **rows(_Life.CONTENT, _Reader._stop, "step.stop content.stop"),
+    **rows(_Life.TERMINAL, _Reader._completed, "interaction.completed interaction.complete"),
+    "error": base.Row(_Life.TERMINAL, _Reader._failure),
+    _DOCUMENT: base.Row(_Life.TERMINAL, _Reader._document),
 }
 
 InteractionsResponseReader.rows = base.rows_by_state(EVENTS)

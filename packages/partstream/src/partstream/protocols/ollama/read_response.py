@@ -27,23 +27,14 @@ from partstream.codec.checks import as_count
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, tool_call_part
+from partstream.protocols import read_response as base
 from partstream.protocols.calls import Calls
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, failure_in_finish_word, read_error_body
 from partstream.protocols.files import inline_file
 from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.provider_state import FIELD, MESSAGE_FIELD, KeptThinking
-from partstream.protocols.read_response import (
-    ChunkReader,
-    Deltas,
-    JSONObject,
-    LifecycleEvent,
-    MatchConfidence,
-    identifier,
-    mapping,
-    objects,
-    text,
-)
+from partstream.protocols.read_response import JSONObject, identifier, mapping, objects, text
 from partstream.protocols.schemas import smallest_schemas
 from partstream.protocols.serve import WireEvent
 
@@ -70,25 +61,25 @@ _WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
 }
 
 
-class OllamaStream(ChunkReader):
+class OllamaStream(base.ChunkReader):
     """One response of Ollama's `/api/chat`; see :class:`partstream.lm.outputs.ResponseStream`.
 
     Attributes:
         ending: Whether a line gave a finish reason without `done`: only the rest of that end may follow.
     """
 
-    deltas = Deltas({"": (("message", "content"), ("message", "thinking"))}, varying=("created_at",))
+    deltas = base.Deltas({"": (("message", "content"), ("message", "thinking"))}, varying=("created_at",))
     nameless = "a line without a message"
     has_documents = True  # a document is a last line with the whole message (`stream: false`)
 
     @classmethod
-    def claim(cls, _kind: str | None, event: WireEvent) -> MatchConfidence:  # noqa: D102
+    def claim(cls, _kind: str | None, event: WireEvent) -> base.MatchConfidence:  # noqa: D102
         if _is_of_generate(event):
-            return MatchConfidence.NO
+            return base.MatchConfidence.NO
         if isinstance(event.get("done"), bool) and (isinstance(event.get("model"), str) or "message" in event):
-            return MatchConfidence.SURE
+            return base.MatchConfidence.SURE
         is_possible = isinstance(event.get("error"), str) and "type" not in event
-        return MatchConfidence.POSSIBLE if is_possible else MatchConfidence.NO
+        return base.MatchConfidence.POSSIBLE if is_possible else base.MatchConfidence.NO
 
     @classmethod
     def item_of_tags(cls, raw: str) -> Mapping[str, Any] | None:  # noqa: D102
@@ -116,14 +107,14 @@ class OllamaStream(ChunkReader):
         total = given + made if given is not None and made is not None else None
         return Usage(given, made, total, raw=dict(self._counts))
 
-    def _kind(self, chunk: JSONObject) -> LifecycleEvent | None:
+    def _kind(self, chunk: JSONObject) -> base.LifecycleEvent | None:
         if _is_of_generate(chunk):
             return None
         if chunk.get("error") or chunk.get("done") is True:
-            return LifecycleEvent.TERMINAL
+            return base.LifecycleEvent.TERMINAL
         is_line = isinstance(chunk.get("message"), dict) and "type" not in chunk
         is_line |= isinstance(chunk.get("done"), bool) or identifier(chunk, "done_reason") is not None
-        return LifecycleEvent.CONTENT if is_line else None
+        return base.LifecycleEvent.CONTENT if is_line else None
 
     def _read_unknown(self, chunk: JSONObject, outputs: _Outputs) -> None:
         if (failure := ERRORS.failure_in_unknown(chunk)) is not None:

@@ -34,6 +34,7 @@ from partstream.conversation.provider_state import MOST_ITEMS
 from partstream.errors import LanguageModelError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
+from partstream.protocols import read_response as base
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.files import Files, picture_in
 from partstream.protocols.openresponses.errors import ERRORS, failure, finish_reason, mapping, sequence, text, usage
@@ -48,19 +49,13 @@ from partstream.protocols.openresponses.tool_calls import (
 )
 from partstream.protocols.read_response import (
     FOLD_AT,
-    Deltas,
     EmittedPrefix,
-    EventReader,
     JSONObject,
-    LifecycleEvent,
-    MatchConfidence,
-    Row,
     checksum,
     identifier,
     index,
     nothing,
     rows,
-    rows_by_state,
 )
 
 Outputs: TypeAlias = list[StreamOutput]
@@ -325,7 +320,7 @@ def citation_of(annotation: JSONObject) -> Citation:
 # ---- The response ----
 
 
-class OpenResponsesStream(EventReader):
+class OpenResponsesStream(base.EventReader):
     """One response of an OpenResponses server."""
 
     has_documents = True
@@ -352,12 +347,12 @@ class OpenResponsesStream(EventReader):
         self._model: str | None = None
 
     @classmethod
-    def claim(cls, kind: str | None, event: JSONObject) -> MatchConfidence:
+    def claim(cls, kind: str | None, event: JSONObject) -> base.MatchConfidence:
         """Tells whether an event is one of this protocol: `error`, without a prefix, exists in others too."""
         if kind is not None and kind.startswith("response."):
-            return MatchConfidence.SURE
+            return base.MatchConfidence.SURE
         is_possible = kind == "error" and not isinstance(event.get("error"), str)
-        return MatchConfidence.POSSIBLE if is_possible else MatchConfidence.NO
+        return base.MatchConfidence.POSSIBLE if is_possible else base.MatchConfidence.NO
 
     @classmethod
     def events_of(cls, document: JSONObject) -> Sequence[JSONObject]:
@@ -750,40 +745,39 @@ CHANNELS: Final = {f"response.{name}.{end}": channel for name, channel in TEXTS.
 
 _PREFIX: Final = "response."
 
-EVENTS: Final[dict[str, Row]] = {
-    **rows(LifecycleEvent.LIFECYCLE, _Stream._remember, "created queued in_progress", _PREFIX),
-    **rows(LifecycleEvent.TERMINAL, _Stream._terminal, "completed incomplete failed", _PREFIX),
-    **rows(LifecycleEvent.ERROR, _Stream._report, "error response.error"),  # gateways; `response.failed` may follow
-    **rows(LifecycleEvent.CONTENT, _Stream._part_added, "content_part.added reasoning_summary_part.added", _PREFIX),
-    **rows(LifecycleEvent.CONTENT, _Stream._part_done, "content_part.done reasoning_summary_part.done", _PREFIX),
-    "response.output_item.added": Row(LifecycleEvent.CONTENT, _Stream._item_added),
-    "response.output_item.done": Row(LifecycleEvent.CONTENT, _Stream._item_done),
-    "response.output_text.annotation.added": Row(LifecycleEvent.CONTENT, _Stream._annotation),
+_Life = base.LifecycleEvent
+
+EVENTS: Final[dict[str, base.Row]] = {
+    **rows(_Life.LIFECYCLE, _Stream._remember, "created queued in_progress", _PREFIX),
+    **rows(_Life.TERMINAL, _Stream._terminal, "completed incomplete failed", _PREFIX),
+    **rows(_Life.ERROR, _Stream._report, "error response.error"),  # gateways; `response.failed` may follow
+    **rows(_Life.CONTENT, _Stream._part_added, "content_part.added reasoning_summary_part.added", _PREFIX),
+    **rows(_Life.CONTENT, _Stream._part_done, "content_part.done reasoning_summary_part.done", _PREFIX),
+    "response.output_item.added": base.Row(_Life.CONTENT, _Stream._item_added),
+    "response.output_item.done": base.Row(_Life.CONTENT, _Stream._item_done),
+    "response.output_text.annotation.added": base.Row(_Life.CONTENT, _Stream._annotation),
     **{
-        name: Row(LifecycleEvent.CONTENT, _Stream._delta if name.endswith(".delta") else _Stream._text_done)
+        name: base.Row(_Life.CONTENT, _Stream._delta if name.endswith(".delta") else _Stream._text_done)
         for name in CHANNELS
     },
-    "response.function_call_arguments.delta": Row(LifecycleEvent.CONTENT, _ARGUMENTS_DELTA),
-    "response.function_call_arguments.done": Row(LifecycleEvent.CONTENT, _of_calls(CallEvents.arguments_done)),
+    "response.function_call_arguments.delta": base.Row(_Life.CONTENT, _ARGUMENTS_DELTA),
+    "response.function_call_arguments.done": base.Row(_Life.CONTENT, _of_calls(CallEvents.arguments_done)),
     # OpenAI sends it while nothing happens (docs/wires/openresponses.md#events-outside-the-specification).
-    "keepalive": Row(LifecycleEvent.SILENT, nothing),
+    "keepalive": base.Row(_Life.SILENT, nothing),
     # The item has the summary, or the picture; these are the steps of the picture, and its drafts.
-    **rows(LifecycleEvent.CONTENT, nothing, "compaction.compacting", _PREFIX),
+    **rows(_Life.CONTENT, nothing, "compaction.compacting", _PREFIX),
     **rows(
-        LifecycleEvent.CONTENT,
-        nothing,
-        "in_progress generating partial_image completed",
-        f"{_PREFIX}image_generation_call.",
+        _Life.CONTENT, nothing, "in_progress generating partial_image completed", f"{_PREFIX}image_generation_call."
     ),
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
 
-OpenResponsesStream.deltas = Deltas(
+OpenResponsesStream.deltas = base.Deltas(
     places={name: (("delta",),) for name, row in EVENTS.items() if row.handler in (_Stream._delta, _ARGUMENTS_DELTA)},
     # The index tells the items of deltas apart, where there is one: some servers give each event another id.
     varying=("sequence_number", "obfuscation", "item_id"),
 )
 
 
-OpenResponsesStream.rows = rows_by_state(EVENTS)
+OpenResponsesStream.rows = base.rows_by_state(EVENTS)
