@@ -31,6 +31,7 @@ from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_t
 from partstream.conversation.turns import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
+from partstream.lm.parts import ToolCallPart, tool_call_part
 from partstream.protocols.read_response import read_arguments
 
 # ---- Pieces ----
@@ -339,6 +340,10 @@ class CompleteCall(NamedTuple):
     name: str
     input: dict[str, Any]
     is_given: bool
+
+    def part(self, prefix: str) -> ToolCallPart:
+        """Its part, with this prefix before the id."""
+        return tool_call_part(prefix + self.call_id, self.name, self.input)
 
 
 class _Half(NamedTuple):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partstream.protocols.openresponses.tool_calls import IN_ORDER, SAME_ID, SAME_PLACE, Item, Items
+from partstream.protocols.openresponses.tool_calls import RULES_OF_TEXTS, SAME_ID, Item, Items
 
 
 def _items(*announced: tuple[str | None, int | None]) -> Items[Item]:
@@ -97,7 +97,7 @@ def test_implied_items_with_other_ids_are_other_items_where_no_index_says_it() -
 def test_the_snapshot_is_paired_rule_by_rule_and_each_item_once() -> None:
     items = _items(("a", 0), ("b", 1), ("c", 2))
     snapshot: Any = [(0, {"id": "b"}), (1, {"id": "x"}), (2, {"id": "y"}), (3, {"id": "z"})]
-    pairs = items.match_snapshot(snapshot, (SAME_ID, SAME_PLACE, IN_ORDER))
+    pairs = items.match_snapshot(snapshot, RULES_OF_TEXTS)
     first, second, third, fourth = (pairs[place] for place in range(4))
     assert first is items.all[1], "by id"
     assert third is items.all[2], "by place"

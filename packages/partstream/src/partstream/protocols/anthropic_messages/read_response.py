@@ -32,17 +32,7 @@ from partstream.protocols.anthropic_messages.provider_state import FALLBACK, Car
 from partstream.protocols.anthropic_messages.tool_calls import TOOL_USE, Block, Blocks, Channel, ToolCalls
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.errors import failure_in_finish_word
-from partstream.protocols.read_response import (
-    JSONObject,
-    RecentText,
-    emit_into,
-    identifier,
-    index,
-    mapping,
-    nothing,
-    objects,
-    text,
-)
+from partstream.protocols.read_response import JSONObject, identifier, index, mapping, nothing, objects, text
 
 # ---- Citations ----
 
@@ -93,7 +83,7 @@ class Message:
         self._shows_thinking = options.thinking is not ThinkingMode.OFF
         self._state = CarriedState(options.thinking)
         self.calls = ToolCalls(options.call_id_prefix, self._state)
-        self._said = RecentText()
+        self._said = base.RecentText()
         self._citations = Citations(options.citations)
         self._blocks = Blocks()
 
@@ -154,7 +144,7 @@ class Message:
         if target is not outputs or kind not in _MORE:
             return None
         make = None if row.channel is Channel.THINKING and not self._shows_thinking else _MORE[kind]
-        return emit_into(block, make)
+        return base.emit_into(block, make)
 
     def stop(self, place: int | None, outputs: _Outputs) -> None:
         """Closes what is open at an index."""

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
-from partstream.lm.parts import ToolCallPart, tool_call_part
+from partstream.lm.parts import ToolCallPart
 from partstream.protocols.anthropic_messages.provider_state import CarriedState, block_item, call_item
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces, read_pieces
 from partstream.protocols.read_response import JSONObject, RecentText, identifier, text
@@ -255,7 +255,7 @@ class ToolCalls:
         if extra:
             self._state.add(call_item(call.call_id, extra), outputs)
         self._state.emit(outputs)
-        part = tool_call_part(self._prefix + call.call_id, call.name, call.input)
+        part = call.part(self._prefix)
         self._bare = (block, call, part) if is_bare and not call.input else None
         self._waiting.append(part)
         self.has_calls = True

@@ -34,39 +34,17 @@ from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.conversation.media import sniff
 from partstream.errors import LanguageModelError, UpstreamAbortedError, UpstreamError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.lm.parts import (
-    DataPart,
-    FinishReason,
-    UnifiedFinishReason,
-    Usage,
-    text_part,
-    tool_call_part,
-    unchecked_part,
-)
+from partstream.lm.parts import DataPart, FinishReason, UnifiedFinishReason, Usage, text_part, unchecked_part
 from partstream.protocols import read_response as base
+from partstream.protocols.chat_completions import provider_state as state
 from partstream.protocols.chat_completions.errors import ERRORS
-from partstream.protocols.chat_completions.provider_state import (
-    CONTENT,
-    REASONING_FIELDS,
-    REASONING_LISTS,
-    STATE_FIELDS,
-    Thinking,
-)
+from partstream.protocols.chat_completions.provider_state import Thinking
 from partstream.protocols.chat_completions.tool_calls import EndedCalls, ToolCalls
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.errors import NO_REASON, failure_in_finish_word
 from partstream.protocols.files import Files, picture_in, read_base64
 from partstream.protocols.provider_state import FIELD, MESSAGE_FIELD
-from partstream.protocols.read_response import (
-    EmittedPrefix,
-    JSONObject,
-    emit_into,
-    identifier,
-    index,
-    mapping,
-    objects,
-    text,
-)
+from partstream.protocols.read_response import EmittedPrefix, JSONObject, identifier, index, mapping, objects, text
 
 if TYPE_CHECKING:
     from partstream.protocols.serve import WireEvent
@@ -131,7 +109,7 @@ class ChatCompletionsStream(base.ChoicesReader):
         places={
             "": (
                 ("choices", 0, "delta", "content"),
-                *(("choices", 0, "delta", field) for field in REASONING_FIELDS),
+                *(("choices", 0, "delta", field) for field in state.REASONING_FIELDS),
                 ("choices", 0, "delta", "tool_calls", 0, "function", "arguments"),
             )
         },
@@ -149,7 +127,7 @@ class ChatCompletionsStream(base.ChoicesReader):
 
     @classmethod
     def item_of_tags(cls, raw: str) -> Mapping[str, Any] | None:  # noqa: D102
-        return {"type": MESSAGE_FIELD, FIELD: CONTENT, "text": raw}
+        return {"type": MESSAGE_FIELD, FIELD: state.CONTENT, "text": raw}
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options, _said)
@@ -217,7 +195,7 @@ class ChatCompletionsStream(base.ChoicesReader):
         self._ends_with_usage = self._reports == 1 != reports and is_begun and not has_output
         is_named = self._response_id is not None and self._model is not None
         if has_output and is_named and self._choices.is_alone and self._reports == reports:
-            self.emit_more = self._more(*_only_field(chunk))
+            self.emit_more = self._more(chunk)
 
     @property
     def _word(self) -> str | None:
@@ -267,7 +245,7 @@ class ChatCompletionsStream(base.ChoicesReader):
         if self._thinking is not None:
             self._thinking.finish(outputs, has_calls=bool(ended.calls), is_cut=is_cut)
         prefix = self._options.call_id_prefix
-        outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one, _ in ended.calls)
+        outputs += (one.part(prefix) for one, _ in ended.calls)
 
     def _failure(self) -> UpstreamError | None:
         """The error of a response that failed, or that is empty because the window was full; else None."""
@@ -345,12 +323,18 @@ class ChatCompletionsStream(base.ChoicesReader):
             if (value := delta.get(name)) is not None:
                 handler(self, value, outputs)
 
-    def _more(self, field: str, value: Any) -> EmitText | None:
-        """The fast path for more of a field of a delta after its last value, or None."""
+    def _more(self, chunk: JSONObject) -> EmitText | None:
+        """The fast path for more of the field of the delta that is all a chunk brings, or None."""
+        choice = chunk["choices"][0]
+        fields = [(name, value) for name, value in mapping(choice, "delta").items() if value and name != "role"]
+        is_more = len(chunk["choices"]) > 1 or any(chunk.get(name) for name in _SLOW_FIELDS)
+        if is_more or len(fields) != 1 or any(value and name not in _QUIET for name, value in choice.items()):
+            return None
+        field, value = fields[0]
         thinking = self._thinking
         if field == "content":
             is_open = thinking is not None and thinking.is_open
-            return None if is_open or not isinstance(value, str) else emit_into(self._said, text_part)
+            return None if is_open or not isinstance(value, str) else base.emit_into(self._said, text_part)
         if thinking is not None and field == thinking.field:
             return partial(thinking.show, kept=thinking.pieces(field))
         elements = objects({"tool_calls": value}, "tool_calls") if field == "tool_calls" else []
@@ -364,13 +348,7 @@ class ChatCompletionsStream(base.ChoicesReader):
         return lambda arguments, _outputs: add(arguments)
 
     def _read_whole(self, message: JSONObject, outputs: _Outputs, *, continues: bool = False) -> None:
-        """Reads the rest of a message that no delta has brought.
-
-        Args:
-            message: The message.
-            outputs: Where its outputs go.
-            continues: Whether it is one more choice: its text follows what came, and repeats nothing of it.
-        """
+        """Reads the rest of a message that no delta has brought; of one more choice, the text repeats nothing."""
         if continues:
             self._read_delta({name: value for name, value in message.items() if name != "tool_calls"}, outputs)
         else:
@@ -528,7 +506,7 @@ DELTA: Final[dict[str, Callable[[ChatCompletionsStream, Any, _Outputs], None]]] 
 }
 """The fields of a delta in the order in which they are read."""
 
-_OF_THINKING: Final = frozenset({*REASONING_FIELDS, *STATE_FIELDS, *REASONING_LISTS})
+_OF_THINKING: Final = frozenset({*state.REASONING_FIELDS, *state.STATE_FIELDS, *state.REASONING_LISTS})
 ELSEWHERE: Final = _OF_THINKING | {"role", "logprobs", "channel", "token_id", "error"}
 """The fields that thinking reads, and those without a meaning for the response."""
 
@@ -622,14 +600,3 @@ _QUIET: Final = frozenset(
 
 _OF_CALLS: Final = frozenset({"id", "type", "extra_content"})
 """The fields of an element that begins a call."""
-
-
-def _only_field(chunk: JSONObject) -> tuple[str, Any]:
-    """The field of the delta that is all a chunk brings, with its value; two empty ones where it brings more."""
-    choices = chunk["choices"]
-    if len(choices) == 1 and not any(chunk.get(name) for name in _SLOW_FIELDS):
-        choice = choices[0]
-        fields = [(name, value) for name, value in mapping(choice, "delta").items() if value and name != "role"]
-        if len(fields) == 1 and not any(value and name not in _QUIET for name, value in choice.items()):
-            return fields[0]
-    return "", None

@@ -131,7 +131,14 @@ class ToolCalls:
         for wire in wires:
             kind = identifier(wire, "type")
             if kind in {None, "function"} or mapping(wire, "function"):
-                self._take(CallDelta(wire))
+                delta = CallDelta(wire)
+                call, is_another = self._find(delta)
+                if call is None or is_another:
+                    self._open(delta, call)
+                    continue
+                if delta.id is not None:
+                    self._by_id[delta.id] = call
+                call.take(delta)
             elif not self._counted:  # a tool that is no function: no request of ours offers any
                 self._counted = True
                 outputs.append(Unmapped(f"tool_calls:{kind}", wire))
@@ -184,16 +191,6 @@ class ToolCalls:
             elif (one := ended.take(call.id, call.name, pieces, outputs)) is not None:
                 complete.append((one, call.extra))
         return EndedCalls(complete, ended.end(outputs, is_cut=is_cut), ended.any_half)
-
-    def _take(self, delta: CallDelta) -> None:
-        """Adds a delta to the call that it means."""
-        call, is_another = self._find(delta)
-        if call is None or is_another:
-            self._open(delta, call)
-            return
-        if delta.id is not None:
-            self._by_id[delta.id] = call
-        call.take(delta)
 
     def _open(self, delta: CallDelta, before: OpenCall | None = None) -> None:
         """Opens a call, which may follow another one under its id or its index."""

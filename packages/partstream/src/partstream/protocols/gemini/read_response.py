@@ -43,7 +43,6 @@ from partstream.lm.parts import (
     Usage,
     text_part,
     thinking_part,
-    tool_call_part,
 )
 from partstream.protocols import read_response as base
 from partstream.protocols.calls import CompleteCall
@@ -608,7 +607,7 @@ class GeminiResponseReader(base.ChoicesReader):
                 self._carried.add({state.TOOL_CALL_ID: call.call_id, state.GIVEN: call.is_given, **signed})
         self._carried.emit(outputs)
         prefix = self._options.call_id_prefix
-        outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one, _ in calls)
+        outputs += (one.part(prefix) for one, _ in calls)
         self._carried.add(*following)
         self._carried.emit(outputs)
 

@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 from partstream.codec.checks import as_count
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part, tool_call_part
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part
 from partstream.protocols import read_response as base
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces
 from partstream.protocols.citations import Citation, Citations
@@ -289,7 +289,7 @@ class InteractionsResponseReader(base.EventReader):
         if signature := text(step.wire, SIGNATURE):
             self._carried.add({TOOL_CALL_ID: call.call_id, SIGNATURE: signature})
             self._carried.emit(outputs)
-        outputs.append(tool_call_part(self._options.call_id_prefix + call.call_id, call.name, call.input))
+        outputs.append(call.part(self._options.call_id_prefix))
 
     # The deltas; see DELTAS
 

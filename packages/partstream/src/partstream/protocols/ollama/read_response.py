@@ -26,7 +26,7 @@ from typing import Any, Final, TypeAlias
 from partstream.codec.checks import as_count
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, tool_call_part
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part
 from partstream.protocols import read_response as base
 from partstream.protocols.calls import Calls
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, failure_in_finish_word, read_error_body
@@ -212,7 +212,7 @@ class OllamaStream(base.ChunkReader):
             pieces = () if arguments is None else (arguments,)
             call = self._calls.take(identifier(wire, "id"), identifier(function, "name"), pieces, outputs)
             if call is not None:
-                outputs.append(tool_call_part(self._prefix + call.call_id, call.name, call.input))
+                outputs.append(call.part(self._prefix))
 
 
 _MESSAGE: Final[dict[str, Callable[[OllamaStream, Any, _Outputs], None]]] = {

@@ -38,25 +38,8 @@ from partstream.protocols import read_response as base
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.files import Files, picture_in
 from partstream.protocols.openresponses.errors import ERRORS, failure, finish_reason, mapping, sequence, text, usage
-from partstream.protocols.openresponses.tool_calls import (
-    IN_ORDER,
-    SAME_ID,
-    SAME_PLACE,
-    CallEvents,
-    Item,
-    Items,
-    of_kind,
-)
-from partstream.protocols.read_response import (
-    FOLD_AT,
-    EmittedPrefix,
-    JSONObject,
-    checksum,
-    identifier,
-    index,
-    nothing,
-    rows,
-)
+from partstream.protocols.openresponses.tool_calls import RULES_OF_TEXTS, CallEvents, Item, Items, of_kind
+from partstream.protocols.read_response import FOLD_AT, EmittedPrefix, JSONObject, identifier, index, nothing, rows
 
 Outputs: TypeAlias = list[StreamOutput]
 _Make: TypeAlias = "Callable[[str], TextPart | ThinkingPart]"
@@ -294,7 +277,7 @@ class _TextIndex:
 
         Only slots of `item` count, unless it is None; those of `without` do not count.
         """
-        same = self._filed.get((channel, len(whole), checksum(whole)), OrderedDict())
+        same = self._filed.get((channel, len(whole), base.checksum(whole)), OrderedDict())
         slots = *reversed(self._recent.get(channel, OrderedDict())), *islice(reversed(same), _LOOKED_AT)
         found = [slot for slot in slots if slot.item is not without and (item is None or slot.item is item)]
         found = [slot for slot in found if not slot.is_empty and slot.begins(whole)]
@@ -433,9 +416,8 @@ class OpenResponsesStream(base.EventReader):
 
     def _snapshot(self, output: list[JSONObject], status: str, event: JSONObject, outputs: Outputs) -> None:
         """Adds the outputs of the final snapshot that the stream left out. Many servers leave the snapshot empty."""
-        rules = (SAME_ID, SAME_PLACE, IN_ORDER)
-        texts = self._messages.match_snapshot(of_kind(output, "message"), rules)
-        texts |= self._reasoning.match_snapshot(of_kind(output, "reasoning"), rules)
+        texts = self._messages.match_snapshot(of_kind(output, "message"), RULES_OF_TEXTS)
+        texts |= self._reasoning.match_snapshot(of_kind(output, "reasoning"), RULES_OF_TEXTS)
         calls = self._calls.pair(output)
         seen = {kind for kind, _ in self._counted}
         for place, item in enumerate(output):

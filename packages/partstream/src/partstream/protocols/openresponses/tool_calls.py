@@ -20,7 +20,6 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from partstream.conversation.turns import canonical_json
 from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
-from partstream.lm.parts import tool_call_part
 from partstream.protocols.calls import Calls, Reading, read_pieces, read_sources
 from partstream.protocols.openresponses.errors import text
 from partstream.protocols.read_response import JSONObject, identifier, index
@@ -56,9 +55,12 @@ class MatchRule(NamedTuple):
 
 
 SAME_ID: Final = MatchRule(lambda item: item.id, lambda _place, wire: identifier(wire, "id"))
-SAME_PLACE: Final = MatchRule(lambda item: item.output_index, lambda place, _wire: place)
-IN_ORDER: Final = MatchRule(lambda _item: True, lambda _place, _wire: True)
-"""The first item that is left."""
+RULES_OF_TEXTS: Final = (
+    SAME_ID,
+    MatchRule(lambda item: item.output_index, lambda place, _wire: place),
+    MatchRule(lambda _item: True, lambda _place, _wire: True),
+)
+"""By id, by place, then in order."""
 
 
 class Items(Generic[ItemT]):
@@ -386,4 +388,4 @@ class CallEvents(Items[ToolCall]):
         if one is not None:
             self._ids |= {call_id} if call_id else set()
             self._release(outputs)
-            outputs.append(tool_call_part(self._prefix + one.call_id, one.name, one.input))
+            outputs.append(one.part(self._prefix))
