@@ -7,7 +7,7 @@ specification allows: a reader takes it, a writer never uses it (:func:`strict_s
 A :class:`ResponseReader` holds how far a response has come, and ends it once. A wire's subclass adds
 :meth:`ResponseReader.feed_into`, when a response is whole, and what its Finish holds. Where each event has a type, the
 subclass is an :class:`EventReader` and adds a table of types: :func:`rows_by_state` combines it with
-:data:`TRANSITIONS` once, so that an event costs one look-up.
+:data:`TRANSITIONS` once, so that an event costs one look-up. Where chunks have none, it is a :class:`ChunkReader`.
 
 Below them are the tools of several wires: fields that may be missing, null or of another type; arguments of tool calls;
 :class:`EmittedPrefix`, which recognizes a snapshot of a text that was emitted.

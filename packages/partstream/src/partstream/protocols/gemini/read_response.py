@@ -322,14 +322,9 @@ class FinishWords:
 
 
 class ReportedUsage:
-    """The usage of one answer: of each field, the last value that is not null. Reports are never added up.
+    """The usage of one answer: of each field, the last value that is not null. Reports are never added up."""
 
-    Args:
-        read: The usage that merged reports mean, or None.
-    """
-
-    def __init__(self, read: Callable[[JSONObject], Usage | None]) -> None:
-        self._read = read
+    def __init__(self) -> None:
         self.raw: JSONObject = {}
 
     def say(self, report: Any) -> None:
@@ -337,11 +332,6 @@ class ReportedUsage:
         if isinstance(report, dict):
             has_gaps = None in report.values()
             self.raw |= {name: one for name, one in report.items() if one is not None} if has_gaps else report
-
-    @property
-    def value(self) -> Usage | None:
-        """The usage; None where no count was reported."""
-        return self._read(self.raw)
 
 
 def read_usage(raw: JSONObject) -> Usage | None:
@@ -403,14 +393,14 @@ class GeminiResponseReader(base.ChoicesReader):
         self._said = ShownText(keeps_all=options.citations is CitationMode.DATA)
         self._sources = Sources(options.citations)
         self._files = 0
-        self._usage = ReportedUsage(read_usage)
+        self._usage = ReportedUsage()
         self._finish = FinishWords()
         self._created_at: str | None = None  # on Vertex
 
     @property
     def usage(self) -> Usage | None:
         """The tokens that the server has reported so far."""
-        return self._usage.value
+        return read_usage(self._usage.raw)
 
     def _error_in(self, chunk: JSONObject) -> LanguageModelError | None:
         return ERRORS.failure_in(chunk) if chunk.get("error") or not objects(chunk, "candidates") else None
@@ -458,7 +448,7 @@ class GeminiResponseReader(base.ChoicesReader):
         served = {name: self._usage.raw[name] for name in _SERVED if isinstance(self._usage.raw.get(name), str)}
         facts = {name: value for name, value in said.items() if value is not None}
         facts = {**facts, **served, **self._sources.metadata}
-        finish = Finish(outcome, reason, self._usage.value, self._response_id, self._model, error)
+        finish = Finish(outcome, reason, self.usage, self._response_id, self._model, error)
         explanation = self._finish.message if self._finish.is_cut else None
         return replace(finish, provider_metadata={"gemini": facts} if facts else {}, explanation=explanation)
 

@@ -72,7 +72,14 @@ class PartialArguments:
             if isinstance(said, _Text):
                 said.append(leaf)
             return isinstance(said, _Text)
-        return _put(parent, steps[-1], None if name == "nullValue" else leaf)
+        last, leaf = steps[-1], None if name == "nullValue" else leaf
+        if isinstance(last, str) and isinstance(parent, dict):
+            parent[last] = leaf
+            return True
+        if isinstance(last, int) and isinstance(parent, list) and last <= len(parent):
+            parent[last : last + 1] = [leaf]
+            return True
+        return False
 
 
 def _steps(path: str) -> list[str | int]:
@@ -101,17 +108,6 @@ def _at(parent: Any, step: str | int, new: Any) -> Any:
     if step == len(parent):
         parent.append(new)
     return parent[step]
-
-
-def _put(parent: Any, step: str | int, leaf: Any) -> bool:
-    """Puts a leaf at a step, in place of an earlier one; tells whether the step fits."""
-    if isinstance(step, str) and isinstance(parent, dict):
-        parent[step] = leaf
-        return True
-    if isinstance(step, int) and isinstance(parent, list) and step <= len(parent):
-        parent[step : step + 1] = [leaf]
-        return True
-    return False
 
 
 def _built(value: Any) -> Any:

@@ -129,14 +129,14 @@ class InteractionsResponseReader(base.EventReader):
         self._citations = Citations(options.citations)
         self._calls = Calls()
         self._bare: tuple[_Step, CompleteCall] | None = None  # the last step, if it is a call without arguments
-        self._usage = ReportedUsage(read_usage)
+        self._usage = ReportedUsage()
         self._model: str | None = None
         self._status: str | None = None
 
     @property
     def usage(self) -> Usage | None:
         """The tokens that the server has reported so far."""
-        return self._usage.value
+        return read_usage(self._usage.raw)
 
     def _read_unknown(self, kind: object, event: Mapping[str, Any], outputs: _Outputs) -> None:
         if event.get("error") or ERRORS.failure_in_unknown(event) is not None:
@@ -176,7 +176,7 @@ class InteractionsResponseReader(base.EventReader):
         self._emit_finish(outcome, reason, outputs)
 
     def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
-        return Finish(outcome, reason, self._usage.value, self._calls.response_id, self._model, error)
+        return Finish(outcome, reason, self.usage, self._calls.response_id, self._model, error)
 
     # The events; see EVENTS
 

@@ -1,9 +1,8 @@
 """OpenResponses: events in, VS Code's parts out.
 
 :class:`OpenResponsesStream` reads one response. `EVENTS` maps each event type to its handler, and `ITEMS` each type of
-item. The states of a response are one table (:mod:`partstream.protocols.read_response`); `DISPATCH` combines both
-tables, so handlers do not look at the state. Events and items of other types come out as :class:`Unmapped`. There is no
-I/O, no clock and no logging.
+item. The states of a response are one table (:mod:`partstream.protocols.read_response`); handlers do not look at it.
+Events and items of other types come out as :class:`Unmapped`. There is no I/O, no clock and no logging.
 
 A response consists of items: messages and reasoning, tool calls
 (:mod:`partstream.protocols.openresponses.tool_calls`), and items of tools that the upstream runs itself. Each text of
