@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import InvalidRequestError
-from partstream.lm.messages import ChatMessage, Tool
+from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.read_response import read_arguments
 
@@ -217,38 +217,94 @@ def _is_data_url(value: str) -> bool:
     return value[:5].lower() == "data:"
 
 
-def tools_of_type(value: object, kind: str, counts: Counts) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The tools of a type, which a tool may leave out, each with its place in the request; null is no tool.
+# ---- Tools ----
 
-    Tools of other types are counted.
+
+def read_tools(
+    value: object,
+    counts: Counts,
+    kind: str = "function",
+    *,
+    within: str = "",
+    schema: str = "parameters",
+    are_typed: bool = False,
+) -> dict[str, Tool]:
+    """The tools of a type in the field `tools`, by their names; null is no tool. Tools of other types, names for the
+    second time, and demands for strict arguments are counted.
+
+    Args:
+        value: The field.
+        counts: Where all of that is counted.
+        kind: The type, also of a tool that has none.
+        within: The field that holds the name and all else; empty for the tool itself.
+        schema: The field of the schema.
+        are_typed: Whether a tool without a type is refused.
     """
-    if value is None:
-        return
-    if not isinstance(value, list):
-        raise InvalidRequestError("tools", described(value), "a list of tools")
-    for place, tool in enumerate(value):
-        where = f"tools[{place}]"
-        if not isinstance(tool, dict):
-            raise InvalidRequestError(where, described(tool), "an object")
-        said = optional_text(tool, "type", where) or kind
-        if said == kind:
-            yield where, tool
-        else:
-            counts.add(f"tools[].{said}")
-
-
-def read_functions(value: object, counts: Counts) -> tuple[Tool, ...]:
-    """The functions in the field `tools`, each described in a field `function`; other tools are counted."""
     tools: dict[str, Tool] = {}
-    for where, tool in tools_of_type(value, "function", counts):
-        function, at = tool.get("function"), f"{where}.function"
-        if not isinstance(function, dict):
-            raise InvalidRequestError(at, described(function), "an object with a name")
-        schema = checked(function, "parameters", dict, "a JSON schema", at)
-        name, description = required_text(function, "name", at), optional_text(function, "description", at)
-        if function.get("strict"):
-            counts.add("tools[].function.strict")
+    listed = () if value is None else objects_in(value, "tools", "a list of tools", are_typed=are_typed)
+    for at, tool in listed:
+        said = optional_text(tool, "type", at) or kind
+        if said != kind:
+            counts.add(f"tools[].{said}")
+            continue
+        declared = tool.get(within) if within else tool
+        where, counted = (f"{at}.{within}", f"tools[].{within}") if within else (at, "tools[]")
+        if not isinstance(declared, dict):
+            raise InvalidRequestError(where, described(declared), "an object with a name")
+        name, description = required_text(declared, "name", where), optional_text(declared, "description", where)
+        read = Tool(name, description, checked(declared, schema, dict, "a JSON schema", where))
+        if declared.get("strict"):
+            counts.add(f"{counted}.strict")
         if name in tools:
-            counts.add("tools[].function (a name for the second time)")
-        tools.setdefault(name, Tool(name, description, schema))
-    return tuple(tools.values())
+            counts.add(f"tools[].{kind} (a name for the second time)")
+        tools.setdefault(name, read)
+    return tools
+
+
+MODES: Final[Mapping[str, ToolMode]] = {
+    "auto": ToolMode.AUTO,
+    "none": ToolMode.AUTO,
+    "required": ToolMode.REQUIRED,
+}
+"""The words of OpenAI for whether a tool must be called; `none` allows no tool."""
+
+
+def chosen_tools(
+    tools: Mapping[str, Tool],
+    choice: object,
+    counts: Counts,
+    modes: Mapping[str, ToolMode] = MODES,
+    *,
+    nests: bool = False,
+) -> tuple[tuple[Tool, ...], ToolMode]:
+    """The tools that a `tool_choice` in the form of OpenAI allows, and whether the model must call one.
+
+    Args:
+        tools: The tools of the request, by their names.
+        choice: The field.
+        counts: Where a choice of another kind is counted: it allows all tools.
+        modes: The words that the wire has.
+        nests: Whether what an object says is in a field with the name of its type, and a tool's name in `function`.
+    """
+    where = "tool_choice"
+    names: set[str] | None = None
+    mode: Any = "auto" if choice is None else choice
+    if isinstance(choice, dict):
+        kind, said, mode = choice.get("type"), choice, "auto"
+        if nests and kind in ("function", "allowed_tools"):
+            said, where = checked(choice, kind, dict, "an object", where) or {}, f"{where}.{kind}"
+        if kind == "function":
+            mode, names = "required", {required_text(said, "name", where)}
+        elif kind == "allowed_tools":
+            if not isinstance(listed := said.get("tools"), list):
+                raise InvalidRequestError(f"{where}.tools", described(listed), "a list of tools")
+            mode = "auto" if said.get("mode") in (None, "") else said["mode"]
+            allowed = (one.get("function") if nests else one for one in listed if isinstance(one, dict))
+            named = (one.get("name") for one in allowed if isinstance(one, dict))
+            where, names = f"{where}.mode", {name for name in named if isinstance(name, str)}
+        else:
+            counts.add(f"tool_choice.{kind}")
+    if not isinstance(mode, str) or mode not in modes:
+        raise InvalidRequestError(where, described(mode), f"one of {', '.join(modes)}, or an object")
+    kept = tuple(tool for name, tool in tools.items() if mode != "none" and (names is None or name in names))
+    return kept, modes[mode] if kept else ToolMode.AUTO

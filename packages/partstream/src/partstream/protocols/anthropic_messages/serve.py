@@ -162,13 +162,8 @@ def _answer(value: object, where: str, counts: read_request.Counts) -> tuple[Mes
     """The parts of an assistant's message; a string is one text."""
     if isinstance(value, str):
         return (TextPart(value),) if value else ()
-    if not isinstance(value, list):
-        raise InvalidRequestError(where, read_request.described(value), "a string or a list of content blocks")
     answer = _Answer(counts)
-    for place, block in enumerate(value):
-        at = f"{where}[{place}]"
-        if not isinstance(block, dict) or not isinstance(block.get("type"), str):
-            raise InvalidRequestError(at, read_request.described(block), "an object with a type")
+    for at, block in read_request.objects_in(value, where, "a string or a list of content blocks", are_typed=True):
         _BLOCK_READERS.get(block["type"], _Answer.keep)(answer, block, at)
     return tuple(answer.parts)
 
@@ -317,7 +312,8 @@ def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[tuple[
     A tool with a dated type is one that the server runs, or that only its own models were taught: it has no schema, and
     is counted.
     """
-    tools = _listed(body.get("tools"), counts)
+    listed = read_request.read_tools(body.get("tools"), counts, "custom", schema="input_schema")
+    tools = tuple(listed.values())
     choice = read_request.checked(body, "tool_choice", dict, "an object with a type")
     if choice is None:
         return tools, ToolMode.AUTO
@@ -331,20 +327,6 @@ def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[tuple[
         tools = tuple(tool for tool in tools if tool.name == name)
     mode = _MODES[kind]
     return ((), ToolMode.AUTO) if mode is None else (tools, mode if tools else ToolMode.AUTO)
-
-
-def _listed(value: object, counts: read_request.Counts) -> tuple[Tool, ...]:
-    tools: dict[str, Tool] = {}
-    for where, tool in read_request.tools_of_type(value, "custom", counts):
-        name = read_request.required_text(tool, "name", where)
-        if name in tools:
-            counts.add("tools[] (a name for the second time)")
-            continue
-        schema = read_request.checked(tool, "input_schema", dict, "a JSON schema", where)
-        if tool.get("strict"):
-            counts.add("tools[].strict")
-        tools[name] = Tool(name, read_request.optional_text(tool, "description", where), schema)
-    return tuple(tools.values())
 
 
 _MODES: Final[Mapping[str, ToolMode | None]] = {

@@ -32,7 +32,7 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, MediaKind, data_url, file_name, read_media
 from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
-from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
 from partstream.protocols import read_request
@@ -81,7 +81,8 @@ class ChatRequestReader(RequestReader):
         reader = _Reader(counts)
         for role, message, where in read_request.messages_by_role(body.get("messages"), _READERS):
             _READERS[role](reader, message, where)
-        tools, tool_mode = read_tools(body, counts)
+        functions = read_request.read_tools(body.get("tools"), counts, within="function")
+        tools, tool_mode = read_request.chosen_tools(functions, body.get("tool_choice"), counts, _MODES, nests=True)
         effort, options = _reasoning(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
         if "max_completion_tokens" in options:
@@ -159,12 +160,7 @@ class _Reader:
 
     def _calls(self, message: Mapping[str, Any], where: str) -> list[ToolCallPart]:
         listed = read_request.checked(message, "tool_calls", list, "a list of calls", where) or []
-        calls = []
-        for place, call in enumerate(listed):
-            at = f"{where}.tool_calls[{place}]"
-            if not isinstance(call, dict):
-                raise InvalidRequestError(at, read_request.described(call), "an object")
-            calls.append(_read_call(call, at))
+        calls = [_read_call(call, at) for at, call in read_request.objects_in(listed, f"{where}.tool_calls", "")]
         function = read_request.checked(message, "function_call", dict, "an object", where)
         if function is not None:
             at = f"{where}.function_call"
@@ -368,55 +364,8 @@ def _of_entries(entries: list[dict[str, Any]]) -> tuple[list[Mapping[str, Any]],
     return items, beside
 
 
-def read_tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[tuple[Tool, ...], ToolMode]:
-    """The functions that the model may call, and whether it must call one; other tools are counted.
-
-    Raises:
-        InvalidRequestError: `tools` or `tool_choice` has the wrong form.
-    """
-    tools = read_request.read_functions(body.get("tools"), counts)
-    mode, names = _chosen(body.get("tool_choice"), counts)
-    allowed = tuple(tool for tool in tools if names is None or tool.name in names)
-    return allowed, mode if allowed else ToolMode.AUTO
-
-
-_MODES: Final[Mapping[str, tuple[ToolMode, frozenset[str] | None]]] = {
-    "auto": (ToolMode.AUTO, None),
-    "none": (ToolMode.AUTO, frozenset()),
-    "required": (ToolMode.REQUIRED, None),
-    "any": (ToolMode.REQUIRED, None),  # Mistral's word (docs/wires/chat-completions.md#tool-choice)
-}
-"""The mode that each word means, and the names of the tools that it allows; None allows all."""
-
-
-def _chosen(choice: object, counts: read_request.Counts) -> tuple[ToolMode, frozenset[str] | None]:
-    if isinstance(choice, dict):
-        return _named(choice, counts)
-    if choice is not None and (not isinstance(choice, str) or choice not in _MODES):
-        expected = f"one of {', '.join(_MODES)}, or an object"
-        raise InvalidRequestError("tool_choice", read_request.described(choice), expected)
-    return _MODES[choice or "auto"]
-
-
-def _named(choice: Mapping[str, Any], counts: read_request.Counts) -> tuple[ToolMode, frozenset[str] | None]:
-    kind = choice.get("type")
-    if kind == "function":
-        function = read_request.checked(choice, "function", dict, "an object with a name", "tool_choice") or {}
-        return ToolMode.REQUIRED, frozenset({read_request.required_text(function, "name", "tool_choice.function")})
-    if kind != "allowed_tools":
-        counts.add(f"tool_choice.{kind}")
-        return _MODES["auto"]
-    where = "tool_choice.allowed_tools"
-    allowed = read_request.checked(choice, "allowed_tools", dict, "an object with tools", "tool_choice") or {}
-    listed = allowed.get("tools")
-    if not isinstance(listed, list):
-        raise InvalidRequestError(f"{where}.tools", read_request.described(listed), "a list of tools")
-    word = read_request.optional_text(allowed, "mode", where) or "auto"
-    if word not in _MODES:
-        raise InvalidRequestError(f"{where}.mode", read_request.described(word), f"one of {', '.join(_MODES)}")
-    functions = (tool.get("function") for tool in listed if isinstance(tool, dict))
-    names = (function.get("name") for function in functions if isinstance(function, dict))
-    return _MODES[word][0], frozenset(name for name in names if isinstance(name, str))
+_MODES: Final = {**read_request.MODES, "any": ToolMode.REQUIRED}
+"""`any` is Mistral's word (docs/wires/chat-completions.md#tool-choice)."""
 
 
 # ---- Responses ----

@@ -82,11 +82,7 @@ READ_REQUEST: Final = InteractionsRequestReader()
 
 def _read_settings(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode, str, dict[str, Any]]:
     """The tools, whether one must be called, the reasoning effort, and the options of the generation."""
-    declared: dict[str, Tool] = {}
-    for where, tool in read_request.tools_of_type(body.get("tools"), "function", counts):
-        schema = checked(tool, "parameters", dict, "a JSON schema", where)
-        name = required_text(tool, "name", where)
-        declared.setdefault(name, Tool(name, optional_text(tool, "description", where), schema))
+    declared = read_request.read_tools(body.get("tools"), counts)
     options = dict(checked(body, "generation_config", dict, "an object") or {})
     choice, at = options.pop("tool_choice", None), "generation_config.tool_choice"
     if isinstance(choice, dict):
@@ -111,12 +107,7 @@ def _steps(value: object) -> Iterator[tuple[Mapping[str, Any], str]]:
         value = {"type": "text", "text": value} if value else []
     if isinstance(value, dict):
         value = [value]
-    if not isinstance(value, list):
-        raise InvalidRequestError("input", read_request.described(value), "a text, contents or steps")
-    for place, step in enumerate(value):
-        where = f"input[{place}]"
-        if not isinstance(step, dict) or not isinstance(step.get("type"), str):
-            raise InvalidRequestError(where, read_request.described(step), "an object with a type")
+    for where, step in read_request.objects_in(value, "input", "a text, contents or steps", are_typed=True):
         yield ({"type": "user_input", "content": [step]} if step["type"] in CONTENT else step), where
 
 

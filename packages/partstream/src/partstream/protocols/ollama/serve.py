@@ -51,7 +51,7 @@ class OllamaRequestReader(RequestReader):
         body = request.body
         counts = read_request.Counts()
         read_request.checked(body, "stream", bool, "true or false")
-        tools = read_request.read_functions(body.get("tools"), counts)
+        tools = tuple(read_request.read_tools(body.get("tools"), counts, within="function").values())
         options: dict[str, Any] = dict(read_request.checked(body, "options", dict, "an object") or {})
         window = options.pop(NUM_CTX, None)
         effort, fields = read_think(body.get("think"))

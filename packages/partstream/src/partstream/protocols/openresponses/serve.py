@@ -28,7 +28,7 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.media import file_name
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.errors import AdapterUsageError, InvalidRequestError, LanguageModelError
-from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
 from partstream.protocols import read_request
@@ -84,7 +84,8 @@ class ResponsesRequestReader(RequestReader):
         messages = _read_items(body, counts)
         if instructions := read_request.optional_text(body, "instructions"):
             messages = (ChatMessage.system(instructions), *messages)
-        tools, tool_mode = _choose(_read_tools(body.get("tools"), counts), body.get("tool_choice"), counts)
+        functions = read_request.read_tools(body.get("tools"), counts, are_typed=True)
+        tools, tool_mode = read_request.chosen_tools(functions, body.get("tool_choice"), counts)
         # Codex puts the path of the workspace into this field about itself, so only the name of the field is counted
         # (docs/wires/openresponses.md#what-codex-demands).
         if body.get("client_metadata") is not None:
@@ -146,67 +147,6 @@ def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     beside = {name for name in said if name != "effort"}
     asks_for_no_more = not beside or (effort and said == {"effort": effort, "summary": "auto"})
     return effort or None, {} if asks_for_no_more else {"reasoning": dict(said)}
-
-
-def _read_tools(value: object, counts: read_request.Counts) -> tuple[Tool, ...]:
-    """The functions that the model may call; tools that a server runs by itself are counted."""
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise InvalidRequestError("tools", read_request.described(value), "a list of tools")
-    tools: dict[str, Tool] = {}
-    for place, tool in enumerate(value):
-        where = f"tools[{place}]"
-        if not isinstance(tool, dict) or not isinstance(tool.get("type"), str):
-            raise InvalidRequestError(where, read_request.described(tool), "an object with a type")
-        if tool["type"] != "function":
-            counts.add(f"tools[].{tool['type']}")
-            continue
-        name = read_request.required_text(tool, "name", where)
-        if name in tools:
-            counts.add("tools[].function (a name for the second time)")
-            continue
-        read_request.checked(tool, "parameters", dict, "a JSON schema", where)
-        if tool.get("strict"):
-            counts.add("tools[].strict")
-        tools[name] = Tool(name, read_request.optional_text(tool, "description", where), tool.get("parameters"))
-    return tuple(tools.values())
-
-
-_TOOL_MODES: Final = {"auto": ToolMode.AUTO, "none": ToolMode.AUTO, "required": ToolMode.REQUIRED}
-
-
-def _choose(tools: tuple[Tool, ...], choice: object, counts: read_request.Counts) -> tuple[tuple[Tool, ...], ToolMode]:
-    """The tools that `tool_choice` allows, as the specification demands, and whether one must be called."""
-    mode = choice
-    if isinstance(choice, dict):
-        mode, names = _named(choice, counts)
-        if names is not None:
-            tools = tuple(tool for tool in tools if tool.name in names)
-    elif choice == "none":
-        tools = ()
-    elif choice is None:
-        mode = "auto"
-    if not isinstance(mode, str) or mode not in _TOOL_MODES:
-        where = "tool_choice.mode" if isinstance(choice, dict) else "tool_choice"
-        raise InvalidRequestError(where, read_request.described(mode), f"one of {', '.join(_TOOL_MODES)}, or an object")
-    return tools, _TOOL_MODES[mode] if tools else ToolMode.AUTO
-
-
-def _named(choice: Mapping[str, Any], counts: read_request.Counts) -> tuple[Any, frozenset[str] | None]:
-    """The mode of a `tool_choice` object and the names of the tools that it allows; None allows all."""
-    kind = choice.get("type")
-    if kind == "function":
-        return "required", frozenset({read_request.required_text(choice, "name", "tool_choice")})
-    if kind != "allowed_tools":
-        counts.add(f"tool_choice.{kind}")
-        return "auto", None
-    listed = choice.get("tools")
-    if not isinstance(listed, list):
-        raise InvalidRequestError("tool_choice.tools", read_request.described(listed), "a list of tools")
-    mode = "auto" if choice.get("mode") is None else choice["mode"]
-    named = () if mode == "none" else (entry.get("name") for entry in listed if isinstance(entry, dict))
-    return mode, frozenset(name for name in named if isinstance(name, str))
 
 
 def _read_items(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[ChatMessage, ...]:
