@@ -3,7 +3,7 @@
 A caller in Python names options in the words of the server. A client of a served wire names them in the words of its
 own wire, and servers of another wire refuse a request for a field that they do not know. :class:`Option` is the table
 of what several wires know, under all its names; a wire has :class:`OptionRules` with its fields, and
-:func:`chosen_options` brings one into the other. What has no place is named in a note (:func:`notes_on_options`).
+:func:`chosen_options` brings one into the other. What has no place is named in a note (:attr:`ChosenOptions.notes`).
 
 Servers of one wire refuse different fields of it, with HTTP 400 or 422 and a sentence that names the field. A protocol
 has a table of its optional fields, rows of :class:`OptionalField`; :func:`refused_fields` reads the sentence and
@@ -48,10 +48,15 @@ def call_arguments(call: Call) -> bytes:
         raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
 
 
+def declared(tool: Tool, schema: str) -> dict[str, Any]:
+    """A tool by its name, its description if it has one, and its schema, in the field of that name."""
+    described = {"description": tool.description} if tool.description else {}
+    return {"name": tool.name, **described, schema: tool.input_schema}
+
+
 def function_of(tool: Tool) -> dict[str, Any]:
     """A tool as Chat Completions and Ollama have it."""
-    described = {"description": tool.description} if tool.description else {}
-    return {"type": "function", "function": {"name": tool.name, **described, "parameters": tool.input_schema}}
+    return {"type": "function", "function": declared(tool, "parameters")}
 
 
 # ---- Options of a request ----
@@ -94,6 +99,16 @@ class Option(Enum):
     VERBOSITY = ("verbosity", "textVerbosity")
 
 
+def snake_case(*options: Option) -> dict[Option, str]:
+    """Options with the fields that most servers have for them."""
+    return {option: option.value[0] for option in options}
+
+
+def camel_case(*options: Option) -> dict[Option, str]:
+    """Options with the fields that the AI SDK and Google have for them."""
+    return {option: option.value[-1] for option in options}
+
+
 _OPTION_OF: Final = {word: option for option in Option for word in option.value}
 _FORMATS: Final = (
     *("response_format", "responseFormat", "format", "output_format", "responseMimeType", "response_mime_type"),
@@ -113,6 +128,7 @@ class OptionRules(NamedTuple):
     """What a wire takes of options.
 
     Attributes:
+        wire: The name of the wire.
         places: The fields for the options; a dot leads into an object. LIMIT, EFFORT and PARALLEL_CALLS without a field
             are no fields of the body as they are.
         fixed: The fields that no option of a caller replaces: the request and the settings of its owner set them, or
@@ -128,6 +144,7 @@ class OptionRules(NamedTuple):
         lists_stops: Whether it takes stop sequences only as a list.
     """
 
+    wire: str
     places: Mapping[Option, str]
     fixed: frozenset[str]
     write_format: Callable[[AnswerFormat], Mapping[str, Any] | None]
@@ -138,6 +155,16 @@ class OptionRules(NamedTuple):
     takes_others: bool = True
     ignores_others: bool = False
     lists_stops: bool = True
+
+    def of(self, request: ChatRequest, takes: frozenset[Option] = frozenset()) -> ChosenOptions:
+        """The options of a request in the words of this wire; the server is known to take those of `only_own` that are
+        in `takes`."""
+        is_foreign = request.asked_in not in {"", self.wire}
+        return chosen_options(request.options, self, is_foreign=is_foreign, takes=takes)
+
+    def notes(self, request: ChatRequest) -> tuple[Note, ...]:
+        """See :attr:`ChosenOptions.notes`."""
+        return self.of(request).notes
 
 
 NO_FIELD: Final = ""
@@ -161,19 +188,11 @@ class ChosenOptions(NamedTuple):
     parallel: bool | None = None
     lost: tuple[str, ...] = ()
 
-
-def options_of(
-    request: ChatRequest, wire: str, rules: OptionRules, takes: frozenset[Option] = frozenset()
-) -> ChosenOptions:
-    """The options of a request in the words of its wire.
-
-    Args:
-        request: The request.
-        wire: The name of this wire.
-        rules: What it takes.
-        takes: The options of `only_own` that the server is known to take.
-    """
-    return chosen_options(request.options, rules, is_foreign=request.asked_in not in {"", wire}, takes=takes)
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The note for the owner of a request about options that the wire has no place for; none where all have one."""
+        said = f"options without a place in this protocol: {', '.join(sorted(self.lost))}"
+        return (Note(said[:500], "modelOptions"),) if self.lost else ()
 
 
 def chosen_options(
@@ -232,13 +251,6 @@ def _is_taken(name: str, rules: OptionRules) -> bool:
 def _is_text(value: Any) -> bool:
     """Whether a format is that of plain text, which every answer has unasked."""
     return value in (None, "", "text/plain") or (isinstance(value, Mapping) and value.get("type") == "text")
-
-
-def notes_on_options(chosen: ChosenOptions) -> tuple[Note, ...]:
-    """The note for the owner of a request about options that the wire has no place for; none where all have one."""
-    if not chosen.lost:
-        return ()
-    return (Note(f"options without a place in this protocol: {', '.join(sorted(chosen.lost))}"[:500], "modelOptions"),)
 
 
 def _flat(options: Mapping[str, Any], rules: OptionRules) -> dict[str, Any]:

@@ -273,7 +273,7 @@ class RequestWriter(ABC):
             RequestNotExpressibleError: The wire has no form for something in it.
         """
 
-    def notes(self, _request: ChatRequest) -> tuple[Note, ...]:
+    def notes(self, _request: ChatRequest, /) -> tuple[Note, ...]:
         """Notes for the owner of a request about what it holds and the wire has no place for, such as options."""
         return ()
 

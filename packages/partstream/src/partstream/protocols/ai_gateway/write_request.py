@@ -14,7 +14,7 @@ Sources: `gateway-stream-request.json` of the recordings, `@ai-sdk/gateway` 2.0.
 
 from __future__ import annotations
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
 from partstream.conversation.provider_state import Carried
-from partstream.conversation.turns import Note, shown_by_user
+from partstream.conversation.turns import shown_by_user
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamHTTPError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.ai_gateway import models
@@ -36,9 +36,9 @@ from partstream.protocols.options import (
     Correction,
     Option,
     OptionRules,
+    camel_case,
+    declared,
     leave_out,
-    notes_on_options,
-    options_of,
     refused_fields,
     with_extra_fields,
 )
@@ -95,8 +95,6 @@ ERRORS: Final = Errors(
 PROMPT: Final = "prompt"
 """The field that holds the request itself."""
 
-WIRE: Final = "ai-gateway"
-
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:
     if asked.schema is None:
@@ -107,16 +105,12 @@ def _format_option(asked: AnswerFormat) -> dict[str, Any]:
 
 
 OPTIONS: Final = OptionRules(
+    "ai-gateway",
     {
         Option.LIMIT: "maxOutputTokens",
         Option.EFFORT: NO_FIELD,
-        Option.TEMPERATURE: "temperature",
-        Option.TOP_P: "topP",
-        Option.TOP_K: "topK",
-        Option.STOP: "stopSequences",
-        Option.SEED: "seed",
-        Option.PRESENCE_PENALTY: "presencePenalty",
-        Option.FREQUENCY_PENALTY: "frequencyPenalty",
+        **camel_case(Option.TEMPERATURE, Option.TOP_P, Option.TOP_K, Option.STOP, Option.SEED),
+        **camel_case(Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY),
     },
     frozenset(
         {PROMPT, "model", "stream", "messages", "input", "previous_response_id", "instructions"}
@@ -178,7 +172,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     settings, version = request.settings, models.specification_version(request.settings)
     creator, slash, _ = request.model_id.partition("/")
     creator = creator if slash else ""
-    options = options_of(request, WIRE, OPTIONS)
+    options = OPTIONS.of(request)
     fields = dict(options.fields)
     asked, chosen = fields.pop("reasoning", None), _checked_options(fields.pop("providerOptions", {}))
     if isinstance(asked, Mapping):  # as OpenResponses says it
@@ -197,15 +191,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         shown = {} if effort == "none" else _SHOWN.get(creator, {})
         own = merged(own, {} if words is None else words(effort), shown)
     if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "name": tool.name,
-                **({"description": tool.description} if tool.description else {}),
-                "inputSchema": tool.input_schema,
-            }
-            for tool in request.tools
-        ]
+        body["tools"] = [{"type": "function", **declared(tool, "inputSchema")} for tool in request.tools]
         body["toolChoice"] = {"type": "required" if request.tool_mode is ToolMode.REQUIRED else "auto"}
     if settings.max_output_tokens is not None:
         body["maxOutputTokens"] = settings.max_output_tokens
@@ -245,13 +231,12 @@ class GatewayRequestWriter(RequestWriter):
 
     path = PATH
     errors = ERRORS
+    notes = staticmethod(OPTIONS.notes)
+    leave_out = staticmethod(LEAVE_OUT)
     document_headers = models.DOCUMENT_HEADERS
 
     def write(self, request: ChatRequest) -> WireRequest:  # noqa: D102
         return WireRequest(PATH, build_request(request), models.build_headers(request))
-
-    def notes(self, request: ChatRequest) -> tuple[Note, ...]:  # noqa: D102
-        return notes_on_options(options_of(request, WIRE, OPTIONS))
 
     def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:  # noqa: D102
         return replace(RULES, tool_schema=partial(for_model, PLAIN, model_id))
@@ -277,9 +262,6 @@ class GatewayRequestWriter(RequestWriter):
         """The path above `/models`, and the paths of further lists, for the path of a base URL such as `/v3/ai`."""
         path = base_path.rstrip("/")
         return f"{_MODEL_LISTS_PATH.sub('', path)}/v1", (f"{path}/config",)
-
-    def leave_out(self, request: WireRequest, names: Collection[str]) -> WireRequest:  # noqa: D102
-        return LEAVE_OUT(request, names)
 
 
 _PATH_OF_VERSION: Final = re.compile(r"/v([1-4])/ai/?")

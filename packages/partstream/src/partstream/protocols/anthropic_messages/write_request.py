@@ -25,7 +25,7 @@ model takes is known from its server's list, else by its name; what a server tak
 
 from __future__ import annotations
 from base64 import b64encode
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -56,8 +56,7 @@ from partstream.protocols.options import (
     Option,
     OptionRules,
     call_arguments,
-    notes_on_options,
-    options_of,
+    declared,
     with_extra_fields,
 )
 from partstream.protocols.read_response import JSONObject, identifier, mapping
@@ -364,8 +363,6 @@ def _container(turns: Sequence[Turn]) -> str | None:
 
 # ---- Options ----
 
-WIRE: Final = "anthropic-messages"
-
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any] | None:
     """Only a schema has a form here (docs/wires/anthropic-messages.md#request-fields)."""
@@ -375,6 +372,7 @@ def _format_option(asked: AnswerFormat) -> dict[str, Any] | None:
 
 
 OPTIONS: Final = OptionRules(
+    "anthropic-messages",
     {
         Option.LIMIT: NO_FIELD,
         Option.EFFORT: NO_FIELD,
@@ -408,14 +406,7 @@ def tool_fields(request: preparation.ChatRequest, *, parallel: bool | None) -> J
     choice: JSONObject = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
     if parallel is not None:
         choice = {"type": "auto", **choice, "disable_parallel_tool_use": not parallel}
-    tools = [
-        {
-            "name": tool.name,
-            **({"description": tool.description} if tool.description else {}),
-            "input_schema": tool.input_schema,
-        }
-        for tool in request.tools
-    ]
+    tools = [declared(tool, "input_schema") for tool in request.tools]
     return {"tools": tools, **({"tool_choice": choice} if choice else {})}
 
 
@@ -673,7 +664,7 @@ def build_request(request: preparation.ChatRequest) -> dict[str, Any]:
     own = settings.own_settings(models.AnthropicMessagesSettings)
     rules = models.rules_of(own.messages_server, request.model_id)
     abilities = models.abilities_of(request.model_id, settings.capabilities)
-    options = options_of(request, WIRE, OPTIONS)
+    options = OPTIONS.of(request)
     forbidden = models.FORBIDDEN.get(_version(request, own), models.Forbidden())
     limit = options.limit if type(options.limit) is int and options.limit > 0 else None
     keeps_places = settings.system_as is not preparation.SystemAs.INSTRUCTIONS
@@ -774,6 +765,7 @@ class MessagesRequests(protocol.RequestWriter):
 
     path = PATH
     errors = ERRORS
+    leave_out = staticmethod(without_refused)
     document_headers: Mapping[str, str] = {models.VERSION: models.OLDER_VERSION}
     pauses = True
     count = protocol.CountEndpoint(protocol.count_of_fields("/messages/count_tokens", _COUNTED))
@@ -790,11 +782,11 @@ class MessagesRequests(protocol.RequestWriter):
 
     def notes(self, request: preparation.ChatRequest) -> tuple[Note, ...]:
         """Notes on the options that have no place on this wire, and on those that the version of the API forbids."""
-        options = options_of(request, WIRE, OPTIONS)
+        options = OPTIONS.of(request)
         version = _version(request, request.settings.own_settings(models.AnthropicMessagesSettings))
         lost = sorted(models.FORBIDDEN.get(version, models.Forbidden()).fields & options.fields.keys())
         said = f"options that version {version} of the API does not take: {', '.join(lost)}"
-        return (*notes_on_options(options), *((Note(said, "modelOptions"),) if lost else ()))
+        return (*options.notes, *((Note(said, "modelOptions"),) if lost else ()))
 
     def conversation_rules(self, settings: preparation.RequestSettings, model_id: str) -> preparation.ConversationRules:
         """The ids, names and schemas that the server of a model takes, and which blocks may end an answer."""
@@ -848,10 +840,6 @@ class MessagesRequests(protocol.RequestWriter):
             return path, ()
         root = path.removesuffix(folder)
         return path, (f"{root}/v1/models", f"{root}/models")
-
-    def leave_out(self, request: WireRequest, names: Collection[str]) -> WireRequest:
-        """Takes out, or replaces, what servers refuse."""
-        return without_refused(request, names)
 
     def resume(self, request: WireRequest, paused: Mapping[str, Any]) -> WireRequest:
         """The same request with the response so far after its messages, as it came, and no word of the user's."""

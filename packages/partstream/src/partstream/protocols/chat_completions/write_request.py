@@ -32,13 +32,11 @@ from partstream.protocols.known_servers import KnownServer
 from partstream.protocols.options import (
     NO_FIELD,
     AnswerFormat,
-    ChosenOptions,
     Option,
     OptionRules,
     call_arguments,
     function_of,
-    notes_on_options,
-    options_of,
+    snake_case,
     with_extra_fields,
 )
 from partstream.protocols.protocol import NO_FIELDS, RequestWriter
@@ -77,7 +75,7 @@ class ChatRequests(RequestWriter):
         return WireRequest(self.path, whole, headers)
 
     def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:  # noqa: D102
-        return notes_on_options(_options_of(request, _quirks(request.settings, request.model_id)))
+        return OPTIONS.of(request, _quirks(request.settings, request.model_id).sampling).notes
 
     def complete_settings(
         self,
@@ -107,7 +105,7 @@ def _quirks(settings: RequestSettings, model_id: str) -> models.Quirks:
 def _chosen(request: ChatRequest, quirks: models.Quirks) -> models.JSONObject:
     """The chosen values: from the options of the request, else from the configuration of the model."""
     settings = request.settings
-    options = _options_of(request, quirks)
+    options = OPTIONS.of(request, quirks.sampling)
     chosen: dict[str, Any] = {}
     effort = options.effort or request.reasoning_effort
     if effort is not None:
@@ -333,8 +331,6 @@ def _tool_fields(request: ChatRequest, quirks: models.Quirks, *, has_calls: bool
 
 # ---- Options ----
 
-WIRE: Final = "chat-completions"
-
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:
     if asked.schema is None:
@@ -346,23 +342,11 @@ def _format_option(asked: AnswerFormat) -> dict[str, Any]:
 
 
 OPTIONS: Final = OptionRules(
+    "chat-completions",
     {
+        **snake_case(*Option),
         Option.LIMIT: NO_FIELD,
         Option.EFFORT: NO_FIELD,
-        Option.TEMPERATURE: "temperature",
-        Option.TOP_P: "top_p",
-        Option.TOP_K: "top_k",
-        Option.MIN_P: "min_p",
-        Option.STOP: "stop",
-        Option.SEED: "seed",
-        Option.PRESENCE_PENALTY: "presence_penalty",
-        Option.FREQUENCY_PENALTY: "frequency_penalty",
-        Option.PARALLEL_CALLS: "parallel_tool_calls",
-        Option.LOGIT_BIAS: "logit_bias",
-        Option.USER: "user",
-        Option.SAFETY_IDENTIFIER: "safety_identifier",
-        Option.SERVICE_TIER: "service_tier",
-        Option.VERBOSITY: "verbosity",
     },
     frozenset(
         {"model", "messages", "stream", "stream_options", "tools", "tool_choice", "store"}
@@ -375,10 +359,6 @@ OPTIONS: Final = OptionRules(
     only_own=frozenset({Option.TOP_K, Option.MIN_P, Option.SERVICE_TIER}),
     lists_stops=False,
 )
-
-
-def _options_of(request: ChatRequest, quirks: models.Quirks) -> ChosenOptions:
-    return options_of(request, WIRE, OPTIONS, quirks.sampling)
 
 
 # ---- Cache marks: the prompt is cached up to a marked part ----

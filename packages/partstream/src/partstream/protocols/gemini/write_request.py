@@ -15,7 +15,7 @@ between models is a row in :mod:`partstream.protocols.gemini.models`.
 
 from __future__ import annotations
 from base64 import b64encode
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Final
@@ -28,7 +28,7 @@ from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import Tool, ToolMode
 from partstream.protocols.gemini import models, provider_state
 from partstream.protocols.gemini.errors import ERRORS, JSON_SCHEMA, SUBSET, without_refused
-from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, notes_on_options, options_of
+from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, camel_case, declared
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, KeyKind, RequestWriter
 from partstream.protocols.read_response import checksum
 from partstream.protocols.schemas import GOOGLE_JSON, GOOGLE_SUBSET
@@ -38,7 +38,8 @@ from partstream.protocols.serve import WireRequest, path_for_model
 
 
 def _tool_fields(request: ChatRequest, settings: models.GeminiSettings, model: models.KnownModel) -> models.JSONObject:
-    functions = [_declaration(tool, settings) for tool in request.tools]
+    schema = SUBSET if settings.tool_schemas is models.ToolSchemas.OPENAPI else JSON_SCHEMA
+    functions = [declared_with(tool, schema) for tool in request.tools]
     own: list[models.JSONObject] = [{name: {}} for name in models.server_tools_of(settings, model, functions)]
     tools = [*([{"functionDeclarations": functions}] if functions else []), *own]
     if not tools:
@@ -54,20 +55,12 @@ def _tool_fields(request: ChatRequest, settings: models.GeminiSettings, model: m
     return {"tools": tools} | ({"toolConfig": config} if config else {})
 
 
-def _declaration(tool: Tool, settings: models.GeminiSettings) -> models.JSONObject:
-    declared: models.JSONObject = {"name": tool.name}
-    if tool.description:
-        declared["description"] = tool.description
-    if has_parameters(tool):
-        is_subset = settings.tool_schemas is models.ToolSchemas.OPENAPI
-        declared[SUBSET if is_subset else JSON_SCHEMA] = tool.input_schema
-    return declared
-
-
-def has_parameters(tool: Tool) -> bool:
-    """Whether a tool has parameters; one without gets no schema, because older models refuse an empty object."""
-    schema = tool.input_schema or {}
-    return bool(schema.get("properties")) or bool(schema.keys() - {"type", "properties", "required"})
+def declared_with(tool: Tool, schema: str) -> models.JSONObject:
+    """A tool with its schema in a field; one without parameters has none: older models refuse an empty object."""
+    said, given = declared(tool, schema), tool.input_schema or {}
+    if not given.get("properties") and not given.keys() - {"type", "properties", "required"}:
+        del said[schema]
+    return said
 
 
 # ---- Contents ----
@@ -293,7 +286,6 @@ _MEGABYTE: Final = 1_000_000
 
 # ---- Options ----
 
-WIRE: Final = "gemini"
 _GENERATION: Final = "generationConfig"
 _THINKING: Final = "thinkingConfig"
 _EITHER: Final = frozenset({"thinkingLevel", "thinkingBudget"})
@@ -310,17 +302,12 @@ _AT_TOP: Final = frozenset({*_TOP.values(), "serviceTier"})
 """Options beside `contents`; all others are in `generationConfig`."""
 
 OPTIONS: Final = OptionRules(
+    "gemini",
     {
         Option.LIMIT: "maxOutputTokens",
         Option.EFFORT: NO_FIELD,
-        Option.TEMPERATURE: "temperature",
-        Option.TOP_P: "topP",
-        Option.TOP_K: "topK",
-        Option.STOP: "stopSequences",
-        Option.SEED: "seed",
-        Option.PRESENCE_PENALTY: "presencePenalty",
-        Option.FREQUENCY_PENALTY: "frequencyPenalty",
-        Option.SERVICE_TIER: "serviceTier",
+        **camel_case(Option.TEMPERATURE, Option.TOP_P, Option.TOP_K, Option.STOP, Option.SEED, Option.SERVICE_TIER),
+        **camel_case(Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY),
     },
     frozenset(
         {"model", "messages", "contents", "systemInstruction", "stream", "stream_options", "tools", "tool_choice"}
@@ -393,6 +380,8 @@ class GeminiRequestWriter(RequestWriter):
 
     path = "/models/{model}:streamGenerateContent"
     errors = ERRORS
+    notes = staticmethod(OPTIONS.notes)
+    leave_out = staticmethod(without_refused)
     count: CountEndpoint | None = CountEndpoint(_question, "totalTokens")
     empty_request: Mapping[str, Any] | None = NO_FIELDS
     own_base_path = "/v1beta"
@@ -406,7 +395,7 @@ class GeminiRequestWriter(RequestWriter):
         settings = request.settings
         own, model = settings.own_settings(models.GeminiSettings), models.known_model(request.model_id)
         system, contents = write_conversation(request, own, model)
-        options = options_of(request, WIRE, OPTIONS)
+        options = OPTIONS.of(request)
         effort, most = options.effort or request.reasoning_effort, settings.max_output_tokens
         thinking = models.thinking_config(model.thinking, settings.capabilities, effort, shows=own.include_thoughts)
         # Options of the request win over the configuration of the model.
@@ -428,14 +417,6 @@ class GeminiRequestWriter(RequestWriter):
         body = with_extra_fields(body, settings.extra_body)
         # Servers refuse the repetition of what the cache holds (docs/wires/gemini.md#caching).
         return {name: value for name, value in body.items() if name not in _CACHED} if body.get(_CACHE) else body
-
-    def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:
-        """The options that have no place."""
-        return notes_on_options(options_of(request, WIRE, OPTIONS))
-
-    def leave_out(self, request: WireRequest, names: Collection[str]) -> WireRequest:
-        """Takes out, or corrects, what servers refuse."""
-        return without_refused(request, names)
 
     def conversation_rules(self, settings: RequestSettings, _model_id: str) -> ConversationRules:
         """The names and schemas that the servers take. Ids need no rule: only those that a server gave go back."""

@@ -15,20 +15,20 @@ Types: `google-genai` 3.6.1, `CreateModelInteractionParam` and `StepParam`.
 
 from __future__ import annotations
 from base64 import b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings
-from partstream.lm.messages import Tool, ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.protocols.gemini import models
 from partstream.protocols.gemini import write_request as gemini
 from partstream.protocols.gemini.provider_state import DUMMY, StateOfCall, states_of_calls, usable_signature
 from partstream.protocols.gemini.write_request import ContentsWriter, GeminiRequestWriter
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE, without_refused
 from partstream.protocols.gemini_interactions.read_response import ITEM_TYPE, STEP, TOOL_CALL_ID
-from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, notes_on_options, options_of
+from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import GOOGLE_JSON
 from partstream.protocols.serve import WireRequest
@@ -172,15 +172,9 @@ def with_dummies(steps: Sequence[models.JSONObject]) -> list[models.JSONObject]:
 
 
 def _tools(request: ChatRequest, settings: models.GoogleSettings, model: models.KnownModel) -> list[models.JSONObject]:
-    functions = [_declaration(tool) for tool in request.tools]
+    functions = [{"type": "function", **gemini.declared_with(tool, "parameters")} for tool in request.tools]
     own = models.server_tools_of(settings, model, functions)
     return [*functions, *(_SERVER_TOOLS[name] for name in own)]
-
-
-def _declaration(tool: Tool) -> models.JSONObject:
-    said = {"type": "function", "name": tool.name}
-    described = {"description": tool.description} if tool.description else {}
-    return {**said, **described, **({"parameters": tool.input_schema} if gemini.has_parameters(tool) else {})}
 
 
 _SERVER_TOOLS: Final[Mapping[str, models.JSONObject]] = {
@@ -204,7 +198,6 @@ def _tool_choice(request: ChatRequest, settings: models.GoogleSettings) -> model
 
 # ---- Options ----
 
-WIRE: Final = "gemini-interactions"
 _GENERATION: Final = "generation_config"
 _EFFORTS: Final = models.Levels(("minimal", "low", "medium", "high"))
 _TOP: Final = models.spellings("response_format", "response_modalities", "safety_settings", "cached_content", "labels")
@@ -221,6 +214,7 @@ def _format_option(asked: AnswerFormat) -> models.JSONObject:
 
 
 OPTIONS: Final = OptionRules(
+    "gemini-interactions",
     {
         Option.LIMIT: "max_output_tokens",
         Option.EFFORT: NO_FIELD,
@@ -251,6 +245,8 @@ class InteractionsRequestWriter(GeminiRequestWriter):
 
     path = "/interactions"
     errors = ERRORS
+    notes = staticmethod(OPTIONS.notes)
+    leave_out = staticmethod(without_refused)
     continues = True
     count = None
     empty_request = None  # where this wire is spoken, Gemini is too, and no other server is known to have it
@@ -266,7 +262,7 @@ class InteractionsRequestWriter(GeminiRequestWriter):
         system, steps = gemini.write_conversation(
             request, own, model, lambda **how: StepsWriter(**how, continues=continued is not None)
         )
-        options = options_of(request, WIRE, OPTIONS)
+        options = OPTIONS.of(request)
         effort, most = options.effort or request.reasoning_effort, settings.max_output_tokens
         control = _EFFORTS if isinstance(model.thinking, models.Budgets) else model.thinking
         thinking = models.thinking_config(control, settings.capabilities, effort, shows=own.include_thoughts)
@@ -293,14 +289,6 @@ class InteractionsRequestWriter(GeminiRequestWriter):
             **({"previous_interaction_id": continued} if continued is not None else {}),
         }
         return gemini.with_extra_fields(body, settings.extra_body)
-
-    def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:
-        """The options that have no place."""
-        return notes_on_options(options_of(request, WIRE, OPTIONS))
-
-    def leave_out(self, request: WireRequest, names: Collection[str]) -> WireRequest:
-        """Takes out, or corrects, what servers refuse."""
-        return without_refused(request, names)
 
     def conversation_rules(self, _settings: RequestSettings, _model_id: str) -> ConversationRules:
         """The names and schemas that the servers take."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.protocols.options import NO_FIELD, AnswerFormat, ChosenOptions, Option, OptionRules
+from partstream.protocols.options import NO_FIELD, AnswerFormat, ChosenOptions, Option, OptionRules, snake_case
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.kinds import BOOLEAN, text_of, whole
 from partstream.settings.row import Setting
@@ -120,19 +120,13 @@ def _format_option(asked: AnswerFormat) -> dict[str, Any]:
     return {"format": "json" if asked.schema is None else dict(asked.schema)}
 
 
-WIRE: Final = "ollama"
 OPTIONS: Final = OptionRules(
+    "ollama",
     {
         Option.LIMIT: NUM_PREDICT,
         Option.EFFORT: NO_FIELD,
-        Option.TEMPERATURE: "temperature",
-        Option.TOP_P: "top_p",
-        Option.TOP_K: "top_k",
-        Option.MIN_P: "min_p",
-        Option.STOP: "stop",
-        Option.SEED: "seed",
-        Option.PRESENCE_PENALTY: "presence_penalty",
-        Option.FREQUENCY_PENALTY: "frequency_penalty",
+        **snake_case(Option.TEMPERATURE, Option.TOP_P, Option.TOP_K, Option.MIN_P, Option.STOP, Option.SEED),
+        **snake_case(Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY),
     },
     frozenset(
         {"model", "messages", "stream", "tools", "tool_choice", "stream_options", "store"}

@@ -22,13 +22,12 @@ from partstream.conversation.preparation import ChatRequest, ConversationRules, 
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.ollama import models
 from partstream.protocols.ollama.read_response import CONTENT, ERRORS, LEAVE_OUT, THINKING, joined_items
-from partstream.protocols.options import call_arguments, function_of, notes_on_options, options_of, with_extra_fields
+from partstream.protocols.options import call_arguments, function_of, with_extra_fields
 from partstream.protocols.protocol import NO_FIELDS, ChosenWindow, RequestWriter, WindowSource
 from partstream.protocols.schemas import IN_WORDS, for_model
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
-    from partstream.conversation.turns import Note
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.known_servers import KnownServer
 
@@ -49,6 +48,7 @@ class OllamaRequests(RequestWriter):
     models_path = "/tags"
     own_base_path = "/api"
     errors = ERRORS
+    notes = staticmethod(models.OPTIONS.notes)
     leave_out = staticmethod(LEAVE_OUT)
     empty_request = NO_FIELDS
     loads_models = True
@@ -62,7 +62,7 @@ class OllamaRequests(RequestWriter):
         """
         settings = request.settings
         own = settings.own_settings(models.OllamaSettings)
-        chosen = models.body_options(options_of(request, models.WIRE, models.OPTIONS))
+        chosen = models.body_options(models.OPTIONS.of(request))
         body: _Wire = {
             "model": request.model_id,
             "messages": messages_of(request),
@@ -89,9 +89,6 @@ class OllamaRequests(RequestWriter):
         if isinstance(extra.get(_NESTED), Mapping):
             extra[_NESTED] = with_extra_fields(options, extra[_NESTED])
         return WireRequest(self.path, with_extra_fields(body | {_NESTED: options}, extra))
-
-    def notes(self, request: ChatRequest) -> tuple[Note, ...]:  # noqa: D102
-        return notes_on_options(options_of(request, models.WIRE, models.OPTIONS))
 
     def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:  # noqa: D102
         ids = conversation.CallIdRule(conversation.IdForm(256))

@@ -27,8 +27,7 @@ from partstream.protocols.options import (
     Option,
     OptionRules,
     call_arguments,
-    notes_on_options,
-    options_of,
+    snake_case,
     with_extra_fields,
 )
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, OwnSettings, RequestWriter, count_of_fields
@@ -102,8 +101,6 @@ OWN_SETTINGS: Final = OwnSettings(
 
 PATH: Final = "/responses"
 
-WIRE: Final = "openresponses"
-
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:
     if asked.schema is None:
@@ -114,17 +111,12 @@ def _format_option(asked: AnswerFormat) -> dict[str, Any]:
 
 
 OPTIONS: Final = OptionRules(
+    "openresponses",
     {
         Option.LIMIT: "max_output_tokens",
         Option.EFFORT: NO_FIELD,
-        Option.TEMPERATURE: "temperature",
-        Option.TOP_P: "top_p",
-        Option.PRESENCE_PENALTY: "presence_penalty",
-        Option.FREQUENCY_PENALTY: "frequency_penalty",
-        Option.PARALLEL_CALLS: "parallel_tool_calls",
-        Option.USER: "user",
-        Option.SAFETY_IDENTIFIER: "safety_identifier",
-        Option.SERVICE_TIER: "service_tier",
+        **snake_case(Option.TEMPERATURE, Option.TOP_P, Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY),
+        **snake_case(Option.PARALLEL_CALLS, Option.USER, Option.SAFETY_IDENTIFIER, Option.SERVICE_TIER),
         Option.VERBOSITY: "text.verbosity",
     },
     OWN_SETTINGS.request_fields | {"messages", "instructions", "tools", "tool_choice", "store"},
@@ -145,6 +137,7 @@ class OpenResponsesRequests(RequestWriter):
     path = PATH
     continues = True
     errors = ERRORS
+    notes = staticmethod(OPTIONS.notes)
     leave_out = staticmethod(LEAVE_OUT)
     empty_request = NO_FIELDS
     # OpenAI's reference, `POST /responses/input_tokens`.
@@ -196,10 +189,6 @@ class OpenResponsesRequests(RequestWriter):
         body |= _chosen(request, own)
         return WireRequest(PATH, with_extra_fields(body, settings.extra_body))
 
-    def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:
-        """Notes about options that the wire has no place for."""
-        return notes_on_options(options_of(request, WIRE, OPTIONS))
-
     def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:
         """The items and schemas that the server of a model takes."""
         return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id))
@@ -211,7 +200,7 @@ WRITE_REQUEST: Final = OpenResponsesRequests()
 def _chosen(request: ChatRequest, own: OpenResponsesSettings) -> dict[str, Any]:
     """The chosen values: from the options of the request, else from the configuration of the model."""
     settings = request.settings
-    options = options_of(request, WIRE, OPTIONS)
+    options = OPTIONS.of(request)
     effort = options.effort or request.reasoning_effort
     chosen: dict[str, Any] = {}
     if effort is not None:
