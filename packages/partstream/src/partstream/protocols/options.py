@@ -17,10 +17,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.turns import Call, Note
+from partstream.conversation.turns import Call, Note, Piece, Reasoning
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.schemas import sound
 
@@ -46,6 +46,35 @@ def call_arguments(call: Call) -> bytes:
         return dumps(dict(call.input))
     except TypeError as error:
         raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
+
+
+_State = TypeVar("_State")
+
+
+def states_of_calls(
+    pieces: Sequence[Piece], read: Callable[[Mapping[str, Any]], tuple[str, _State] | None]
+) -> dict[str, _State]:
+    """What each call of an answer takes back, by the id of the conversation.
+
+    An item knows the id under which the call came out. If that had to be changed on the way, the item means the call
+    whose id was made of it, else the next call after the item, which is its place in the answer.
+
+    Args:
+        pieces: What the answer holds.
+        read: Reads an item: the id of a call and what belongs to it; None for an item of no call.
+    """
+    ids = [piece.call_id for piece in pieces if isinstance(piece, Call) and not piece.is_added]
+    found: dict[str, _State] = {}
+    for index, piece in enumerate(pieces):
+        if not isinstance(piece, Reasoning) or (of_call := read(piece.item)) is None:
+            continue
+        call_id, state = of_call
+        made_of_it = (one for one in ids if one.startswith(f"{call_id}_"))
+        following = (later.call_id for later in pieces[index:] if isinstance(later, Call))
+        meant = call_id if call_id in ids else next(made_of_it, None) or next(following, None)
+        if meant is not None:
+            found.setdefault(meant, state)
+    return found
 
 
 def declared(tool: Tool, schema: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ paths and finds the name in them again.
 
 from __future__ import annotations
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -102,6 +102,7 @@ class ResponseWriter(ABC):
         self._reply = reply
         self._is_begun = False
         self._is_finished = False
+        self._kept: list[WireEvent] = []
 
     def write(self, output: StreamOutput) -> list[WireEvent]:
         """Takes the next output and returns its events, possibly none.
@@ -140,8 +141,9 @@ class ResponseWriter(ABC):
         return None
 
     def _take(self) -> Sequence[WireEvent]:
-        """The events that were kept since the last time."""
-        return ()
+        """The events that were kept since the last time, by default those of `_kept`."""
+        kept, self._kept = self._kept, []
+        return kept
 
     @abstractmethod
     def _text(self, part: TextPart) -> Events: ...
@@ -173,12 +175,6 @@ class ResponseWriter(ABC):
     def frame(event: WireEvent) -> bytes:
         """The bytes of one event; by default, the data of a server-sent event without a name."""
         return b"data: " + dumps(event) + b"\n\n"
-
-    def _argument_texts(self, part: ToolCallPart) -> list[str]:
-        """The arguments of a call as JSON text, in pieces for one event each."""
-        text = dumps(part.input).decode()
-        size = self._reply.argument_size or len(text)
-        return [text[start : start + size] for start in range(0, len(text), size)]
 
     @classmethod
     def failed(cls, failure: ServedFailure) -> FailedReply:
@@ -283,6 +279,13 @@ def names_something(pattern: str) -> bool:
 def literal_size(pattern: str) -> int:
     """The number of literal characters of a pattern: of two patterns that fit, the larger one says more."""
     return len(pattern.replace(MODEL, "").replace(ID, ""))
+
+
+def pieces_of_arguments(given: Mapping[str, Any], size: int | None) -> Iterator[str]:
+    """The arguments of a call as JSON, in pieces of at most `size` characters; None for one piece."""
+    text = dumps(dict(given)).decode()
+    step = size or len(text)
+    return (text[start : start + step] for start in range(0, len(text), step))
 
 
 # ---- Moments ----

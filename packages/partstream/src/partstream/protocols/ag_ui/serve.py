@@ -34,7 +34,7 @@ from partstream.protocols.ag_ui.write_request import EFFORT, PROTOCOL_VERSION, c
 from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers, sentence_of
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.read_response import identifier
-from partstream.protocols.serve import RequestReader, ResponseWriter, WireRequest, model_in_path
+from partstream.protocols.serve import RequestReader, ResponseWriter, WireRequest, model_in_path, pieces_of_arguments
 
 # ---- The request ----
 
@@ -280,10 +280,11 @@ class AGUIWriter(ResponseWriter):
         self._calls.append(part.call_id)
         call = {"toolCallId": part.call_id}
         parent = {} if self._text_id is None else {"parentMessageId": self._text_id}
+        pieces = pieces_of_arguments(part.input, self._reply.argument_size)
         return [
             *self._closed(),
             {"type": "TOOL_CALL_START", **call, "toolCallName": part.name, **parent},
-            *({"type": "TOOL_CALL_ARGS", **call, "delta": piece} for piece in self._argument_texts(part)),
+            *({"type": "TOOL_CALL_ARGS", **call, "delta": piece} for piece in pieces),
             {"type": "TOOL_CALL_END", **call},
         ]
 

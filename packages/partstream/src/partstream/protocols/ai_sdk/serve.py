@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import dumps
@@ -25,7 +25,7 @@ from partstream.protocols.ai_sdk.errors import Chunk, error_value, identifier, i
 from partstream.protocols.ai_sdk.provider_state import GATEWAY, PROVIDER, REASONING, SUMMARY, TOOL_CALL, wrap
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
 from partstream.protocols.failures import sentence_of
-from partstream.protocols.serve import ResponseWriter
+from partstream.protocols.serve import ResponseWriter, pieces_of_arguments
 
 # ---- Items of the response, as metadata of its blocks and calls ----
 
@@ -199,7 +199,7 @@ class ChunkWriter(ResponseWriter):
         start = {"type": "text-start", "id": block_id, **beside(said)}
         return [start, *self.delta_chunks(TEXT, block_id, text), {"type": "text-end", "id": block_id}]
 
-    def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
+    def call_chunks(self, part: ToolCallPart, pieces: Iterable[str], said: Metadata) -> list[Chunk]:
         """A tool call: its arguments as JSON text in pieces, then the call with its metadata."""
         return [
             {"type": "tool-input-start", "id": part.call_id, "toolName": part.name},
@@ -273,7 +273,8 @@ class ChunkWriter(ResponseWriter):
     def _call(self, part: ToolCallPart) -> None:
         self._leave()
         brought = take_for_call(self._of_calls, part.call_id)
-        self._chunks += self.call_chunks(part, self._argument_texts(part), {} if brought is None else brought.said)
+        pieces = pieces_of_arguments(part.input, self._reply.argument_size)
+        self._chunks += self.call_chunks(part, pieces, {} if brought is None else brought.said)
 
     def _data(self, part: DataPart) -> None:
         """Writes a source or a file; marks of the host are left out."""
@@ -386,7 +387,7 @@ class DataStreamWriter(ChunkWriter):
     def summary_chunks(self, _block_id: str, _text: str, _said: Metadata) -> list[Chunk]:  # noqa: D102
         return []
 
-    def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], _said: Metadata) -> list[Chunk]:  # noqa: D102
+    def call_chunks(self, part: ToolCallPart, pieces: Iterable[str], _said: Metadata) -> list[Chunk]:  # noqa: D102
         call = {"toolCallId": part.call_id, "toolName": part.name}
         return [
             {"type": "tool-call-streaming-start", **call},
@@ -450,7 +451,7 @@ class UIStreamWriter(ChunkWriter):
 
     end_of_stream = b"data: [DONE]\n\n"
 
-    def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:  # noqa: D102
+    def call_chunks(self, part: ToolCallPart, pieces: Iterable[str], said: Metadata) -> list[Chunk]:  # noqa: D102
         call = {"toolCallId": part.call_id, "toolName": part.name}
         return [
             {"type": "tool-input-start", **call},

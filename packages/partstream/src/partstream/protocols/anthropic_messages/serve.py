@@ -37,7 +37,7 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     thinking_part,
 )
-from partstream.protocols import read_request
+from partstream.protocols import read_request, serve
 from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply, status_of
 from partstream.protocols.anthropic_messages.provider_state import (
     UNSIGNED,
@@ -347,7 +347,6 @@ class MessagesRequestReader(RequestReader):
         """What a request asks.
 
         Raises:
-            InvalidRequestError: A field that the answer depends on has a wrong type, or a value without a meaning.
             RefusedRequestError: The client wants the server to remember the conversation.
         """
         body = request.body
@@ -588,10 +587,8 @@ class WrittenBlocks:
     def _input(self, given: Mapping[str, Any]) -> None:
         """The arguments in pieces; none are an empty text (docs/wires/anthropic-messages.md#arguments-of-calls)."""
         self._delta("input_json_delta", partial_json="")
-        text = dumps(dict(given)).decode() if given else ""
-        size = self._size or len(text) or 1
-        for start in range(0, len(text), size):
-            self._delta("input_json_delta", partial_json=text[start : start + size])
+        for piece in serve.pieces_of_arguments(given, self._size) if given else ():
+            self._delta("input_json_delta", partial_json=piece)
 
     def _start(self, block: Mapping[str, Any]) -> None:
         self.close()

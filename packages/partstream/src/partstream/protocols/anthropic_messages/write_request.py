@@ -57,6 +57,7 @@ from partstream.protocols.options import (
     OptionRules,
     call_arguments,
     declared,
+    states_of_calls,
     with_extra_fields,
 )
 from partstream.protocols.read_response import JSONObject, identifier, mapping
@@ -166,7 +167,7 @@ def answer_blocks(pieces: Sequence[Piece]) -> list[JSONObject]:
     Raises:
         RequestNotExpressibleError: A call holds what JSON has no form for.
     """
-    extras = _extras(pieces)
+    extras = states_of_calls(pieces, fields_of_call)
     blocks: list[JSONObject] = []
     for is_text, run in groupby(pieces, lambda piece: isinstance(piece, Text)):
         if is_text:
@@ -192,25 +193,6 @@ def _ended(blocks: Sequence[JSONObject]) -> list[JSONObject]:
     if ended and ended[-1]["type"] == "text":
         ended[-1] = {**ended[-1], "text": ended[-1]["text"].rstrip()}
     return ended
-
-
-def _extras(pieces: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
-    """What each call has beside id, name and input, by the id that is sent.
-
-    An item knows the server's own id. If that had to be changed on the way, the item means the next call after it,
-    which is its place in the answer.
-    """
-    ids = [piece.call_id for piece in pieces if isinstance(piece, Call)]
-    extras: dict[str, Mapping[str, Any]] = {}
-    for index, piece in enumerate(pieces):
-        if not isinstance(piece, Reasoning) or (of_call := fields_of_call(piece.item)) is None:
-            continue
-        call_id, fields = of_call
-        following = (later.call_id for later in pieces[index:] if isinstance(later, Call))
-        meant = call_id if call_id in ids else next(following, None)
-        if meant is not None:
-            extras.setdefault(meant, fields)
-    return extras
 
 
 def paired(messages: Sequence[JSONObject]) -> list[JSONObject]:

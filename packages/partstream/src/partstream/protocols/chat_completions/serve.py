@@ -28,7 +28,6 @@ from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, MediaKind, data_url, file_name, read_media
 from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
@@ -52,7 +51,7 @@ from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.provider_state import FIELD
 from partstream.protocols.provider_state import MESSAGE_FIELD as ITEM_TYPE
-from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent, WireRequest
+from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent, WireRequest, pieces_of_arguments
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
@@ -65,11 +64,7 @@ class ChatRequestReader(RequestReader):
     """Reads requests of Chat Completions; see :class:`partstream.protocols.serve.RequestReader`."""
 
     def read(self, request: WireRequest) -> InboundRequest:
-        """The request of a client.
-
-        Raises:
-            InvalidRequestError: A field that the response depends on has the wrong type, or an unsupported value.
-        """
+        """The request of a client."""
         body = request.body
         read_request.checked(body, "stream", bool, "true or false")
         read_request.checked(body, "stream_options", dict, "an object")
@@ -569,10 +564,8 @@ class WrittenCalls:
         beside = {} if state is None else {"extra_content": state}
         named = {"name": part.name, "arguments": ""}
         yield {"index": index, "id": part.call_id, "type": "function", "function": named, **beside}
-        arguments = dumps(dict(part.input)).decode()
-        step = self._size or len(arguments)
-        for start in range(0, len(arguments), step):
-            yield {"index": index, "function": {"arguments": arguments[start : start + step]}}
+        for piece in pieces_of_arguments(part.input, self._size):
+            yield {"index": index, "function": {"arguments": piece}}
 
     def carry(self, call_id: str, state: Any) -> Iterator[dict[str, Any]]:
         """The delta with the state of a call; if the call is not written yet, the state waits for it."""

@@ -37,6 +37,7 @@ from partstream.protocols.options import (
     call_arguments,
     function_of,
     snake_case,
+    states_of_calls,
     with_extra_fields,
 )
 from partstream.protocols.protocol import NO_FIELDS, RequestWriter
@@ -244,7 +245,7 @@ class _Writer:
             name = self._quirks.filled_reasoning
             if name and self._quirks.reasoning_back is not models.ReasoningBack.OFF:
                 message.setdefault(name, "")
-            extras = _extras(calls, turn.content, carried)
+            extras = _extras(turn.content, carried)
             if self._quirks.fills_signatures and not extras:
                 extras = {calls[0].call_id: _NO_SIGNATURE}
             message["tool_calls"] = [_call(call, extras.get(call.call_id)) for call in calls]
@@ -294,26 +295,15 @@ def _call(call: conversation.Call, extra: Mapping[str, object] | None) -> models
     return {"id": call.call_id, "type": "function", "function": function, **carried}
 
 
-def _extras(
-    calls: Sequence[conversation.Call], content: Sequence[conversation.Piece], carried: CarriedMessage
-) -> dict[str, Mapping[str, object]]:
-    """The `extra_content` of each call, by the id that is sent.
+def _extras(content: Sequence[conversation.Piece], carried: CarriedMessage) -> dict[str, Mapping[str, object]]:
+    """The `extra_content` of each call, by the id that is sent."""
 
-    An item knows the server's own id. If that id had to change, the item belongs to the call whose id was made of it,
-    else to the next call, because that was the order in the response.
-    """
-    ids = [call.call_id for call in calls]
-    extras: dict[str, Mapping[str, object]] = {}
-    for index, piece in enumerate(content):
-        call_id = piece.item.get("toolCallId") if isinstance(piece, conversation.Reasoning) else None
-        if not isinstance(call_id, str) or call_id not in carried.extra_of_calls:
-            continue
-        made_of_it = (one for one in ids if one.startswith(f"{call_id}_"))
-        following = (later.call_id for later in content[index:] if isinstance(later, conversation.Call))
-        meant = call_id if call_id in ids else next(made_of_it, None) or next(following, None)
-        if meant is not None:
-            extras.setdefault(meant, carried.extra_of_calls[call_id])
-    return extras
+    def read(item: Mapping[str, Any]) -> tuple[str, Mapping[str, object]] | None:
+        call_id = item.get("toolCallId")
+        extra = carried.extra_of_calls.get(call_id) if isinstance(call_id, str) else None
+        return None if extra is None else (str(call_id), extra)
+
+    return states_of_calls(content, read)
 
 
 # ---- Tools ----

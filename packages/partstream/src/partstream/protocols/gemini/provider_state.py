@@ -37,7 +37,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.conversation.provider_state import ITEMS, usable_items
-from partstream.conversation.turns import Call, Piece, Reasoning
+from partstream.conversation.turns import Piece
+from partstream.protocols import options
 from partstream.protocols.files import read_base64
 from partstream.protocols.provider_state import OpaqueState, beside_items, open_state, seal_state
 
@@ -115,23 +116,13 @@ def read_item(item: Mapping[str, Any]) -> CarriedItem | None:
 
 
 def states_of_calls(pieces: Sequence[Piece], read: Callable[[Mapping[str, Any]], object]) -> dict[str, StateOfCall]:
-    """What each call of an answer takes back, by the id of the conversation.
+    """See :func:`partstream.protocols.options.states_of_calls`."""
 
-    An item knows the id under which the call came out. If that had to be changed on the way, the item means the call
-    whose id was made of it, else the next call after the item, which is its place in the answer.
-    """
-    ids = [piece.call_id for piece in pieces if isinstance(piece, Call) and not piece.is_added]
-    found: dict[str, StateOfCall] = {}
-    for index, piece in enumerate(pieces):
-        state = read(piece.item) if isinstance(piece, Reasoning) else None
-        if not isinstance(state, StateOfCall):
-            continue
-        made_of_it = (one for one in ids if one.startswith(f"{state.call_id}_"))
-        following = (later.call_id for later in pieces[index:] if isinstance(later, Call))
-        meant = state.call_id if state.call_id in ids else next(made_of_it, None) or next(following, None)
-        if meant is not None:
-            found.setdefault(meant, state)
-    return found
+    def of_call(item: Mapping[str, Any]) -> tuple[str, StateOfCall] | None:
+        state = read(item)
+        return (state.call_id, state) if isinstance(state, StateOfCall) else None
+
+    return options.states_of_calls(pieces, of_call)
 
 
 # ---- Missing signatures ----

@@ -480,11 +480,6 @@ class GeminiResponseWriter(ResponseWriter):
         self._calls = 0
         self._thinking_state = state.WrittenState()
         self._sources: list[WireEvent] = []
-        self._chunks: list[WireEvent] = []
-
-    def _take(self) -> list[WireEvent]:
-        chunks, self._chunks = self._chunks, []
-        return chunks
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
@@ -523,7 +518,7 @@ class GeminiResponseWriter(ResponseWriter):
         return _ARRAY if asked.dialect == ARRAY else StreamForm(cls.frame)
 
     def _say(self, part: WireEvent) -> None:
-        self._chunks.append(self._chunk(part))
+        self._kept.append(self._chunk(part))
 
     def _chunk(self, part: WireEvent) -> WireEvent:
         return {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}], **self._head}
@@ -560,8 +555,8 @@ class GeminiResponseWriter(ResponseWriter):
         counts = named_counts(finish.usage, COUNTS)
         usage = {} if counts is None else {"usageMetadata": counts}
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
-            self._chunks += [{**usage, **self._head}] if usage else []
-            self._chunks.append(errors.error_event(finish.error))
+            self._kept += [{**usage, **self._head}] if usage else []
+            self._kept.append(errors.error_event(finish.error))
             return
         grounding = {"groundingMetadata": {"groundingChunks": self._sources}} if self._sources else {}
         candidate = {
@@ -570,7 +565,7 @@ class GeminiResponseWriter(ResponseWriter):
             "index": 0,
             **grounding,
         }
-        self._chunks.append({"candidates": [candidate], **usage, **self._head})
+        self._kept.append({"candidates": [candidate], **usage, **self._head})
 
 
 COUNTS: Final = tuple(f"{name}TokenCount" for name in ("prompt", "candidates", "thoughts", "total", "cachedContent"))

@@ -32,7 +32,14 @@ from partstream.protocols.gemini_interactions.errors import SIGNATURE
 from partstream.protocols.gemini_interactions.read_response import CONTENT, FILES, ITEM_TYPE, STEP, TOOL_CALL_ID
 from partstream.protocols.gemini_interactions.write_request import kind_of_file, read_item
 from partstream.protocols.read_request import Counts, checked, optional_text, read_parts, required_text
-from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent, WireRequest, rfc3339
+from partstream.protocols.serve import (
+    RequestReader,
+    ResponseWriter,
+    WireEvent,
+    WireRequest,
+    pieces_of_arguments,
+    rfc3339,
+)
 
 # ---- Requests ----
 
@@ -225,7 +232,6 @@ class InteractionsResponseWriter(ResponseWriter):
         self._model = asked.model
         self._created = rfc3339(reply.created_at)
         self._carried = WrittenState(read_item)
-        self._events: list[WireEvent] = []
         self._open = ""  # the type of the step that is open
         self._index = 0
         self._has_calls = False
@@ -234,10 +240,6 @@ class InteractionsResponseWriter(ResponseWriter):
         head = {"id": "", "status": "in_progress", "object": "interaction", "model": self._model}
         self._add("interaction.created", interaction=head)
         self._add("interaction.status_update", interaction_id="", status="in_progress")
-
-    def _take(self) -> list[WireEvent]:
-        events, self._events = self._events, []
-        return events
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
@@ -271,7 +273,7 @@ class InteractionsResponseWriter(ResponseWriter):
     failed = staticmethod(errors.failed_reply)
 
     def _add(self, kind: str, **fields: Any) -> None:
-        self._events.append({**fields, "event_type": kind})
+        self._kept.append({**fields, "event_type": kind})
 
     def _open_step(self, step: WireEvent) -> None:
         self._end()
@@ -287,7 +289,7 @@ class InteractionsResponseWriter(ResponseWriter):
     def _say(self, kind: str, delta: WireEvent) -> None:
         if self._open != kind:
             self._open_step({"type": kind})
-        self._events.append(_delta(self._index, delta))
+        self._kept.append(_delta(self._index, delta))
 
     def _text(self, part: TextPart) -> None:
         if part.value:
@@ -309,7 +311,7 @@ class InteractionsResponseWriter(ResponseWriter):
         signature = self._carried.of_call(part.call_id)
         signed = {} if signature is None else {SIGNATURE: signature}
         self._open_step({"type": "function_call", "id": part.call_id, "name": part.name, "arguments": {}, **signed})
-        for piece in self._argument_texts(part):
+        for piece in pieces_of_arguments(part.input, self._reply.argument_size):
             self._say("function_call", {"type": "arguments_delta", "arguments": piece})
         self._end()
 
@@ -328,7 +330,7 @@ class InteractionsResponseWriter(ResponseWriter):
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             if usage:
                 self._add("interaction.status_update", interaction_id="", status="failed", **usage)
-            self._events.append(errors.error_event(finish.error))
+            self._kept.append(errors.error_event(finish.error))
             return
         interaction = {
             "id": "",

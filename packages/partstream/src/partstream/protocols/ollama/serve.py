@@ -43,11 +43,7 @@ class OllamaRequestReader(RequestReader):
     """Reads requests of `/api/chat`; see :class:`partstream.protocols.serve.RequestReader`."""
 
     def read(self, request: WireRequest) -> InboundRequest:
-        """The request of a client.
-
-        Raises:
-            InvalidRequestError: A field that the response depends on has the wrong type.
-        """
+        """The request of a client."""
         body = request.body
         counts = read_request.Counts()
         read_request.checked(body, "stream", bool, "true or false")

@@ -69,11 +69,7 @@ class ResponsesRequestReader(RequestReader):
     socket = stored.SOCKET
 
     def read(self, request: WireRequest) -> InboundRequest:
-        """The request of a client.
-
-        Raises:
-            InvalidRequestError: A field that the response depends on has the wrong type.
-        """
+        """The request of a client."""
         body = request.body
         for name, (field_type, expected) in _TYPED_FIELDS.items():
             read_request.checked(body, name, field_type, expected)

@@ -152,11 +152,7 @@ class OpenResponsesRequests(RequestWriter):
     )
 
     def write(self, request: ChatRequest) -> WireRequest:
-        """Writes a request down.
-
-        Raises:
-            RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
-        """
+        """Writes a request down."""
         settings = request.settings
         own = settings.own_settings(OpenResponsesSettings)
         body: dict[str, Any] = {
