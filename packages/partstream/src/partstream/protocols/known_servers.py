@@ -5,7 +5,7 @@ protocol, see :attr:`partstream.protocols.protocol.Protocol.spoken_at`.
 """
 
 from __future__ import annotations
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
@@ -50,7 +50,7 @@ class KnownServer:
         address_example: An example of its base URL, for a server without a common address; empty for a server whose
             base URL is known.
         headers: The headers that every request to it needs, whatever the protocol: names in lower case, and values.
-        regions: Its regions, if a person has to choose one; the first is that of the base URLs in the tables.
+        region_titles: What a person reads of each host where one of them is to be chosen, in the order of `hosts`.
         is_offered: Whether it is among the presets. Others are known for their quirks alone.
     """
 
@@ -60,10 +60,9 @@ class KnownServer:
     key_variables: tuple[str, ...] = ()
     keys_page: str = ""
     ports: tuple[int, ...] = ()
-    key: KeyRequirement = KeyRequirement.REQUIRED
     address_example: str = ""
     headers: tuple[tuple[str, str], ...] = ()
-    regions: tuple[Region, ...] = ()
+    region_titles: tuple[str, ...] = ()
     is_offered: bool = True
     other_hosts: tuple[str, ...] = ()
 
@@ -71,6 +70,16 @@ class KnownServer:
     def is_local(self) -> bool:
         """Whether people run it themselves, so that only a port tells it, which any other server may use."""
         return bool(self.ports)
+
+    @property
+    def key(self) -> KeyRequirement:
+        """Whether it wants a key."""
+        return KeyRequirement.OPTIONAL if self.is_local else KeyRequirement.REQUIRED
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """Its regions, if a person has to choose one; the first is that of the base URLs in the tables."""
+        return tuple(map(Region, self.hosts, self.region_titles))
 
     def has_host(self, host: str) -> bool:
         """Whether a host name, in lower case, is one of its own."""
@@ -82,7 +91,7 @@ class KnownServer:
 
 
 # In the order in which they are offered. Sources: docs/wires and the documentation of vendors, read in November 2026.
-KNOWN_SERVERS: Final = (
+_OFFERED: Final = (
     KnownServer(
         "openai",
         "OpenAI",
@@ -112,17 +121,10 @@ KNOWN_SERVERS: Final = (
         ("OPENROUTER_API_KEY",),
         "https://openrouter.ai/settings/keys",
     ),
-    KnownServer(
-        "ollama",
-        "Ollama",
-        ("ollama.com",),
-        ports=(11434,),
-        key=KeyRequirement.OPTIONAL,
-        key_variables=("OLLAMA_API_KEY",),
-    ),
-    KnownServer("lm-studio", "LM Studio", ports=(1234,), key=KeyRequirement.OPTIONAL, key_variables=("LM_API_TOKEN",)),
-    KnownServer("llama.cpp", "llama.cpp", ports=(8080,), key=KeyRequirement.OPTIONAL, key_variables=("LLAMA_API_KEY",)),
-    KnownServer("vllm", "vLLM", ports=(8000,), key=KeyRequirement.OPTIONAL, key_variables=("VLLM_API_KEY",)),
+    KnownServer("ollama", "Ollama", ("ollama.com",), ports=(11434,), key_variables=("OLLAMA_API_KEY",)),
+    KnownServer("lm-studio", "LM Studio", ports=(1234,), key_variables=("LM_API_TOKEN",)),
+    KnownServer("llama.cpp", "llama.cpp", ports=(8080,), key_variables=("LLAMA_API_KEY",)),
+    KnownServer("vllm", "vLLM", ports=(8000,), key_variables=("VLLM_API_KEY",)),
     KnownServer(
         "deepseek", "DeepSeek", ("api.deepseek.com",), ("DEEPSEEK_API_KEY",), "https://platform.deepseek.com/api_keys"
     ),
@@ -157,7 +159,7 @@ KNOWN_SERVERS: Final = (
         ("MOONSHOT_API_KEY", "KIMI_API_KEY"),
         "https://platform.moonshot.ai/console/api-keys",
         other_hosts=("api.kimi.com", "api.kimi.ai"),  # `/coding/v1`, for keys of the coding plan
-        regions=(Region("api.moonshot.ai", "International"), Region("api.moonshot.cn", "China")),
+        region_titles=("International", "China"),
     ),
     KnownServer(
         "zhipu",
@@ -165,7 +167,7 @@ KNOWN_SERVERS: Final = (
         ("api.z.ai", "open.bigmodel.cn"),
         ("ZAI_API_KEY", "ZHIPU_API_KEY", "ZHIPUAI_API_KEY"),
         "https://z.ai/manage-apikey/apikey-list",
-        regions=(Region("api.z.ai", "International (Z.ai)"), Region("open.bigmodel.cn", "China (BigModel)")),
+        region_titles=("International (Z.ai)", "China (BigModel)"),
     ),
     KnownServer(
         "qwen",
@@ -178,12 +180,7 @@ KNOWN_SERVERS: Final = (
         ),
         ("DASHSCOPE_API_KEY",),
         "https://modelstudio.console.alibabacloud.com",
-        regions=(
-            Region("dashscope-intl.aliyuncs.com", "Singapore"),
-            Region("dashscope-us.aliyuncs.com", "US (Virginia)"),
-            Region("dashscope.aliyuncs.com", "China (Beijing)"),
-            Region("cn-hongkong.dashscope.aliyuncs.com", "Hong Kong"),
-        ),
+        region_titles=("Singapore", "US (Virginia)", "China (Beijing)", "Hong Kong"),
         # `/v1`, for keys of the coding plan
         other_hosts=("coding.dashscope.aliyuncs.com", "coding-intl.dashscope.aliyuncs.com"),
     ),
@@ -193,7 +190,7 @@ KNOWN_SERVERS: Final = (
         ("api.minimax.io", "api.minimaxi.com"),
         ("MINIMAX_API_KEY",),
         "https://platform.minimax.io",
-        regions=(Region("api.minimax.io", "International"), Region("api.minimaxi.com", "China")),
+        region_titles=("International", "China"),
     ),
     KnownServer(
         "azure",
@@ -214,7 +211,6 @@ KNOWN_SERVERS: Final = (
         "litellm",
         "LiteLLM",
         ports=(4000,),
-        key=KeyRequirement.OPTIONAL,
         key_variables=("LITELLM_API_KEY", "LITELLM_PROXY_API_KEY"),
         address_example="http://localhost:4000/v1",
     ),
@@ -225,36 +221,32 @@ KNOWN_SERVERS: Final = (
         ("PARTSTREAM_HUB_KEY",),
         address_example="https://hub.example.com/v1",
     ),
+)
+_NOT_OFFERED: Final = (
     KnownServer(
         "github-copilot",
         "GitHub Copilot",
         ("api.githubcopilot.com", "*.githubcopilot.com"),  # api.individual, api.business, api.enterprise
-        is_offered=False,
     ),
     KnownServer(
-        "github-models",
-        "GitHub Models",
-        ("models.github.ai", "models.inference.ai.azure.com"),
-        ("GITHUB_TOKEN",),
-        is_offered=False,
+        "github-models", "GitHub Models", ("models.github.ai", "models.inference.ai.azure.com"), ("GITHUB_TOKEN",)
     ),
+    # Its list of models wants more than a key.
     KnownServer(
         "vertex",
         "Google Vertex AI",
         ("aiplatform.googleapis.com",),
         ("GOOGLE_API_KEY",),
         "https://console.cloud.google.com/vertex-ai/studio",
-        is_offered=False,  # its list of models wants more than a key
         other_hosts=("*-aiplatform.googleapis.com",),  # the paths of regions name a project
     ),
-    KnownServer("sglang", "SGLang", ports=(30000,), key=KeyRequirement.OPTIONAL, is_offered=False),
+    KnownServer("sglang", "SGLang", ports=(30000,)),
     KnownServer(
         "nvidia",
         "NVIDIA NIM",
         ("integrate.api.nvidia.com",),
         ("NVIDIA_API_KEY",),
         "https://build.nvidia.com/settings/api-keys",
-        is_offered=False,
     ),
     KnownServer(
         "perplexity",
@@ -262,7 +254,6 @@ KNOWN_SERVERS: Final = (
         ("api.perplexity.ai",),
         ("PERPLEXITY_API_KEY",),
         "https://www.perplexity.ai/account/api",
-        is_offered=False,
     ),
     KnownServer(
         "hugging-face",
@@ -270,45 +261,31 @@ KNOWN_SERVERS: Final = (
         ("router.huggingface.co",),
         ("HF_TOKEN",),
         "https://huggingface.co/settings/tokens",
-        is_offered=False,
     ),
-    KnownServer("chutes", "Chutes", ("llm.chutes.ai",), ("CHUTES_API_KEY",), is_offered=False),
+    KnownServer("chutes", "Chutes", ("llm.chutes.ai",), ("CHUTES_API_KEY",)),
+    KnownServer("nebius", "Nebius", ("api.tokenfactory.nebius.com", "api.studio.nebius.com"), ("NEBIUS_API_KEY",)),
+    KnownServer("baseten", "Baseten", ("inference.baseten.co",), ("BASETEN_API_KEY",)),
     KnownServer(
-        "nebius",
-        "Nebius",
-        ("api.tokenfactory.nebius.com", "api.studio.nebius.com"),
-        ("NEBIUS_API_KEY",),
-        is_offered=False,
-    ),
-    KnownServer("baseten", "Baseten", ("inference.baseten.co",), ("BASETEN_API_KEY",), is_offered=False),
-    KnownServer(
-        "cloudflare",
-        "Cloudflare",
-        ("api.cloudflare.com", "gateway.ai.cloudflare.com"),
-        ("CLOUDFLARE_API_TOKEN",),
-        is_offered=False,
+        "cloudflare", "Cloudflare", ("api.cloudflare.com", "gateway.ai.cloudflare.com"), ("CLOUDFLARE_API_TOKEN",)
     ),
     KnownServer(
         "bedrock",
         "Amazon Bedrock",
         key_variables=("AWS_BEARER_TOKEN_BEDROCK",),
-        is_offered=False,
         other_hosts=("bedrock-runtime.*.amazonaws.com", "bedrock-mantle.*.api.aws"),
     ),
     KnownServer(
         "databricks",
         "Databricks",
         key_variables=("DATABRICKS_TOKEN",),
-        is_offered=False,
         other_hosts=("*.cloud.databricks.com", "*.azuredatabricks.net", "*.gcp.databricks.com"),
     ),
-    KnownServer("snowflake", "Snowflake Cortex", is_offered=False, other_hosts=("*.snowflakecomputing.com",)),
+    KnownServer("snowflake", "Snowflake Cortex", other_hosts=("*.snowflakecomputing.com",)),
     KnownServer(
         "cohere",
         "Cohere",
         key_variables=("COHERE_API_KEY", "CO_API_KEY"),
         keys_page="https://dashboard.cohere.com/api-keys",
-        is_offered=False,
         other_hosts=("api.cohere.ai", "api.cohere.com"),
     ),
     KnownServer(
@@ -316,10 +293,10 @@ KNOWN_SERVERS: Final = (
         "OpenCode Zen",
         key_variables=("OPENCODE_API_KEY",),
         keys_page="https://opencode.ai/auth",
-        is_offered=False,
         other_hosts=("opencode.ai",),
     ),
 )
+KNOWN_SERVERS: Final = (*_OFFERED, *(replace(server, is_offered=False) for server in _NOT_OFFERED))
 
 
 def server_at(url: str) -> KnownServer | None:
