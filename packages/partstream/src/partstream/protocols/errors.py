@@ -80,54 +80,34 @@ _BY_STATUS: Final[Mapping[int, ErrorKind]] = {
 }
 
 
-COMMON_CODES: Final[Mapping[str, ErrorKind]] = MappingProxyType(
+def kinds_of(rows: Mapping[ErrorKind, str]) -> Mapping[str, ErrorKind]:
+    """The kind of each code, given the codes of each kind: in lower case, with blanks between them."""
+    return MappingProxyType({code: kind for kind, codes in rows.items() for code in codes.split()})
+
+
+COMMON_CODES: Final = kinds_of(
     {
-        "authentication_error": ErrorKind.NO_PERMISSION,
-        "forbidden": ErrorKind.NO_PERMISSION,
-        "invalid_api_key": ErrorKind.NO_PERMISSION,
-        "permission_error": ErrorKind.NO_PERMISSION,
-        "insufficient_funds": ErrorKind.NO_CREDIT,
-        "insufficient_quota": ErrorKind.NO_CREDIT,
-        "billing_hard_limit_reached": ErrorKind.NO_CREDIT,
-        "rate_limit_error": ErrorKind.RATE_LIMIT,
-        "rate_limit_exceeded": ErrorKind.RATE_LIMIT,
-        "content_filter": ErrorKind.CONTENT_POLICY,
-        "content_policy_violation": ErrorKind.CONTENT_POLICY,
-        "responsibleaipolicyviolation": ErrorKind.CONTENT_POLICY,
-        "model_not_found": ErrorKind.UNKNOWN_MODEL,
-        "not_found": ErrorKind.UNKNOWN_MODEL,
-        "not_found_error": ErrorKind.UNKNOWN_MODEL,
-        "internal_server_error": ErrorKind.UNAVAILABLE,
-        "model_overloaded": ErrorKind.UNAVAILABLE,
-        "overloaded": ErrorKind.UNAVAILABLE,
-        "overloaded_error": ErrorKind.UNAVAILABLE,
-        "server_error": ErrorKind.UNAVAILABLE,
-        "server_is_overloaded": ErrorKind.UNAVAILABLE,
-        "service_unavailable": ErrorKind.UNAVAILABLE,
-        "slow_down": ErrorKind.UNAVAILABLE,
-        "context_length_exceeded": ErrorKind.INPUT_TOO_LONG,
-        "exceed_context_size_error": ErrorKind.INPUT_TOO_LONG,
-        "model_context_window_exceeded": ErrorKind.INPUT_TOO_LONG,
-        "string_above_max_length": ErrorKind.INPUT_TOO_LONG,
-        "request_too_large": ErrorKind.REQUEST_TOO_LARGE,
-        # Moonshot
-        **dict.fromkeys(("incorrect_api_key_error", "invalid_authentication_error"), ErrorKind.NO_PERMISSION),
-        "exceeded_current_quota_error": ErrorKind.NO_CREDIT,
-        "rate_limit_reached_error": ErrorKind.RATE_LIMIT,
-        "engine_overloaded_error": ErrorKind.UNAVAILABLE,
-        # DashScope
-        **dict.fromkeys(("invalidapikey", "accessdenied"), ErrorKind.NO_PERMISSION),
-        "arrearage": ErrorKind.NO_CREDIT,
-        **dict.fromkeys(("data_inspection_failed", "datainspectionfailed"), ErrorKind.CONTENT_POLICY),
-        **dict.fromkeys(("throttling", "throttling.ratequota", "throttling.allocationquota"), ErrorKind.RATE_LIMIT),
-        # Cerebras, Groq, GitHub Models, and the names that Google has for a status
-        **dict.fromkeys(("too_many_requests", "too_many_requests_error"), ErrorKind.RATE_LIMIT),
-        "resource_exhausted": ErrorKind.RATE_LIMIT,
-        "tokens_limit_reached": ErrorKind.INPUT_TOO_LONG,
-        **dict.fromkeys(("permission_denied", "unauthenticated", "unauthorized"), ErrorKind.NO_PERMISSION),
-        "unavailable": ErrorKind.UNAVAILABLE,
-        # SGLang and vLLM
-        "notfounderror": ErrorKind.UNKNOWN_MODEL,
+        ErrorKind.NO_PERMISSION: "authentication_error forbidden invalid_api_key permission_error permission_denied "
+        "unauthenticated unauthorized incorrect_api_key_error invalid_authentication_error "  # the last two: Moonshot
+        "invalidapikey accessdenied",  # DashScope
+        ErrorKind.NO_CREDIT: "insufficient_funds insufficient_quota billing_hard_limit_reached "
+        "exceeded_current_quota_error "  # Moonshot
+        "arrearage",  # DashScope
+        ErrorKind.RATE_LIMIT: "rate_limit_error rate_limit_exceeded "
+        "rate_limit_reached_error "  # Moonshot
+        "throttling throttling.ratequota throttling.allocationquota "  # DashScope
+        "too_many_requests too_many_requests_error "  # Cerebras, Groq
+        "resource_exhausted",  # Google's name of a status
+        ErrorKind.CONTENT_POLICY: "content_filter content_policy_violation responsibleaipolicyviolation "
+        "data_inspection_failed datainspectionfailed",  # DashScope
+        ErrorKind.UNKNOWN_MODEL: "model_not_found not_found not_found_error notfounderror",  # SGLang and vLLM
+        ErrorKind.UNAVAILABLE: "internal_server_error model_overloaded overloaded overloaded_error server_error "
+        "server_is_overloaded service_unavailable slow_down unavailable "
+        "engine_overloaded_error",  # Moonshot
+        ErrorKind.INPUT_TOO_LONG: "context_length_exceeded exceed_context_size_error model_context_window_exceeded "
+        "string_above_max_length "
+        "tokens_limit_reached",  # GitHub Models
+        ErrorKind.REQUEST_TOO_LARGE: "request_too_large",
     }
 )
 """The codes of servers that speak several wires, also through gateways; in lower case."""
@@ -346,7 +326,7 @@ def read_error_body(document: Any) -> ErrorBody:
         return ErrorBody(stopped)
     if (said := _minimax_failure(value)) is not None:
         return said
-    layers = [*_layers(value, _DEPTH)][::-1]  # what is deepest says most
+    layers = [*error_layers(value)][::-1]  # what is deepest says most
     message = _first(_message(layer) for layer in layers)
     code, kind = _first(_word(layer, "code") or _word(layer, "error_code") for layer in layers), None
     said_type = _first(_word(layer, "type") or _named_status(layer) for layer in layers)
@@ -372,13 +352,6 @@ def read_error_body(document: Any) -> ErrorBody:
         _identifier(value, "request_id"),
         kind,
     )
-
-
-def error_layers(document: Any) -> Iterator[dict[str, Any]]:
-    """An error and those inside it, from the outside to the inside: a gateway may wrap the error of another server."""
-    value = _unwrapped(document)
-    if isinstance(value, dict):
-        yield from _layers(value, _DEPTH)
 
 
 def routing_attempts(document: Any) -> tuple[str, ...]:
@@ -412,20 +385,18 @@ def _parsed(text: str) -> Any:
     return loads_or_none(text) if is_nested else None
 
 
-def _layers(value: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
-    """An error and those inside it, from the outside to the inside."""
-    yield value
-    if depth == 0:
+def error_layers(document: Any, depth: int = _DEPTH) -> Iterator[dict[str, Any]]:
+    """An error and those inside it, from the outside to the inside: a gateway may wrap the error of another server."""
+    value = _unwrapped(document)
+    if not isinstance(value, dict):
         return
-    for name in _INNER:
+    yield value
+    for name in _INNER if depth else ():
         inner = value.get(name)
-        if name == "errors" and isinstance(inner, list) and inner:
-            inner = inner[0]
-        elif name == "detail" and isinstance(inner, list) and _refused_fields(inner):
-            continue
-        inner = _unwrapped(inner)
-        if isinstance(inner, dict):
-            yield from _layers(inner, depth - 1)
+        if name == "errors" and isinstance(inner, list):
+            inner = inner[0] if inner else None
+        if name != "detail" or not _refused_fields(inner):
+            yield from error_layers(inner, depth - 1)
 
 
 def _message(layer: dict[str, Any]) -> str | None:
@@ -520,7 +491,7 @@ def _provider_error(layer: dict[str, Any]) -> ErrorBody:
 
 
 def _own_error(value: dict[str, Any]) -> ErrorBody:
-    layers = [*_layers(value, _DEPTH)][::-1]
+    layers = [*error_layers(value)][::-1]
     said_type = _first(_word(layer, "type") for layer in layers)
     return ErrorBody(
         _first(_message(layer) for layer in layers),
@@ -736,6 +707,22 @@ PHRASINGS: Final = (
 
 
 # ---- Errors of a wire ----
+
+
+def refused_reasoning(sentences: str) -> Callable[[UpstreamError], Carried]:
+    """A function for :attr:`Errors.refused`: reasoning, where an error that blames the request says one of these.
+
+    Args:
+        sentences: A regular expression for the message or the code, in any case.
+    """
+    pattern = re.compile(sentences, re.IGNORECASE)
+
+    def refused(error: UpstreamError) -> Carried:
+        said = f"{error.message} {error.provider_code or ''}"
+        blames_request = error.http_status in {None, 200, 400, 404, 422}
+        return Carried.REASONING if blames_request and pattern.search(said) else Carried.NOTHING
+
+    return refused
 
 
 @dataclass(frozen=True, slots=True)

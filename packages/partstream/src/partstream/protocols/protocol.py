@@ -365,9 +365,9 @@ class ServerProtocol:
 
     server: str
     base_url: str
-    is_complete: bool
-    reason: str
-    source: str
+    is_complete: bool = True
+    reason: str = ""
+    source: str = ""
     rank: int = 1
 
     @property

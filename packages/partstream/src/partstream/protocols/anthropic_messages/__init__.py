@@ -43,8 +43,6 @@ SPOKEN_AT: Final = (
     ServerProtocol(
         "anthropic",
         "https://api.anthropic.com/v1",
-        is_complete=True,
-        reason="",
         source="docs/wires/anthropic-messages.md; platform.claude.com/docs, Messages API; recordings anthropic-*",
     ),
     _in_part(

@@ -17,10 +17,9 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final
 
-from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.anthropic_messages import models
-from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, read_error_body
+from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, kinds_of, read_error_body, refused_reasoning
 from partstream.protocols.failures import STATUSES, FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.read_response import mapping
@@ -204,12 +203,10 @@ def _without_betas(request: WireRequest, before: Mapping[str, Any], names: Colle
 
 _BILLING: Final = "billing_error"
 
-_CODES: Final = MappingProxyType(
+_CODES: Final = kinds_of(
     {
-        _BILLING: ErrorKind.NO_CREDIT,
-        "api_error": ErrorKind.UNAVAILABLE,
-        "timeout_error": ErrorKind.UNAVAILABLE,
-        "internal_error": ErrorKind.UNAVAILABLE,  # vLLM
+        ErrorKind.NO_CREDIT: _BILLING,
+        ErrorKind.UNAVAILABLE: "api_error timeout_error internal_error",  # the last: vLLM
     }
 )
 
@@ -255,23 +252,18 @@ def _read_body(document: Any) -> ErrorBody:
     return read._replace(status=status, code=code, param=param)
 
 
-_REFUSED_STATE: Final = re.compile(
+_REFUSED_STATE: Final = (
     r"invalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\W? block|blocks?\W.{0,80}cannot be modified"
     r"|signature: field required|final block in an assistant message cannot be"
-    r"|was found without a corresponding \W?\w+_tool_result",
-    re.IGNORECASE,
+    r"|was found without a corresponding \W?\w+_tool_result"
 )
 """Sentences for blocks that went back and are refused: they are of another account, changed, without a signature, the
 last of their message, or half a pair (docs/wires/anthropic-messages.md#thinking-that-goes-back)."""
 
 
-def _refused(error: UpstreamError) -> Carried:
-    """The carried state that an error refuses."""
-    blames_request = error.http_status in {None, 200, 400, 404, 422}
-    return Carried.REASONING if blames_request and _REFUSED_STATE.search(error.message) else Carried.NOTHING
-
-
-ERRORS: Final = Errors(codes=_CODES, read_body=_read_body, refused=_refused, refused_fields=refused_by)
+ERRORS: Final = Errors(
+    codes=_CODES, read_body=_read_body, refused=refused_reasoning(_REFUSED_STATE), refused_fields=refused_by
+)
 
 
 # ---- Errors that are written ----

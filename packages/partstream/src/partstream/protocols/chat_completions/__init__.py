@@ -42,7 +42,7 @@ PROTOCOL: Final = Protocol(
 
 
 def _whole(server: str, base_url: str, source: str) -> ServerProtocol:
-    return ServerProtocol(server, base_url, is_complete=True, reason="", source=source)
+    return ServerProtocol(server, base_url, source=source)
 
 
 def _in_part(server: str, base_url: str, reason: str, source: str) -> ServerProtocol:

@@ -1,14 +1,10 @@
 """The errors of Chat Completions: the words of its servers beside those that servers of several wires have."""
 
 from __future__ import annotations
-import re
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
-from partstream.conversation.provider_state import Carried
-from partstream.errors import UpstreamError
-from partstream.protocols.errors import ErrorKind, Errors
+from partstream.protocols.errors import ErrorKind, Errors, kinds_of, refused_reasoning
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
 from partstream.protocols.schemas import smallest_schemas
 
@@ -68,38 +64,28 @@ LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 # api-reference/errorcode, platform.kimi.ai/docs/api/errors (Moonshot), help.aliyun.com model-studio error codes
 # (DashScope), the reference of Cerebras, and docs/wires/chat-completions.md#error-bodies.
 
-_CODES: Final = MappingProxyType(
-    {
-        # Zhipu and Z.ai
-        **dict.fromkeys(("1000", "1001", "1002", "1003", "1004"), ErrorKind.NO_PERMISSION),
-        **dict.fromkeys(("1110", "1111", "1112", "1220"), ErrorKind.NO_PERMISSION),
-        **dict.fromkeys(("1113", "1308", "1309", "1310"), ErrorKind.NO_CREDIT),
-        "1211": ErrorKind.UNKNOWN_MODEL,
-        "1234": ErrorKind.UNAVAILABLE,
-        "1261": ErrorKind.INPUT_TOO_LONG,
-        **dict.fromkeys(("1300", "1301"), ErrorKind.CONTENT_POLICY),
-        **dict.fromkeys(("1302", "1303", "1304", "1305", "1312", "1313"), ErrorKind.RATE_LIMIT),
+_CODES: Final = kinds_of(
+    {  # Zhipu and Z.ai
+        ErrorKind.NO_PERMISSION: "1000 1001 1002 1003 1004 1110 1111 1112 1220",
+        ErrorKind.NO_CREDIT: "1113 1308 1309 1310",
+        ErrorKind.UNKNOWN_MODEL: "1211",
+        ErrorKind.UNAVAILABLE: "1234",
+        ErrorKind.INPUT_TOO_LONG: "1261",
+        ErrorKind.CONTENT_POLICY: "1300 1301",
+        ErrorKind.RATE_LIMIT: "1302 1303 1304 1305 1312 1313",
     }
 )
 
 
-_REFUSED_STATE: Final = re.compile(
-    r"(?:invalid|corrupted) thought signature|invalid_encrypted_content|encrypted content|invalid [`'\"]?signature",
-    re.IGNORECASE,
+_REFUSED_STATE: Final = (
+    r"(?:invalid|corrupted) thought signature|invalid_encrypted_content|encrypted content|invalid [`'\"]?signature"
 )
 """Sentences about state of another account or model (docs/wires/chat-completions.md#gemini-signatures). A missing
 signature is no such error: without the state, even more signatures would be missing."""
 
 
-def _refused(error: UpstreamError) -> Carried:
-    """The carried state that an error refuses."""
-    blames_request = error.http_status in {None, 200, 400, 404, 422}
-    said = f"{error.message} {error.provider_code or ''}"
-    return Carried.REASONING if blames_request and _REFUSED_STATE.search(said) else Carried.NOTHING
-
-
 ERRORS: Final = Errors(
     codes=_CODES,
-    refused=_refused,
+    refused=refused_reasoning(_REFUSED_STATE),
     refused_fields=refused_fields(OPTIONAL_FIELDS, _CORRECTIONS),
 )

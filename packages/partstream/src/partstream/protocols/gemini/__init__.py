@@ -30,15 +30,11 @@ SPOKEN_AT: Final = (
     ServerProtocol(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta",
-        is_complete=True,
-        reason="",
         source="docs/wires/gemini.md#framing; ai.google.dev/api/generate-content; recordings of the Gemini API",
     ),
     ServerProtocol(
         "vertex",
         "https://aiplatform.googleapis.com/v1/publishers/google",
-        is_complete=True,
-        reason="",
         source="docs/wires/gemini.md#framing; cloud.google.com/vertex-ai, express mode; recordings of Vertex AI",
     ),
 )

@@ -16,15 +16,20 @@ docs/wires/gemini.md#thinking-config).
 
 from __future__ import annotations
 import math
-import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
-from partstream.conversation.provider_state import Carried
-from partstream.errors import LanguageModelError, UpstreamError
+from partstream.errors import LanguageModelError
 from partstream.protocols import failures
-from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, error_layers, read_error_body
+from partstream.protocols.errors import (
+    ErrorBody,
+    ErrorKind,
+    Errors,
+    error_layers,
+    kinds_of,
+    read_error_body,
+    refused_reasoning,
+)
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.gemini.provider_state import with_dummies
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
@@ -144,17 +149,12 @@ without_refused: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 
 # ---- Errors that are read ----
 
-_CODES: Final = MappingProxyType(
+_CODES: Final = kinds_of(
     {
-        "api_key_invalid": ErrorKind.NO_PERMISSION,  # under the status 400 (can1357/oh-my-pi#449)
-        "permission_denied": ErrorKind.NO_PERMISSION,
-        "unauthenticated": ErrorKind.NO_PERMISSION,
-        "resource_exhausted": ErrorKind.RATE_LIMIT,
-        "not_found": ErrorKind.UNKNOWN_MODEL,
-        **dict.fromkeys(("cancelled", "internal", "unavailable", "deadline_exceeded"), ErrorKind.UNAVAILABLE),
+        ErrorKind.NO_PERMISSION: "api_key_invalid",  # under the status 400 (can1357/oh-my-pi#449)
+        ErrorKind.UNAVAILABLE: "cancelled internal deadline_exceeded",
     }
 )
-
 _PER_DAY: Final = "PerDay"
 """In the ids of quotas, such as `GenerateRequestsPerDayPerProjectPerModel-FreeTier`."""
 
@@ -171,25 +171,18 @@ def _read_body(document: Any) -> ErrorBody:
     return read._replace(code=reason or quota or read.type or read.code)
 
 
-_REFUSED_STATE: Final = re.compile(
-    r"(?:corrupted|invalid|malformed) thought.?signature|thought.?signature (?:\w+ )?(?:not valid|invalid|corrupted)",
-    re.IGNORECASE,
+_REFUSED_STATE: Final = (
+    r"(?:corrupted|invalid|malformed) thought.?signature|thought.?signature (?:\w+ )?(?:not valid|invalid|corrupted)"
 )
 """Sentences about a signature of another model, account or surface (docs/wires/gemini.md#signatures). A missing
 signature is no such error: without the state, even more signatures would be missing."""
-
-
-def _refused(error: UpstreamError) -> Carried:
-    """The carried state that an error refuses."""
-    blames_request = error.http_status in {None, 200, 400}
-    return Carried.REASONING if blames_request and _REFUSED_STATE.search(error.message) else Carried.NOTHING
 
 
 ERRORS: Final = Errors(
     codes=_CODES,
     code_forms=((_PER_DAY, ErrorKind.QUOTA_SPENT),),
     read_body=_read_body,
-    refused=_refused,
+    refused=refused_reasoning(_REFUSED_STATE),
     refused_fields=refused_fields(OPTIONAL_FIELDS, _CORRECTIONS),
 )
 

@@ -30,8 +30,6 @@ SPOKEN_AT: Final = (
     ServerProtocol(
         "ollama",
         "http://localhost:11434/api",
-        is_complete=True,
-        reason="",
         source="docs/wires/ollama.md; ollama server/routes.go, api/types.go; recordings of Ollama",
     ),
 )

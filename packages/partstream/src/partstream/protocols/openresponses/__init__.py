@@ -72,7 +72,7 @@ _IN_PART: Final = (
 )  # fmt: skip
 
 SPOKEN_AT: Final = (
-    *(ServerProtocol(server, url, is_complete=True, reason="", source=source) for server, url, source in _COMPLETE),
+    *(ServerProtocol(server, url, source=source) for server, url, source in _COMPLETE),
     *(
         ServerProtocol(server, url, is_complete=False, reason=reason, source=source, rank=rank)
         for server, url, rank, reason, source in _IN_PART
