@@ -5,10 +5,14 @@ protocol, see :attr:`partstream.protocols.protocol.Protocol.spoken_at`.
 """
 
 from __future__ import annotations
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
+
+from partstream.settings.kinds import ConfigurationError, shortened, text
+from partstream.settings.row import Setting
 
 
 class KeyRequirement(StrEnum):
@@ -325,6 +329,31 @@ def server_at(url: str) -> KnownServer | None:
 def known_server(name: str) -> KnownServer:
     """The known server with a name; a KeyError where there is none."""
     return _BY_NAME[name]
+
+
+def server_setting(name: str, servers: Iterable[str], unknown: str, example: str) -> Setting:
+    """The row of the setting that names the server whose rules requests follow.
+
+    Args:
+        name: The name of the setting.
+        servers: The names of the servers that the wire has rules for.
+        unknown: What its value `unknown` means, for a person: the server of which nothing is known.
+        example: One of the servers, for the text of the setting.
+    """
+    titles = {"unknown": unknown, **{one: known_server(one).title for one in servers}}
+    expected = f"one of {', '.join(titles)}"
+
+    def check(value: str, where: str) -> str:
+        if value not in titles:
+            raise ConfigurationError(where, shortened(value), expected)
+        return value
+
+    return Setting(
+        name,
+        text(check, enum=[*titles], enumDescriptions=[*titles.values()]),
+        f"The server whose rules requests follow, such as `{example}` behind a gateway of your own",
+        otherwise="the one that the base URL tells",
+    )
 
 
 _BY_NAME: Final = {server.name: server for server in KNOWN_SERVERS}

@@ -23,10 +23,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
-from partstream.protocols.known_servers import known_server
+from partstream.protocols.known_servers import server_setting
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import IN_WORDS, MOONSHOT, PLAIN, PLAIN_PATTERNS, SchemaForm
-from partstream.settings.kinds import STRINGS, Choice, ConfigurationError, choice, shortened, text, whole
+from partstream.settings.kinds import STRINGS, Choice, choice, whole
 from partstream.settings.row import Setting
 
 # ---- Models ----
@@ -268,10 +268,6 @@ def _holds_summary(body: Mapping[str, Any]) -> bool:
     return "compaction" in body or any(block["type"] == "compaction" and block.get("signature") for block in blocks)
 
 
-def _is_advisor(tool: Any) -> bool:
-    return isinstance(tool, Mapping) and str(tool.get("type", "")).startswith("advisor_")
-
-
 FIELDS_OF_BETAS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "context-management-2025-06-27": "context_management",
@@ -296,7 +292,11 @@ FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = Mappin
         "task-budgets-2026-03-13": lambda body: "task_budget" in _inner(body, "output_config"),
         "thinking-display-updates-2026-08-18": lambda body: _inner(body, "thinking").get("display") == "updates",
         "thinking-binding-controls-2026-08-01": lambda body: "block_binding" in _inner(body, "thinking"),
-        "advisor-tool-2026-03-01": lambda body: any(_is_advisor(tool) for tool in body.get("tools") or ()),
+        "advisor-tool-2026-03-01": lambda body: any(
+            str(tool.get("type", "")).startswith("advisor_")
+            for tool in body.get("tools") or ()
+            if isinstance(tool, dict)
+        ),
     }
 )
 """Each beta, and whether its feature is in a body (docs/wires/anthropic-messages.md#betas)."""
@@ -400,10 +400,8 @@ SERVER_RULES: Final[Mapping[str, ServerRules]] = MappingProxyType(
 )
 """By the names of :data:`partstream.protocols.known_servers.KNOWN_SERVERS`."""
 
-_MODEL_RULES: Final[tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...]] = (
-    (re.compile(r"(?:.*/)?kimi", re.IGNORECASE), {"call_ids": _KEEPS_IDS}),
-)
-"""Models with demands of their own, whatever their server is."""
+_KIMI: Final = re.compile(r"(?:.*/)?kimi", re.IGNORECASE)
+"""Models that want their ids of calls back, whatever their server is."""
 
 
 def rules_of(server: str | None, model_id: str) -> ServerRules:
@@ -414,19 +412,10 @@ def rules_of(server: str | None, model_id: str) -> ServerRules:
         model_id: The model's id on it.
     """
     rules = SERVER_RULES.get(server or "") or ServerRules()
-    for models, changes in _MODEL_RULES:
-        if models.match(model_id):
-            rules = replace(rules, **changes)
-    return rules
+    return replace(rules, call_ids=_KEEPS_IDS) if _KIMI.match(model_id) else rules
 
 
 # ---- Settings ----
-
-NO_SERVER: Final = "unknown"
-"""The server of which nothing is known."""
-
-_NAMES: Final = (NO_SERVER, *SERVER_RULES)
-_TITLES: Final = ("Requests are those for Anthropic itself", *(known_server(name).title for name in SERVER_RULES))
 
 LEAST_BUDGET: Final = 1024
 """The fewest tokens of a thinking budget (docs/wires/anthropic-messages.md#thinking-by-model)."""
@@ -510,21 +499,10 @@ class AnthropicMessagesSettings:
     platform: Platform = Platform.ANTHROPIC
 
 
-def _server(value: str, where: str) -> str:
-    if value not in _NAMES:
-        raise ConfigurationError(where, shortened(value), f"one of {', '.join(_NAMES)}")
-    return value
-
-
 OWN_SETTINGS: Final = OwnSettings(
     AnthropicMessagesSettings,
     (
-        Setting(
-            "messagesServer",
-            text(_server, enum=list(_NAMES), enumDescriptions=list(_TITLES)),
-            "The server whose rules requests follow, such as `ollama` behind a gateway of your own",
-            otherwise="the one that the base URL tells",
-        ),
+        server_setting("messagesServer", SERVER_RULES, "Requests are those for Anthropic itself", "ollama"),
         Setting("thinkingAs", choice(ThinkingAs), "The form in which a model is asked to think", "auto"),
         Setting(
             "thinkingTokens",

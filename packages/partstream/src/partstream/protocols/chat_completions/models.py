@@ -19,7 +19,7 @@ from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.turns import ANY_NAME, Attachment, CallIdRule, IdForm, NameForm, TurnRole
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.provider_state import CONTENT, REASONING_DETAILS, THINKING_BLOCKS
-from partstream.protocols.known_servers import known_server
+from partstream.protocols.known_servers import server_setting
 from partstream.protocols.options import Option
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import (
@@ -33,7 +33,7 @@ from partstream.protocols.schemas import (
     PLAIN_PATTERNS,
     SchemaForm,
 )
-from partstream.settings.kinds import Choice, ConfigurationError, choice, shortened, text
+from partstream.settings.kinds import Choice, choice
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:
@@ -418,9 +418,8 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             effort=Effort(_effort, {"minimal": "low", "xhigh": "max", "ultra": "max"}),
             required="",  # ignored
         ),
-        "lm-studio": Quirks(
-            sampling=_SAMPLING, joins_users=True
-        ),  # templates require that user and assistant take turns
+        # Its templates require that user and assistant take turns.
+        "lm-studio": Quirks(sampling=_SAMPLING, joins_users=True),
         "llama.cpp": Quirks(
             sampling=_SAMPLING,
             schemas=PLAIN_PATTERNS,
@@ -566,29 +565,12 @@ MODEL_QUIRKS: Final = (
 
 # ---- The rows of the settings, and the quirks of one model ----
 
-NO_SERVER: Final = "unknown"
-"""The server of which nothing is known."""
-
 SERVERS: Final = tuple(SERVER_QUIRKS)
-_NAMES: Final = (NO_SERVER, *SERVERS)
-_TITLES: Final = ("Requests hold only what every server takes", *(known_server(name).title for name in SERVERS))
-
-
-def _server(value: str, where: str) -> str:
-    if value not in _NAMES:
-        raise ConfigurationError(where, shortened(value), f"one of {', '.join(_NAMES)}")
-    return value
-
 
 OWN_SETTINGS: Final = OwnSettings(
     ChatCompletionsSettings,
     (
-        Setting(
-            "server",
-            text(_server, enum=list(_NAMES), enumDescriptions=list(_TITLES)),
-            "The server whose rules requests follow, such as `mistral` behind a gateway of your own",
-            otherwise="the one that the base URL tells",
-        ),
+        server_setting("server", SERVERS, "Requests hold only what every server takes", "mistral"),
         Setting(
             "maxTokensField",
             choice(MaxTokensField),
